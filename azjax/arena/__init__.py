@@ -1,0 +1,1 @@
+"""The arena: exact solutions of small games, paired matches, Elo, and the report card."""

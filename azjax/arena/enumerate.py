@@ -1,0 +1,230 @@
+"""Find every state a game can reach, breadth first, in batches, from its own `step`."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from azjax.arena.codec import Codec, join
+from azjax.errors import UserError
+from azjax_envs import Game
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Graph:
+    """All N reachable states, in the order they were found, which is by their fewest plies."""
+
+    salt: int
+    words: np.ndarray  # uint32 [N, W]
+    keys: np.ndarray  # uint64 [N]
+    children: np.ndarray  # int32 [N, num_actions], -1 where an action is illegal
+    movers: np.ndarray  # int8 [N]
+    terminal: np.ndarray  # bool [N]
+    payoffs: np.ndarray  # float32 [N], player 0's, meaningful where terminal
+    layer_starts: np.ndarray  # int64 [plies + 1], the first state of each layer
+
+    @property
+    def plies(self) -> np.ndarray:
+        """The fewest plies that reach each state, int32 [N]."""
+        sizes = np.diff(np.append(self.layer_starts, len(self.keys)))
+        return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+
+def enumerate_states(
+    game: Game,
+    payoff: str,
+    max_states: int,
+    max_bytes: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Graph:
+    """The graph of all reachable states. Raises UserError if it is larger than allowed.
+
+    Duplicates are found by sorted 64-bit keys; that no two states share one is checked word by
+    word, and in the unlikely case that they do, everything is done again under another hash.
+    """
+    for salt in range(8):
+        try:
+            return _enumerate(Codec(game, salt), payoff, max_states, max_bytes, progress)
+        except _SharedKeyError:
+            continue
+    raise UserError(f"{game.name}: equal states differ in their bytes, so they cannot be told apart")
+
+
+class _SharedKeyError(Exception):
+    """Two different states have one key."""
+
+
+def _enumerate(codec: Codec, payoff, max_states, max_bytes, progress) -> Graph:
+    game = codec.game
+    expand = functools.partial(_expand, codec, payoff)
+    batch = _batch_size(codec)
+    found = _Found(codec)
+    rows = []  # one tuple of arrays for each expanded batch
+    layer_starts, done = [0], 0
+    while done < found.count:
+        # A batch never reaches into the next layer, so that layers stay exact.
+        layer_end = found.count
+        while done < layer_end:
+            words = found.words[done : min(done + batch, layer_end)]
+            padded = np.concatenate([words, np.repeat(words[:1], batch - len(words), 0)])
+            out = jax.tree.map(lambda x, n=len(words): np.asarray(x)[:n], expand(padded))
+            child_words, child_keys, legal, *per_state = out
+            if (~legal.any(-1) & ~per_state[1]).any():
+                raise UserError(f"{game.name} has a position with no legal move that is not an end")
+            children = np.full(legal.shape, -1, np.int32)
+            children[legal] = found.add(join(child_keys[legal]), child_words[legal])
+            rows.append((children, *per_state))
+            done += len(words)
+            _refuse_if_too_large(codec, found.count, layer_starts, max_states, max_bytes)
+            if progress is not None:
+                progress(found.count, len(layer_starts))
+        if found.count > layer_end:
+            layer_starts.append(layer_end)
+    children, movers, terminal, payoffs = (np.concatenate(column) for column in zip(*rows))
+    return Graph(
+        salt=codec.salt,
+        words=found.words[: found.count].copy(),
+        keys=found.keys_in_order(),
+        children=children,
+        movers=movers,
+        terminal=terminal,
+        payoffs=payoffs,
+        layer_starts=np.array(layer_starts),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _expand(codec: Codec, payoff: str, words: jax.Array):
+    """What is needed of a batch of states and all their children."""
+    game = codec.game
+    actions = jnp.arange(game.num_actions, dtype=jnp.int32)
+
+    def one(words):
+        state = codec.unpack(words)
+        children = jax.vmap(game.step, in_axes=(None, 0))(state, actions)
+        child_words = jax.vmap(codec.pack)(children)
+        points = game.score(state) if payoff == "margin" else game.returns(state)
+        points = points[0] - points[1] if payoff == "margin" else points[0]
+        return (
+            child_words,  # uint32 [A, W]
+            jax.vmap(codec.key)(child_words),  # uint32 [A, 2]
+            game.legal_action_mask(state),
+            game.current_player(state).astype(jnp.int8),
+            game.is_terminal(state),
+            points.astype(jnp.float32),
+        )
+
+    return jax.vmap(one)(words)
+
+
+class _Found:
+    """The states found so far: their words by index, and their keys sorted for look-ups."""
+
+    def __init__(self, codec: Codec):
+        start = jax.jit(lambda: codec.pack(codec.game.init()))()
+        self.words = np.asarray(start)[None]  # [capacity, W]
+        self.count = 1
+        self._sorted_keys = join(jax.jit(codec.key)(start))[None]
+        self._order = np.zeros(1, np.int32)
+
+    def add(self, keys: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """The index of each state (keys uint64 [M], words [M, W]), new ones being appended."""
+        unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        representatives = words[first]
+        self._check(representatives[inverse], words)
+        place = np.searchsorted(self._sorted_keys, unique)
+        known = self._sorted_keys[np.minimum(place, self.count - 1)] == unique
+        index = np.empty(len(unique), np.int32)
+        index[known] = self._order[place[known]]
+        self._check(self.words[index[known]], representatives[known])
+        new = ~known
+        index[new] = self.count + np.arange(new.sum(), dtype=np.int32)
+        self._append(representatives[new])
+        self._sorted_keys = np.insert(self._sorted_keys, place[new], unique[new])
+        self._order = np.insert(self._order, place[new], index[new])
+        return index[inverse]
+
+    def keys_in_order(self) -> np.ndarray:
+        keys = np.empty_like(self._sorted_keys)
+        keys[self._order] = self._sorted_keys
+        return keys
+
+    def _append(self, words: np.ndarray) -> None:
+        needed = self.count + len(words)
+        if needed > len(self.words):
+            grown = np.empty((max(needed, 2 * len(self.words)), words.shape[1]), np.uint32)
+            grown[: self.count] = self.words[: self.count]
+            self.words = grown
+        self.words[self.count : needed] = words
+        self.count = needed
+
+    @staticmethod
+    def _check(left: np.ndarray, right: np.ndarray) -> None:
+        if not np.array_equal(left, right):
+            raise _SharedKeyError
+
+
+def _batch_size(codec: Codec) -> int:
+    """As many states at once as expand within some 64 MB."""
+    per_state = codec.game.num_actions * (16 * codec.num_words + 64)
+    return int(np.clip((64 << 20) // per_state, 1, 8192))
+
+
+def _bytes_per_state(codec: Codec) -> int:
+    """Words, key and order, children, and the small columns."""
+    return 4 * codec.num_words + 12 + 4 * codec.game.num_actions + 14
+
+
+def _refuse_if_too_large(codec: Codec, count, layer_starts, max_states, max_bytes) -> None:
+    per_state = _bytes_per_state(codec)
+    limit = min(max_states, max_bytes // per_state)
+    if count <= limit:
+        return
+    log_total = _log_projected_total(np.diff(layer_starts), codec.game.max_steps)
+    log_total = max(log_total, math.log(count))
+    raise UserError(
+        f"{codec.game.name} is too large to solve: {count:,} states found within "
+        f"{len(layer_starts)} plies and more to come; the growth so far points to about "
+        f"{_rounded(log_total, 'states')}, {_rounded(log_total + math.log(per_state), 'bytes')} "
+        f"(the limit is {limit:,} states, {_rounded(math.log(limit * per_state), 'bytes')})"
+    )
+
+
+def _log_projected_total(layer_sizes: np.ndarray, max_steps: int) -> float:
+    """The logarithm of how many states there may be, from the sizes of the finished layers.
+
+    Growth from layer to layer slows as a board fills. Its logarithm is continued along the line
+    through the last four ratios (level if they rise) until growth stops or the game must end,
+    and the layers around the widest are taken to hold five times as much as that one. A guide
+    only, good to an order of magnitude on boards that fill up, and too high where growth stops
+    suddenly.
+    """
+    if len(layer_sizes) < 2:
+        return 0.0
+    growth = np.diff(np.log(layer_sizes))[-4:]
+    slope = np.polyfit(np.arange(len(growth)), growth, 1)[0] if len(growth) > 1 else 0.0
+    slope = min(float(slope), 0.0)
+    log_growth = float(growth.mean()) + slope * (len(growth) - 1) / 2
+    log_size = math.log(layer_sizes[-1])
+    for _ in range(len(layer_sizes), max_steps + 1):
+        log_growth += slope
+        if log_growth <= 0:
+            break
+        log_size += log_growth
+    return log_size + math.log(5.0)
+
+
+def _rounded(log_amount: float, unit: str) -> str:
+    exponent = log_amount / math.log(10)
+    if unit == "bytes" and exponent < 18:
+        for size, name in ((15, "PB"), (12, "TB"), (9, "GB"), (6, "MB")):
+            if exponent >= size:
+                return f"{10 ** (exponent - size):,.0f} {name}"
+        return "1 MB"
+    if exponent < 9:
+        return f"{float(f'{10**exponent:.1g}'):,.0f} {unit}"
+    return f"10^{exponent:.0f} {unit}"

@@ -1,0 +1,177 @@
+"""Checkpoints of the whole training state, written by Orbax while training goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import orbax.checkpoint as ocp
+from orbax.checkpoint.checkpoint_managers import (
+    AnyPreservationPolicy,
+    BestN,
+    LatestN,
+)
+
+from azjax.cycle import TrainState
+from azjax.errors import UserError
+
+# Two items, so that a player is loaded without the replay window.
+_VARIABLES = "variables"
+_REST = "rest"
+
+
+class Checkpoints:
+    """The checkpoints of a run directory: the newest few and the best.
+
+    Use as a context manager: leaving it waits for the write in flight.
+    """
+
+    def __init__(self, run_dir: Path, *, keep: int = 1, read_only: bool = False):
+        self.directory = run_dir / "checkpoints"
+        if read_only and not self.directory.is_dir():
+            raise UserError(f"{run_dir}: no run with checkpoints is there")
+        best = BestN(
+            get_metric_fn=lambda metrics: metrics["merit"],
+            n=1,
+            keep_checkpoints_without_metrics=False,
+        )
+        policy = AnyPreservationPolicy([LatestN(n=keep), best])
+        options = ocp.CheckpointManagerOptions(
+            read_only=read_only,
+            preservation_policy=None if read_only else policy,
+            enable_async_checkpointing=True,
+        )
+        self._manager = ocp.CheckpointManager(
+            self.directory.absolute(), options=options, item_names=(_VARIABLES, _REST)
+        )
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._manager.close()
+
+    def cycles(self) -> list[int]:
+        """The cycles that have a checkpoint, oldest first."""
+        return sorted(self._manager.all_steps())
+
+    def best(self) -> int | None:
+        """The cycle of the checkpoint that evaluated best, None where none was evaluated."""
+        merits = {c: (self._manager.metrics(c) or {}).get("merit") for c in self.cycles()}
+        known = {c: m for c, m in merits.items() if m is not None}
+        return max(known, key=known.__getitem__) if known else None
+
+    def save(self, state: TrainState, *, merit: float | None = None) -> None:
+        """Starts to write `state`; returns as soon as training may go on.
+
+        Args:
+          state: the state; its arrays may be donated right after.
+          merit: how good it plays, larger is better; None if it was not evaluated.
+        """
+        # A copy of its own: on CPU the writer would otherwise read, without copying, the buffers
+        # that the next cycle is given to write over.
+        state = jax.tree.map(jnp.copy, state)
+        rest = {k: v for k, v in vars(state).items() if k != "variables"}
+        self._manager.save(
+            int(state.cycle),
+            args=ocp.args.Composite(
+                variables=ocp.args.StandardSave(state.variables),
+                rest=ocp.args.StandardSave(rest),
+            ),
+            metrics=None if merit is None else {"merit": merit},
+        )
+
+    def restore_newest(self, abstract: TrainState, *, warn: Callable[[str], None]) -> TrainState:
+        """The newest state that is intact; `warn` is told of each that is not.
+
+        Raises:
+          UserError: there is none, or the checkpoint is of another config.
+        """
+
+        def restore(cycle: int) -> TrainState:
+            parts = dict(vars(abstract))
+            args = ocp.args.Composite(
+                variables=ocp.args.StandardRestore(parts.pop("variables")),
+                rest=ocp.args.StandardRestore(parts),
+            )
+            restored = self._manager.restore(cycle, args=args)
+            return TrainState(variables=restored[_VARIABLES], **restored[_REST])
+
+        expected = {k: v for k, v in vars(abstract).items() if k != "variables"}
+        return self._newest(restore, abstract.variables, expected, warn)
+
+    def restore_variables(
+        self, abstract: Any, cycle: int | None = None, *, warn: Callable[[str], None]
+    ) -> Any:
+        """The network's variables of one cycle, or of the newest intact checkpoint."""
+
+        def restore(cycle: int) -> Any:
+            args = ocp.args.Composite(variables=ocp.args.StandardRestore(abstract))
+            return self._manager.restore(cycle, args=args)[_VARIABLES]
+
+        if cycle is not None:
+            if cycle not in self.cycles():
+                known = ", ".join(map(str, self.cycles())) or "none"
+                raise UserError(f"{self.directory}: no checkpoint {cycle}; there are {known}")
+            return restore(cycle)
+        return self._newest(restore, abstract, None, warn)
+
+    def _newest(
+        self,
+        restore: Callable[[int], Any],
+        variables: Any,
+        rest: Any,
+        warn: Callable[[str], None],
+    ) -> Any:
+        for cycle in reversed(self.cycles()):
+            try:
+                difference = self._difference(cycle, variables, rest)
+                if difference is None:
+                    return restore(cycle)
+            # Whatever a damaged file makes the reader raise means the same here: use an older one.
+            except Exception as error:
+                reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else ""
+                warn(
+                    f"checkpoint {self.directory / str(cycle)} is broken "
+                    f"({type(error).__name__}: {reason}); trying an older one"
+                )
+                continue
+            raise UserError(f"{self.directory / str(cycle)} is of another config: {difference}")
+        raise UserError(f"{self.directory}: no intact checkpoint is there")
+
+    def _difference(self, cycle: int, variables: Any, rest: Any) -> str | None:
+        """The first array whose shape or type is not as expected."""
+        for item, expected in [(_VARIABLES, variables), (_REST, rest)]:
+            if expected is None:
+                continue
+            metadata = self._manager.item_metadata(cycle)[item]
+            stored = _by_path(getattr(metadata, "tree", metadata))
+            wanted = _by_path(expected)
+            for path in sorted(stored.keys() | wanted.keys()):
+                there, here = stored.get(path), wanted.get(path)
+                if there != here:
+                    return (
+                        f"{path} is {there or 'absent'} in the checkpoint, "
+                        f"{here or 'absent'} in the config"
+                    )
+        return None
+
+
+def _by_path(tree: Any) -> dict[str, str]:
+    """ "path": "dtype[shape]" of every array."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {
+        ".".join(
+            str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path
+        ): f"{jnp.dtype(leaf.dtype).name}{list(leaf.shape)}"
+        for path, leaf in leaves
+    }

@@ -1,0 +1,130 @@
+"""Learning: AlphaZero's loss, its optimizer, and one update."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from azjax_envs import Game
+
+from azjax.augment import random_symmetries
+from azjax.config import Config, LearningConfig
+from azjax.network import Network, Prediction, Variables
+from azjax.replay import Row
+from azjax.search import mask_logits
+from azjax.sharding import AXIS
+
+Array = jax.Array
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["observations", "masks", "policy", "value"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Batch:
+    """N examples, seen by the player to move."""
+
+    observations: Array  # float32 [N, height, width, channels]
+    masks: Array  # bool [N, A], legal actions
+    policy: Array  # float32 [N, A]
+    value: Array  # float32 [N], the game's result
+
+
+def make_batch(game: Game, key: Array, rows: Row, value: Array, *, symmetries: bool) -> Batch:
+    """Observes stored plies [N, ...], each under a random symmetry if wanted."""
+    observations = jax.vmap(game.observe)(rows.states)
+    masks = jax.vmap(game.legal_action_mask)(rows.states)
+    policy = rows.policy.astype(jnp.float32)
+    if symmetries:
+        observations, policy, masks = random_symmetries(game, key, observations, policy, masks)
+    return Batch(observations=observations, masks=masks, policy=policy, value=value)
+
+
+def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
+    """Cross-entropy [N] between the search's policy and the network's over legal actions."""
+    log_policy = jax.nn.log_softmax(mask_logits(logits, masks))
+    return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
+
+
+def value_loss(prediction: Prediction, target: Array) -> Array:
+    """Value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss."""
+    if prediction.value_logits.shape[-1] == 1:
+        return jnp.square(prediction.value - target)
+    win = jnp.maximum(target, 0.0)
+    loss = jnp.maximum(-target, 0.0)
+    outcome = jnp.stack([win, 1.0 - win - loss, loss], axis=-1)
+    return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
+
+
+def schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
+    """The learning rate by update: a linear warm-up, then the chosen course."""
+    peak, warmup = config.learning_rate, config.warmup_updates
+    rest = max(total_updates - warmup, 1)
+    if config.schedule == "cosine":
+        course = optax.cosine_decay_schedule(peak, rest, alpha=config.final_fraction)
+    elif config.schedule == "step":
+        boundaries = {int(d * total_updates) - warmup: 0.1 for d in config.drops}
+        course = optax.piecewise_constant_schedule(peak, boundaries)
+    else:
+        course = optax.constant_schedule(peak)
+    if warmup == 0:
+        return course
+    return optax.join_schedules([optax.linear_schedule(0.0, peak, warmup), course], [warmup])
+
+
+def make_optimizer(config: LearningConfig, total_updates: int) -> optax.GradientTransformation:
+    """Gradient clipping, then SGD with momentum or AdamW under the schedule."""
+    rate = schedule(config, total_updates)
+    if config.optimizer == "sgd":
+        rule = optax.sgd(rate, momentum=config.momentum)
+    else:
+        rule = optax.adamw(rate, weight_decay=config.weight_decay)
+    return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
+
+
+def update(
+    network: Network,
+    optimizer: optax.GradientTransformation,
+    config: Config,
+    variables: Variables,
+    optimizer_state: Any,
+    batch: Batch,
+) -> tuple[Variables, Any, dict[str, Array]]:
+    """One gradient step on this device's share of a batch; call it under `shard_map`.
+
+    Returns:
+      The new variables and optimizer state, equal on all devices, and the losses' means over the
+      whole batch.
+    """
+
+    def loss_fn(params: Any) -> tuple[Array, tuple[Any, dict[str, Array]]]:
+        prediction, stats = network.apply_train(
+            {"params": params, "stats": variables["stats"]}, batch.observations
+        )
+        policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
+        value = jnp.mean(value_loss(prediction, batch.value))
+        squares = sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params))
+        penalty = config.learning.l2 * squares
+        total = policy + config.learning.value_weight * value + penalty
+        right = jnp.mean((jnp.abs(prediction.value - batch.value) < 0.5).astype(jnp.float32))
+        losses = {
+            "loss/total": total,
+            "loss/policy": policy,
+            "loss/value": value,
+            "loss/l2": penalty,
+            "value_accuracy": right,
+        }
+        return total, (stats, losses)
+
+    gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
+    gradient, stats, losses = jax.lax.pmean((gradient, stats, losses), AXIS)
+    losses["grad_norm"] = optax.global_norm(gradient)
+    change, optimizer_state = optimizer.update(gradient, optimizer_state, variables["params"])
+    params = optax.apply_updates(variables["params"], change)
+    return {"params": params, "stats": stats}, optimizer_state, losses

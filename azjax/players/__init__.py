@@ -1,0 +1,1 @@
+"""Players: `player(key, states) -> actions` for a batch of positions."""

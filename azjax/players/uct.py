@@ -1,0 +1,123 @@
+"""UCT: Monte Carlo tree search with UCB1 and random playouts, no network."""
+
+import dataclasses
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import mctx
+
+from azjax.players.playout import playout_value
+from azjax.search import transition
+from azjax.tree_loop import make_loop_fn
+from azjax_envs import Game
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[],
+    meta_fields=["game", "simulations", "exploration"],
+)
+@dataclasses.dataclass(frozen=True)
+class UCTPlayer:
+    """Plays the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
+    Monte-Carlo Planning", 2006).
+
+    Every simulation walks down by UCB1, adds one node, and plays one random game from it. At a
+    node visited N times through its actions, an action tried n times with mean result q in
+    [-1, 1], seen by the mover, scores (q + 1) / 2 + exploration * sqrt(ln N / n); an untried one
+    comes before all others. Ties are broken at random, once for each node.
+    """
+
+    game: Game
+    simulations: int
+    exploration: float = math.sqrt(2.0)
+
+    jittable = True
+
+    @property
+    def name(self) -> str:
+        return f"uct:{self.simulations}"
+
+    def __call__(self, key: jax.Array, states) -> jax.Array:
+        """Actions int32 [B] for a batch of states."""
+        tree = uct_search(
+            self.game,
+            key,
+            states,
+            simulations=self.simulations,
+            exploration=self.exploration,
+        )
+        # Between equal counts the tie-breaker decides, which is below 1 (and -1 if illegal).
+        root = tree.ROOT_INDEX
+        preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
+        return jnp.argmax(preference, axis=-1).astype(jnp.int32)
+
+
+def uct_search(
+    game: Game, key: jax.Array, states, *, simulations: int, exploration: float = math.sqrt(2.0)
+) -> mctx.Tree:
+    """The tree after `simulations` simulations from each of B states.
+
+    A node's `raw_values` is its playout, its `node_values` the mean of all playouts through it.
+    In place of prior logits each node carries its tie-breaker: a random number in [0, 1) for each
+    action that may be tried, and -1 for the others.
+    """
+    root_key, search_key = jax.random.split(key)
+    tie_break, value = _evaluate(game, root_key, states)
+
+    def recurrent_fn(_, key, actions, states):
+        step = functools.partial(transition, game)
+        states, reward, discount = jax.vmap(step)(states, actions)
+        tie_break, value = _evaluate(game, key, states)
+        output = mctx.RecurrentFnOutput(
+            reward=reward, discount=discount, prior_logits=tie_break, value=value
+        )
+        return output, states
+
+    def select_interior(key, tree, node, depth):
+        return _ucb1(tree, node, exploration)
+
+    def select_root(key, tree, node):
+        return _ucb1(tree, node, exploration)
+
+    return mctx.search(
+        (),
+        search_key,
+        root=mctx.RootFnOutput(prior_logits=tie_break, value=value, embedding=states),
+        recurrent_fn=recurrent_fn,
+        root_action_selection_fn=select_root,
+        interior_action_selection_fn=select_interior,
+        num_simulations=simulations,
+        loop_fn=make_loop_fn(
+            (), recurrent_fn, select_root=select_root, select_interior=select_interior
+        ),
+    )
+
+
+def _evaluate(game: Game, key: jax.Array, states) -> tuple[jax.Array, jax.Array]:
+    """Tie-breakers float32 [B, num_actions] and playout values float32 [B]."""
+    tie_key, playout_key = jax.random.split(key)
+    legal = jax.vmap(game.legal_action_mask)(states)
+    # After the end any action stands for staying there. All are open, so that visits to an end
+    # spread over short branches; one action alone would grow into a long chain.
+    open_ = legal | jax.vmap(game.is_terminal)(states)[:, None]
+    noise = jax.random.bits(tie_key, legal.shape, jnp.uint8).astype(jnp.float32) / 256
+    return jnp.where(open_, noise, -1.0), playout_value(game, playout_key, states)
+
+
+def _ucb1(tree: mctx.Tree, node: jax.Array, exploration: float) -> jax.Array:
+    """The action with the highest upper confidence bound at one node of one tree: int32 []."""
+    tie_break = tree.children_prior_logits[node]
+    visits = tree.children_visits[node]
+    q = tree.children_rewards[node] + tree.children_discounts[node] * tree.children_values[node]
+    tried = jnp.maximum(visits, 1).astype(q.dtype)
+    total = jnp.maximum(visits.sum(), 1).astype(q.dtype)
+    bound = (q + 1) / 2 + exploration * jnp.sqrt(jnp.log(total) / tried)
+    bound = jnp.where(visits > 0, bound, _UNTRIED + tie_break)
+    return jnp.argmax(jnp.where(tie_break >= 0, bound, -1.0), axis=-1).astype(jnp.int32)
+
+
+# Above every bound of a tried action, and small enough that float32 keeps the tie-breaker.
+_UNTRIED = 1000.0

@@ -1,0 +1,112 @@
+"""The replay window: a time-major ring of plies, and the results that reach back through it."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+State = Any
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["states", "policy", "reward", "discount"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Row:
+    """One ply of B games, as stored; observations are made when a batch is drawn."""
+
+    states: State  # [B, ...], the position before the move
+    policy: Array  # float16 [B, A], the search's policy
+    reward: Array  # float16 [B], result for the mover, 0 before the end
+    discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["rows", "position", "filled"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Replay:
+    """Ring of the last R plies of every lane; lane b holds its games one after the other."""
+
+    rows: Row  # [R, B, ...]
+    position: Array  # int32 [], where the next ply is written
+    filled: Array  # int32 [], plies written so far, at most R
+
+
+def empty_replay(row: Row, plies: int) -> Replay:
+    """An empty ring of `plies` plies; `row` (arrays or shapes, [B, ...]) gives the layout."""
+    rows = jax.tree.map(lambda x: jnp.zeros((plies, *x.shape), x.dtype), row)
+    return Replay(rows=rows, position=jnp.zeros((), jnp.int32), filled=jnp.zeros((), jnp.int32))
+
+
+def append(replay: Replay, rows: Row) -> Replay:
+    """Writes T plies, [T, B, ...], over the oldest ones; T divides the ring's length."""
+    size, new = replay.rows.reward.shape[0], rows.reward.shape[0]
+    if size % new:
+        raise ValueError(f"{new} plies at a time do not divide a ring of {size}")
+    written = jax.tree.map(
+        lambda ring, x: jax.lax.dynamic_update_slice_in_dim(ring, x, replay.position, axis=0),
+        replay.rows,
+        rows,
+    )
+    return Replay(
+        rows=written,
+        position=(replay.position + new) % size,
+        filled=jnp.minimum(replay.filled + new, size),
+    )
+
+
+def value_targets(replay: Replay) -> tuple[Array, Array]:
+    """Results of the games, seen by the player to move at each position.
+
+    A reverse scan from the newest ply to the oldest: target[t] = reward[t] + discount[t] *
+    target[t + 1], which holds for any order of turns.
+
+    Returns:
+      (targets float32 [R, B], known bool [R, B]): known is False for positions of games that have
+      not ended yet, and where nothing has been written.
+    """
+    size = replay.rows.reward.shape[0]
+    ages = jnp.arange(size)  # 0 is the newest ply
+    newest_first = (replay.position - 1 - ages) % size
+    reward = replay.rows.reward[newest_first].astype(jnp.float32)
+    discount = replay.rows.discount[newest_first].astype(jnp.float32)
+
+    def back(carry: tuple[Array, Array], ply: tuple[Array, Array]) -> tuple[Any, Any]:
+        target, known = carry
+        reward, discount = ply
+        target = reward + discount * target
+        known = known | (discount == 0)
+        return (target, known), (target, known)
+
+    batch = reward.shape[1]
+    start = (jnp.zeros(batch), jnp.zeros(batch, bool))
+    _, (targets, known) = jax.lax.scan(back, start, (reward, discount))
+    known = known & (ages < replay.filled)[:, None]
+    # The map between "ply t" and "age" is its own inverse.
+    return targets[newest_first], known[newest_first]
+
+
+def draw_indices(key: Array, known: Array, shape: tuple[int, ...]) -> Array:
+    """Flat indices int32 `shape` of positions drawn uniformly where `known` [R, B] is True.
+
+    0 throughout where none is: the caller waits until there are enough.
+    """
+    cumulative = jnp.cumsum(known.reshape(-1).astype(jnp.int32))
+    rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))
+    indices = jnp.searchsorted(cumulative, rank.reshape(-1), side="right").reshape(shape)
+    return jnp.minimum(indices, known.size - 1).astype(jnp.int32)
+
+
+def take(replay: Replay, indices: Array) -> Row:
+    """The plies at flat indices [N] of the ring, as a row [N, ...]."""
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[indices], replay.rows)

@@ -1,0 +1,244 @@
+"""Search: the transition rule between a game and mctx, and the Gumbel and PUCT policies."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import mctx
+from azjax_envs import Game
+
+from azjax.config import SearchConfig
+from azjax.network import Network
+from azjax.tree_loop import make_loop_fn
+
+Array = jax.Array
+State = Any
+Params = Any
+
+Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
+"""(params, key, states [B, ...]) -> (logits [B, A], value [B] seen by the player to move)."""
+
+
+class SearchResult(NamedTuple):
+    """What a search of B positions found; values are seen by the player to move."""
+
+    action: Array  # int32 [B], the move that the policy itself would play
+    policy: Array  # float32 [B, A], the improved policy: the target to learn
+    visits: Array  # int32 [B, A]
+    prior: Array  # float32 [B, A], the root's prior with its noise
+    action_values: Array  # float32 [B, A], 0 where unvisited
+    value: Array  # float32 [B], the root's mean value
+
+
+def transition(game: Game, state: State, action: Array) -> tuple[State, Array, Array]:
+    """One move of one game, as a search sees it.
+
+    Returns:
+      (next state, reward, discount): reward float32 [] is the result for the player who moved;
+      discount is 0 at the end, +1 where the mover is to move again, and -1 otherwise. Where the
+      game is over already, both are 0.
+    """
+    mover = game.current_player(state)
+    next_state = game.step(state, action)
+    over = game.is_terminal(state)
+    reward = jnp.where(over, 0.0, game.returns(next_state)[mover])
+    discount = jnp.where(game.current_player(next_state) == mover, 1.0, -1.0)
+    return next_state, reward, jnp.where(game.is_terminal(next_state), 0.0, discount)
+
+
+def network_evaluate(game: Game, network: Network) -> Evaluate:
+    """The evaluation by a network; its params are the network's variables."""
+
+    def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
+        del key
+        prediction = network.apply(variables, jax.vmap(game.observe)(states))
+        return prediction.policy_logits, prediction.value
+
+    return evaluate
+
+
+def mask_logits(logits: Array, mask: Array) -> Array:
+    """`logits` with the lowest finite number where `mask` is False.
+
+    Finite, so that the position after the end, where nothing is legal, gives no NaN.
+    """
+    return jnp.where(mask, logits, jnp.finfo(logits.dtype).min)
+
+
+def make_recurrent_fn(game: Game, evaluate: Evaluate) -> mctx.RecurrentFn:
+    """mctx's recurrent function: plays the actions and evaluates where they lead."""
+
+    def recurrent_fn(
+        params: Params, key: Array, action: Array, states: State
+    ) -> tuple[mctx.RecurrentFnOutput, State]:
+        states, reward, discount = jax.vmap(functools.partial(transition, game))(states, action)
+        logits, value = evaluate(params, key, states)
+        output = mctx.RecurrentFnOutput(
+            reward=reward,
+            discount=discount,
+            prior_logits=mask_logits(logits, jax.vmap(game.legal_action_mask)(states)),
+            value=value,
+        )
+        return output, states
+
+    return recurrent_fn
+
+
+def search(
+    game: Game,
+    evaluate: Evaluate,
+    params: Params,
+    key: Array,
+    states: State,
+    *,
+    config: SearchConfig,
+    gumbel_scale: Array | float = 0.0,
+    dirichlet_fraction: Array | float = 0.0,
+) -> SearchResult:
+    """Searches B positions at once.
+
+    Args:
+      game: the game.
+      evaluate: gives priors and values; illegal actions need no masking.
+      params: handed on to `evaluate`.
+      key: PRNG key.
+      states: positions, [B, ...].
+      config: algorithm and its constants.
+      gumbel_scale: scale of Gumbel's noise, float or [B]; 1 explores, 0 plays the best.
+      dirichlet_fraction: PUCT's share of root noise, float or [B].
+    """
+    mask = jax.vmap(game.legal_action_mask)(states)
+    search_key, noise_key, evaluate_key = jax.random.split(key, 3)
+    logits, value = evaluate(params, evaluate_key, states)
+    logits = mask_logits(logits, mask)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
+    if config.algorithm == "gumbel":
+        scale = jnp.broadcast_to(jnp.asarray(gumbel_scale, logits.dtype), value.shape)[:, None]
+        output = gumbel_policy(
+            params, search_key, logits, value, states, recurrent_fn, mask, scale, config
+        )
+    else:
+        fraction = jnp.broadcast_to(jnp.asarray(dirichlet_fraction, logits.dtype), value.shape)
+        logits = add_dirichlet_noise(
+            noise_key, logits, mask, fraction[:, None], alpha=config.dirichlet_alpha
+        )
+        output = puct_policy(params, search_key, logits, value, states, recurrent_fn, mask, config)
+    tree = output.search_tree
+    summary = tree.summary()
+    return SearchResult(
+        action=output.action,
+        policy=output.action_weights,
+        visits=summary.visit_counts.astype(jnp.int32),
+        prior=jax.nn.softmax(tree.children_prior_logits[:, tree.ROOT_INDEX]),
+        action_values=jnp.where(summary.visit_counts > 0, summary.qvalues, 0.0),
+        value=summary.value,
+    )
+
+
+def gumbel_policy(
+    params: Params,
+    key: Array,
+    logits: Array,
+    value: Array,
+    states: State,
+    recurrent_fn: mctx.RecurrentFn,
+    mask: Array,
+    scale: Array,
+    config: SearchConfig,
+) -> mctx.PolicyOutput:
+    """`mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop; scale [B, 1]."""
+    considered = min(config.max_considered_actions, logits.shape[-1])
+    qtransform = mctx.qtransform_completed_by_mix_value
+    loop_fn = make_loop_fn(
+        params,
+        recurrent_fn,
+        select_root=functools.partial(
+            mctx.gumbel_muzero_root_action_selection,
+            num_simulations=config.num_simulations,
+            max_num_considered_actions=considered,
+            qtransform=qtransform,
+        ),
+        select_interior=functools.partial(
+            mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform
+        ),
+    )
+    return mctx.gumbel_muzero_policy(
+        params,
+        key,
+        mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        recurrent_fn,
+        config.num_simulations,
+        invalid_actions=~mask,
+        loop_fn=loop_fn,
+        qtransform=qtransform,
+        max_num_considered_actions=considered,
+        gumbel_scale=scale,
+    )
+
+
+def puct_policy(
+    params: Params,
+    key: Array,
+    logits: Array,
+    value: Array,
+    states: State,
+    recurrent_fn: mctx.RecurrentFn,
+    mask: Array,
+    config: SearchConfig,
+) -> mctx.PolicyOutput:
+    """`mctx.muzero_policy`, AlphaZero's PUCT, with the fast loop; noise is in `logits` already."""
+    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. (MuZero's
+    # own rescaling by the siblings' values makes the smallest difference decide.)
+    qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
+    select = functools.partial(
+        mctx.muzero_action_selection,
+        pb_c_init=config.pb_c_init,
+        pb_c_base=config.pb_c_base,
+        qtransform=qtransform,
+    )
+    loop_fn = make_loop_fn(
+        params,
+        recurrent_fn,
+        select_root=functools.partial(select, depth=0),
+        select_interior=select,
+    )
+    return mctx.muzero_policy(
+        params,
+        key,
+        mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        recurrent_fn,
+        config.num_simulations,
+        invalid_actions=~mask,
+        loop_fn=loop_fn,
+        qtransform=qtransform,
+        dirichlet_fraction=0.0,
+        pb_c_init=config.pb_c_init,
+        pb_c_base=config.pb_c_base,
+    )
+
+
+def add_dirichlet_noise(
+    key: Array, logits: Array, mask: Array, fraction: Array, *, alpha: float
+) -> Array:
+    """Mixes Dirichlet(alpha) noise over the legal actions into the prior.
+
+    mctx draws its noise over all actions and masks afterwards, which leaves most of it on illegal
+    moves. A Dirichlet over the legal actions is their gamma variables, normalised.
+
+    Args:
+      key: PRNG key.
+      logits: masked prior logits [B, A].
+      mask: legal actions, bool [B, A].
+      fraction: share of noise [B, 1]; 0 leaves the prior as it is.
+      alpha: concentration.
+    """
+    gamma = jnp.where(mask, jnp.exp(jax.random.loggamma(key, alpha, logits.shape)), 0.0)
+    total = jnp.sum(gamma, axis=-1, keepdims=True)
+    noise = gamma / jnp.where(total > 0, total, 1.0)
+    mixed = (1 - fraction) * jax.nn.softmax(logits) + fraction * noise
+    mixed = mask_logits(jnp.log(jnp.maximum(mixed, jnp.finfo(mixed.dtype).tiny)), mask)
+    return jnp.where(fraction > 0, mixed, logits)

@@ -1,0 +1,44 @@
+"""One mesh with one axis: games and replay are split over it, parameters are on every device.
+
+One device is a mesh of one, so there is a single code path from a laptop to a pod.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+AXIS = "devices"
+SPLIT = PartitionSpec(AXIS)
+EVERYWHERE = PartitionSpec()
+
+
+def make_mesh(devices: list[jax.Device] | None = None) -> Mesh:
+    """A one-axis mesh over `devices` (default: all devices of all processes)."""
+    return Mesh(np.asarray(jax.devices() if devices is None else devices), (AXIS,))
+
+
+def shard(function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any) -> Callable:
+    """`jax.shard_map` over `mesh`.
+
+    Replication is not checked (`check_vma=False`): mctx does not trace under the check, and with it
+    on, the gradient of replicated parameters is summed implicitly, which makes an explicit `pmean`
+    too large by the number of devices.
+    """
+    return jax.shard_map(
+        function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
+    )
+
+
+def shardings(mesh: Mesh, specs: Any) -> Any:
+    """The `NamedSharding` of each `PartitionSpec` in the pytree `specs`."""
+    return jax.tree.map(
+        functools.partial(NamedSharding, mesh),
+        specs,
+        is_leaf=lambda x: isinstance(x, PartitionSpec),
+    )

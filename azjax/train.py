@@ -1,0 +1,234 @@
+"""The host loop around the cycle: progress, evaluation, gate, checkpoints, signals."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from azjax_envs import Game, make
+from jax.experimental import multihost_utils
+from rich.console import Console
+
+from azjax import plots
+from azjax.arena.match import play_match
+from azjax.arena.report import report
+from azjax.checkpoint import Checkpoints
+from azjax.config import Config, load_config, save_config
+from azjax.cycle import Trainer, TrainState, make_trainer
+from azjax.errors import UserError
+from azjax.metrics import RunLogger
+from azjax.players.network import SearchPlayer
+from azjax.players.parse import parse_player
+from azjax.sharding import make_mesh
+
+CONFIG_FILE = "config.toml"
+
+
+def make_game(config: Config) -> Game:
+    """The game that a config names."""
+    try:
+        return make(config.game.name, **dict(config.game.options))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"game: {error}") from error
+
+
+def train(config: Config, run_dir: str | Path, *, console: Console | None = None) -> TrainState:
+    """Trains from nothing in a new run directory and returns the last state.
+
+    Raises:
+      UserError: the directory holds something already, or the config cannot run.
+    """
+    run_dir = Path(run_dir)
+    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
+        raise UserError(
+            f"{run_dir}: not empty; continue that run with `azjax resume {run_dir}`, or name "
+            "another directory with --run-dir"
+        )
+    trainer = make_trainer(make_game(config), config, make_mesh())
+    _refuse_if_too_large(trainer)
+    run_dir.mkdir(parents=True, exist_ok=True)
+    if jax.process_index() == 0:
+        save_config(config, run_dir / CONFIG_FILE)
+    with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
+        state = trainer.init(jax.random.PRNGKey(config.seed))
+        return _run(trainer, state, run_dir, checkpoints, console)
+
+
+def resume(run_dir: str | Path, *, console: Console | None = None) -> TrainState:
+    """Continues a run from its newest intact checkpoint, as if it had never stopped.
+
+    Raises:
+      UserError: there is no run, no intact checkpoint, or one of another config.
+    """
+    run_dir = Path(run_dir)
+    if not (run_dir / CONFIG_FILE).is_file():
+        raise UserError(f"{run_dir}: no run is there ({CONFIG_FILE} is missing)")
+    config = load_config(run_dir / CONFIG_FILE)
+    trainer = make_trainer(make_game(config), config, make_mesh())
+    console = console or Console()
+    with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
+        if checkpoints.cycles():
+            state = checkpoints.restore_newest(trainer.abstract_state(), warn=console.print)
+        else:
+            # Stopped before its first checkpoint: the same start again.
+            state = trainer.init(jax.random.PRNGKey(config.seed))
+        return _run(trainer, state, run_dir, checkpoints, console)
+
+
+def _run(
+    trainer: Trainer,
+    state: TrainState,
+    run_dir: Path,
+    checkpoints: Checkpoints,
+    console: Console | None,
+) -> TrainState:
+    config = trainer.config
+    first = int(state.cycle)
+    lead = jax.process_index() == 0
+    if first >= config.cycles:
+        raise UserError(
+            f"{run_dir}: all {config.cycles} cycles are done; raise `cycles` in "
+            f"{run_dir / CONFIG_FILE} to train on"
+        )
+    log = RunLogger(
+        run_dir,
+        total_cycles=config.cycles,
+        first_cycle=first,
+        console=console,
+        quiet=not lead,
+    )
+    saved = first
+    with log, _stop_signals() as stopping:
+        for cycle in range(first + 1, config.cycles + 1):
+            started = time.perf_counter()
+            state, metrics = trainer.cycle(state)
+            metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
+            _refuse_non_finite(metrics, cycle, checkpoints)
+            metrics["cycle_s"] = time.perf_counter() - started
+            if config.selfplay.parameters == "gated" and cycle % config.gate.every == 0:
+                state, gate = trainer.gate(state)
+                metrics |= {k: float(v) for k, v in jax.device_get(_local(gate)).items()}
+            log.cycle(cycle, metrics)
+            last = cycle == config.cycles
+            stop = _any_process(bool(stopping))
+            merit = None
+            due = config.evaluation.every and cycle % config.evaluation.every == 0
+            if (due or (last and config.evaluation.every)) and not stop:
+                merit = _evaluate(trainer, state, log, cycle)
+            if last or stop or cycle % config.checkpoint.every == 0:
+                checkpoints.save(state, merit=merit)
+                saved = cycle
+            if stop:
+                log.note(f"stopped after cycle {cycle}; continue with: azjax resume {run_dir}")
+                break
+    assert saved == int(state.cycle)
+    if lead:
+        plots.draw(run_dir)
+    return state
+
+
+def trained_player(trainer: Trainer, state: TrainState, *, num_simulations: int) -> SearchPlayer:
+    """The player that a state stands for, without noise, on this process's first device."""
+    return SearchPlayer(
+        game=trainer.game,
+        network=trainer.network,
+        variables=_local(state.variables),
+        config=replace(trainer.config.search, num_simulations=num_simulations),
+    )
+
+
+def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -> float:
+    """Meets the configured opponents; returns how good the player is, larger is better.
+
+    Every process does the same, so that all agree which checkpoint is best.
+    """
+    settings = trainer.config.evaluation
+    player = trained_player(trainer, state, num_simulations=settings.num_simulations)
+    key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
+    scores = []
+    for spec in settings.opponents:
+        result = play_match(
+            trainer.game,
+            player,
+            parse_player(spec, trainer.game),
+            key,
+            num_games=settings.games,
+            opening_plies=settings.opening_plies,
+        )
+        scores.append(result.score)
+        log.evaluation(
+            cycle,
+            {
+                "opponent": spec,
+                "score": result.score,
+                "elo": result.elo,
+                "elo_low": result.elo_low,
+                "elo_high": result.elo_high,
+            },
+        )
+    merit = float(np.mean(scores)) if scores else 0.0
+    if settings.report:
+        card = report(trainer.game, [player]).players[0]
+        log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
+        merit += 1.0 - card.mistakes / card.positions
+    return merit
+
+
+def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:
+    """Stops a run whose loss is no number any more; what was saved before stays."""
+    if not metrics["updates"]:
+        return
+    wrong = [k for k in ("loss/total", "grad_norm") if not math.isfinite(metrics[k])]
+    if wrong:
+        kept = checkpoints.cycles()
+        last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"
+        raise UserError(
+            f"{wrong[0]} is {metrics[wrong[0]]} in cycle {cycle}: training stopped, {last}; a lower "
+            "learning.learning_rate or learning.clip_norm usually helps"
+        )
+
+
+def _refuse_if_too_large(trainer: Trainer) -> None:
+    """Refuses a config whose replay window and search trees exceed the memory of a device."""
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[list[int]]:
+    """A list that a SIGTERM or Ctrl-C is put on; a second Ctrl-C stops at once."""
+    received: list[int] = []
+
+    def on_signal(number: int, frame: Any) -> None:
+        del frame
+        if received and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    try:
+        old = {n: signal.signal(n, on_signal) for n in (signal.SIGTERM, signal.SIGINT)}
+    except ValueError:  # not in the main thread, as in some notebooks: nothing to catch there
+        old = {}
+    try:
+        yield received
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _any_process(flag: bool) -> bool:
+    """Whether any process of the run raises `flag`; all get the same answer."""
+    if jax.process_count() == 1:
+        return flag
+    return bool(multihost_utils.process_allgather(np.asarray(flag)).any())
+
+
+def _local(tree: Any) -> Any:
+    """This process's copy of arrays that are the same on all devices."""
+    return jax.tree.map(lambda x: x.addressable_data(0), tree)

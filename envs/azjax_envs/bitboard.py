@@ -1,0 +1,95 @@
+"""Bitboards of any size: lanes of equal width, packed whole into 32-bit words."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+Words = tuple[Array, ...]  # num_words times uint32 []
+
+
+@dataclasses.dataclass(frozen=True)
+class Lanes:
+    """Packs a [lanes, width] board of bits, `width` at most 32, into as few words as hold it.
+
+    A lane never straddles two words, so that adding within a lane carries into no other word. The
+    bits of a board are in the order of `lane * width + offset`, and `shift` moves along that order
+    across words. Work is done on tuples of scalars, word by word, which XLA fuses into one loop
+    over a batch; states store them stacked.
+    """
+
+    lanes: int
+    width: int
+
+    @property
+    def lanes_per_word(self) -> int:
+        return 32 // self.width
+
+    @property
+    def num_words(self) -> int:
+        return -(-self.lanes // self.lanes_per_word)
+
+    def constant(self, cells: np.ndarray) -> tuple[np.uint32, ...]:
+        """bool [lanes, width] -> words, in numpy."""
+        lanes = np.arange(self.lanes)[:, None]
+        offsets = np.arange(self.width)[None, :]
+        bits = np.where(cells, np.uint64(1) << self._place(lanes, offsets).astype(np.uint64), 0)
+        word = np.broadcast_to(lanes // self.lanes_per_word, bits.shape)
+        return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
+
+    def one(self, lane: Array, offset: Array | int = 0) -> Words:
+        """The board with that one bit set, or none where `lane` is not in 0..lanes-1."""
+        lane = jnp.where((lane >= 0) & (lane < self.lanes), lane, -1)
+        bit = jnp.uint32(1) << self._place(lane, offset).astype(jnp.uint32)
+        word = lane // self.lanes_per_word
+        return tuple(jnp.where(word == i, bit, np.uint32(0)) for i in range(self.num_words))
+
+    def shift(self, words: Sequence[Array], distance: int) -> Words:
+        """Moves every bit down by `distance` >= 0 places; those below place 0 drop out."""
+        size = self.lanes_per_word * self.width
+        whole, part = divmod(distance, size)
+        zero = jnp.zeros_like(words[0])
+        words = [*words[whole:], *[zero] * (whole + 1)]
+        if part == 0:
+            return tuple(words[: self.num_words])
+        full = np.uint32(2**size - 1)
+        down, up = np.uint32(part), np.uint32(size - part)
+        return tuple(
+            low >> down | high << up & full
+            for low, high in zip(words[: self.num_words], words[1:], strict=False)
+        )
+
+    def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
+        """bool [], whether `length` bits stand `step` places apart in a row, for boards whose
+        lanes keep a bit clear at the end, so that no row runs from lane to lane."""
+        have = 1
+        while have < length:
+            hop = min(have, length - have)
+            shifted = self.shift(words, hop * step)
+            words = tuple(a & b for a, b in zip(words, shifted, strict=True))
+            have += hop
+        return any_bit(words)
+
+    def unpack(self, words: Array) -> Array:
+        """uint32 [num_words] -> bool [lanes, width]."""
+        size = self.lanes_per_word * self.width
+        bits = words[:, None] >> np.arange(size, dtype=np.uint32)[None, :] & np.uint32(1)
+        return bits.reshape(-1, self.width)[: self.lanes] != 0
+
+    def _place(self, lane, offset):
+        return lane % self.lanes_per_word * self.width + offset
+
+
+def any_bit(words: Sequence[Array]) -> Array:
+    """bool [], whether any bit is set."""
+    union = words[0]
+    for word in words[1:]:
+        union = union | word
+    return union != 0
+
+
+def count_bits(words: Sequence[Array]) -> Array:
+    """int32 [], the number of bits set."""
+    return sum(jnp.bitwise_count(word).astype(jnp.int32) for word in words)

@@ -1,0 +1,147 @@
+"""What a game is: the `Game` protocol, its symmetries, and the few lines every game shares."""
+
+import dataclasses
+from typing import Protocol, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+State = TypeVar("State")
+
+
+class Game(Protocol[State]):
+    """A two-player, zero-sum board game as pure functions of one unbatched state.
+
+    A game is a frozen dataclass whose fields are its static parameters, so that equal games are
+    equal and hashable and never retrace. A state is a pytree of arrays of constant shapes and
+    dtypes. Callers batch with `jax.vmap` and compile with `jax.jit`.
+
+    - **Turns** need not alternate. Who moves is `current_player`, nothing else.
+    - **An illegal action** (out of range, too, on either side) loses at once for the mover.
+    - **After the end** `step` returns the state unchanged and the mask is all False.
+    - Results are win +1, draw 0, loss -1.
+    """
+
+    @property
+    def name(self) -> str:
+        """`azjax_envs.make(game.name) == game`, options that a name cannot carry aside."""
+
+    @property
+    def num_actions(self) -> int: ...
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        """(height, width, channels)."""
+
+    @property
+    def max_steps(self) -> int:
+        """Every game has ended after that many steps, whatever is played."""
+
+    @property
+    def num_symmetries(self) -> int:
+        """K, the identity counted: 1 where there is no other."""
+
+    def init(self, key: Array | None = None) -> State:
+        """The start of a game. `key` is for games that draw lots, and may always be left out."""
+
+    def step(self, state: State, action: Array) -> State:
+        """The state after the player to move plays `action`, an integer scalar."""
+
+    def current_player(self, state: State) -> Array:
+        """The player to move: int32 [], 0 or 1."""
+
+    def legal_action_mask(self, state: State) -> Array:
+        """bool [num_actions]; all False once the game is over."""
+
+    def is_terminal(self, state: State) -> Array:
+        """bool []."""
+
+    def returns(self, state: State) -> Array:
+        """float32 [2], the result of each player: zeros until the end, then zero-sum."""
+
+    def observe(self, state: State) -> Array:
+        """float32 `observation_shape`, as seen by the player to move."""
+
+    def symmetries(self) -> "Symmetries": ...
+
+    def action_to_string(self, state: State, action: int) -> str:
+        """The action in the notation that players of the game use."""
+
+    def string_to_action(self, state: State, text: str) -> int:
+        """The legal action that `text` names, or ValueError saying what is legal."""
+
+    def to_string(self, state: State) -> str:
+        """The board, over several lines, for a terminal."""
+
+    def svg_board(self) -> str:
+        """The empty board as a complete SVG document; see `azjax_envs.svg`."""
+
+    def view(self, state: State) -> Array:
+        """int32 [num_cells], the style code of each part that `svg_board` drew."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Symmetries:
+    """The K symmetries of a game as permutations; number 0 is the identity.
+
+    Number k maps a position to another of the same value, and there
+
+        observation'.reshape(H * W, C)[i] == observation.reshape(H * W, C)[cells[k, i]]
+        mask'[a] == mask[actions[k, a]]
+
+    and likewise for a policy. So `actions[k, a]` is the action of the original position that is
+    called `a` in the transformed one, and `policy[..., actions[k]]` transforms a policy.
+    """
+
+    cells: np.ndarray  # int32 [K, H * W]
+    actions: np.ndarray  # int32 [K, num_actions]
+
+
+def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: State) -> State:
+    """What every `step` returns: `state` itself once over, else `moved`, or `forfeited`.
+
+    Args:
+      state: the state before the action.
+      over: bool [], whether it is terminal.
+      legal: bool [], whether the action is legal there.
+      moved: the state after a legal action.
+      forfeited: the state after an illegal one, lost for the player to move in `state`.
+    """
+
+    def choose(before, after, forfeit):
+        return jnp.where(over, before, jnp.where(legal, after, forfeit))
+
+    return jax.tree.map(choose, state, moved, forfeited)
+
+
+def returns_of(loser: Array, *, decided: Array) -> Array:
+    """float32 [2]: -1 for `loser` (int32 [], 0 or 1) and +1 for the other, or zeros (bool [])."""
+    sign = jnp.where(decided, 2.0 * loser - 1.0, 0.0).astype(jnp.float32)
+    return jnp.stack([sign, -sign])
+
+
+def find_legal(game: Game, state: State, text: str) -> int:
+    """The legal action that reads `text`, for games that list few actions.
+
+    Raises:
+      ValueError: naming the legal actions, or that there are none.
+    """
+    wanted = text.strip().lower()
+    legal = {
+        game.action_to_string(state, int(action)): int(action)
+        for action in np.flatnonzero(game.legal_action_mask(state))
+    }
+    for name, action in legal.items():
+        if name.lower() == wanted:
+            return action
+    if not legal:
+        raise ValueError(f"{text!r} cannot be played: the game is over")
+    raise ValueError(f"{text!r} is not legal here; legal: {', '.join(legal)}")
+
+
+def require_range(game: str, option: str, value: int, low: int, high: int) -> None:
+    """Raises ValueError unless `value` is an integer in low..high."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{game}: {option} must be an integer from {low} to {high}, not {value!r}")

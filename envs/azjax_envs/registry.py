@@ -1,0 +1,123 @@
+"""From a name to a game: `make("connect_four_4x5")`, `make("my_module:MyGame", size=7)`."""
+
+import dataclasses
+import difflib
+import importlib
+import inspect
+import os
+import re
+import sys
+from typing import Any
+
+from azjax_envs.game import Game
+
+
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    path: str  # "module:Class", imported when first made
+    size: tuple[str, ...] = ()  # the options that "_AxBxC" at the end of a name stands for
+
+
+_GAMES = {
+    "connect_four": _Entry("azjax_envs.connect_four:ConnectFour", ("rows", "columns", "connect")),
+    "dots_and_boxes": _Entry("azjax_envs.dots_and_boxes:DotsAndBoxes", ("rows", "columns")),
+    "tic_tac_toe": _Entry("azjax_envs.tic_tac_toe:TicTacToe"),
+}
+
+
+def available_games() -> tuple[str, ...]:
+    """The names that `make` knows, without sizes."""
+    return tuple(_GAMES)
+
+
+def make(name: str, **options: Any) -> Game:
+    """A game by name.
+
+    Args:
+      name: one of `available_games()`; or such a name with a size, as in `"connect_four_4x5"` (4
+        rows, 5 columns); or `"module:Class"` for a game of your own, looked for on the import path
+        and in the working directory.
+      **options: parameters of the game, the fields of its class.
+
+    Raises:
+      ValueError: for an unknown name, an unknown option or a value out of range, saying what would
+        be right.
+    """
+    if ":" in name:
+        return _construct(name, _load(name), options)
+    base, entry, size = _parse(name)
+    twice = sorted(set(size) & set(options))
+    if twice:
+        raise ValueError(f"{name!r} already says {', '.join(twice)}: give it once")
+    return _construct(base, _load(entry.path), size | options)
+
+
+def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
+    """The game's base name, its entry, and the options that the size in the name stands for."""
+    if name in _GAMES:
+        return name, _GAMES[name], {}
+    match = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)", name)
+    if match is None or match[1] not in _GAMES:
+        raise ValueError(_unknown(name, match))
+    base, numbers = match[1], [int(number) for number in match[2].split("x")]
+    entry = _GAMES[base]
+    if len(entry.size) == 1 and len(numbers) == 2 and numbers[0] == numbers[1]:
+        numbers = numbers[:1]  # "go_9x9": one number says it all
+    if not entry.size:
+        raise ValueError(f"{base} has one size only: write {base!r}, not {name!r}")
+    if not min(2, len(entry.size)) <= len(numbers) <= len(entry.size):
+        form = "x".join(entry.size) if len(entry.size) > 1 else f"{entry.size[0]}x{entry.size[0]}"
+        raise ValueError(f"{name!r} does not name a size: write {base}_{form}, with numbers")
+    return base, entry, dict(zip(entry.size, numbers, strict=False))
+
+
+def _unknown(name: str, match: re.Match | None) -> str:
+    near = difflib.get_close_matches(match[1] if match else name, _GAMES, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return (
+        f"unknown game {name!r}: {hint}the games are {', '.join(_GAMES)}, "
+        "or module:Class for one of your own"
+    )
+
+
+def _load(path: str) -> type:
+    module_name, _, class_name = path.partition(":")
+    try:
+        module = _import(module_name)
+    except ModuleNotFoundError as error:
+        raise ValueError(f"cannot import {module_name!r} for the game {path!r}: {error}") from None
+    if not hasattr(module, class_name):
+        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
+        raise ValueError(
+            f"{module_name!r} has no {class_name!r}; its classes are {', '.join(classes) or 'none'}"
+        )
+    return getattr(module, class_name)
+
+
+def _import(module_name: str):
+    """Imports from the working directory, too: a console script does not have it on its path."""
+    try:
+        return importlib.import_module(module_name)
+    except ModuleNotFoundError:
+        here = os.getcwd()
+        if here in sys.path:
+            raise
+        sys.path.insert(0, here)
+        try:
+            return importlib.import_module(module_name)
+        finally:
+            sys.path.remove(here)
+
+
+def _construct(name: str, game_class: type, options: dict[str, Any]) -> Game:
+    valid = list(inspect.signature(game_class).parameters)
+    unknown = [option for option in options if option not in valid]
+    if unknown:
+        near = difflib.get_close_matches(unknown[0], valid, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        takes = f"its options are {', '.join(valid)}" if valid else "it takes no options"
+        raise ValueError(f"{name} has no option {unknown[0]!r}: {hint}{takes}")
+    try:
+        return game_class(**options)
+    except TypeError as error:
+        raise ValueError(f"{name}: {error}") from error

@@ -1,0 +1,32 @@
+"""Symmetries of rectangular boards, as numpy permutations."""
+
+import numpy as np
+
+from azjax_envs.game import Symmetries
+
+
+def dihedral(height: int, width: int) -> np.ndarray:
+    """int32 [K, height * width]: the 8 turns and reflections of a square, or a rectangle's 4.
+
+    Row k holds, for each cell of the transformed board, the cell of the original that lands there.
+    """
+    board = np.arange(height * width, dtype=np.int32).reshape(height, width)
+    turns = range(4) if height == width else (0, 2)
+    images = [np.rot90(flipped, turn) for flipped in (board, board[:, ::-1]) for turn in turns]
+    return np.stack([image.reshape(-1) for image in images])
+
+
+def on_cells(cells: np.ndarray, action_cells: np.ndarray, num_actions: int) -> Symmetries:
+    """Symmetries of a game whose actions stand on cells of the observation.
+
+    Args:
+      cells: int32 [K, H * W], as `dihedral` gives it.
+      action_cells: int [P], the cell on which each of the first P actions stands.
+      num_actions: at least P; the remaining actions (a pass, say) stay what they are.
+    """
+    action_at = np.full(cells.shape[1], -1, np.int32)
+    action_at[action_cells] = np.arange(len(action_cells), dtype=np.int32)
+    placed = action_at[cells[:, action_cells]]
+    rest = np.arange(len(action_cells), num_actions, dtype=np.int32)
+    actions = np.concatenate([placed, np.broadcast_to(rest, (len(cells), len(rest)))], axis=1)
+    return Symmetries(cells=cells, actions=actions)

@@ -1,0 +1,141 @@
+"""Tic-tac-toe."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.symmetry import dihedral, on_cells
+
+_FULL = 0b111_111_111
+_LINES = np.array(
+    [
+        0b111,
+        0b111 << 3,
+        0b111 << 6,
+        0b001001001,
+        0b010010010,
+        0b100100100,
+        0b100010001,
+        0b001010100,
+    ],
+    np.uint16,
+)
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["own", "taken", "lost"], meta_fields=[]
+)
+@dataclasses.dataclass(frozen=True)
+class TicTacToeState:
+    own: Array  # uint16 [], bit i: the player to move has a mark on cell i
+    taken: Array  # uint16 [], bit i: cell i has a mark
+    lost: Array  # bool [], the player to move has lost
+
+
+@dataclasses.dataclass(frozen=True)
+class TicTacToe:
+    """Tic-tac-toe: three in a row on a 3x3 board wins; a full board without a row is a draw.
+
+    Player 0 writes X and begins. Action `row * 3 + column` marks that cell, rows counted from the
+    top; in text a letter for the column and a number for the row, `a1` top left, `c3` bottom right.
+
+    Observation [3, 3, 2]: marks of the player to move, marks of the opponent.
+    """
+
+    @property
+    def name(self) -> str:
+        return "tic_tac_toe"
+
+    @property
+    def num_actions(self) -> int:
+        return 9
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (3, 3, 2)
+
+    @property
+    def max_steps(self) -> int:
+        return 9
+
+    @property
+    def num_symmetries(self) -> int:
+        return 8
+
+    def init(self, key: Array | None = None) -> TicTacToeState:
+        zero = jnp.zeros((), jnp.uint16)
+        return TicTacToeState(own=zero, taken=zero, lost=jnp.zeros((), jnp.bool_))
+
+    def step(self, state: TicTacToeState, action: Array) -> TicTacToeState:
+        action = jnp.asarray(action)
+        in_range = (action >= 0) & (action < 9)
+        bit = jnp.where(in_range, 1 << jnp.clip(action, 0, 8), 0).astype(jnp.uint16)
+        mark = bit & ~state.taken
+        marks = state.own | mark
+        # The opponent is next to move, so a line of `marks` is the next mover's loss; and so is a
+        # forfeit, for there the turn stays.
+        moved = TicTacToeState(
+            own=state.taken ^ state.own,
+            taken=state.taken | mark,
+            lost=jnp.any((marks & _LINES) == _LINES),
+        )
+        return settle(
+            state,
+            over=self.is_terminal(state),
+            legal=mark != 0,
+            moved=moved,
+            forfeited=dataclasses.replace(state, lost=jnp.ones_like(state.lost)),
+        )
+
+    def current_player(self, state: TicTacToeState) -> Array:
+        return (jax.lax.population_count(state.taken) & 1).astype(jnp.int32)
+
+    def legal_action_mask(self, state: TicTacToeState) -> Array:
+        return ~_cells(state.taken) & ~self.is_terminal(state)
+
+    def is_terminal(self, state: TicTacToeState) -> Array:
+        return state.lost | (state.taken == _FULL)
+
+    def returns(self, state: TicTacToeState) -> Array:
+        return returns_of(self.current_player(state), decided=state.lost)
+
+    def observe(self, state: TicTacToeState) -> Array:
+        planes = [_cells(state.own), _cells(state.taken ^ state.own)]
+        return jnp.stack(planes, -1).reshape(3, 3, 2).astype(jnp.float32)
+
+    def symmetries(self) -> Symmetries:
+        return on_cells(dihedral(3, 3), np.arange(9), 9)
+
+    def action_to_string(self, state: TicTacToeState, action: int) -> str:
+        return f"{'abc'[action % 3]}{action // 3 + 1}"
+
+    def string_to_action(self, state: TicTacToeState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: TicTacToeState) -> str:
+        marks = [".XO"[code] for code in np.asarray(self.view(state))]
+        rows = [f"{row + 1}  {' '.join(marks[3 * row : 3 * row + 3])}" for row in range(3)]
+        return "\n".join(["   a b c", *rows])
+
+    def svg_board(self) -> str:
+        return _svg_board()
+
+    def view(self, state: TicTacToeState) -> Array:
+        """Codes: 0 empty, 1 X, 2 O."""
+        own, taken = _cells(state.own), _cells(state.taken)
+        mine = self.current_player(state) + 1
+        return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32)
+
+
+def _cells(board: Array) -> Array:
+    """uint16 [] -> bool [9]."""
+    return (board >> np.arange(9, dtype=np.uint16)) & 1 != 0
+
+
+def _svg_board() -> str:
+    raise NotImplementedError
