@@ -108,15 +108,28 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
     init = functools.partial(_init, game, network, optimizer, config, devices)
     cycle = functools.partial(_cycle, game, network, optimizer, config, unroll)
     gate = functools.partial(_gate, game, network, config, devices)
+    jit = functools.partial(_jit_blocking, mesh)
     return Trainer(
         game=game,
         network=network,
         config=config,
         mesh=mesh,
         init=jax.jit(shard(init, mesh, EVERYWHERE, specs)),
-        cycle=jax.jit(shard(cycle, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0),
-        gate=jax.jit(shard(gate, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0),
+        cycle=jit(shard(cycle, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0),
+        gate=jit(shard(gate, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0),
     )
+
+
+def _jit_blocking(mesh: Mesh, function: Callable, **options: Any) -> Callable:
+    """`jax.jit`; on CPU, one that returns when its results are there.
+
+    Collectives of XLA's CPU backend block the threads of a pool that has one for each core. With
+    two calls in flight, one device can hold the thread that the other needs, and both wait forever.
+    """
+    compiled = jax.jit(function, **options)
+    if mesh.devices.flat[0].platform != "cpu":
+        return compiled
+    return lambda state: jax.block_until_ready(compiled(state))
 
 
 def state_specs(config: Config) -> TrainState:
@@ -183,9 +196,16 @@ def _cycle(
     replay = append(state.replay, rows)
     targets, known = value_targets(replay)
     count = jnp.sum(known)
-    positions = jax.lax.psum(count, AXIS)
+    sums |= {"positions": count.astype(jnp.float32), "devices": (count > 0).astype(jnp.float32)}
+    names, values = zip(*sorted(sums.items()), strict=True)
+    totals = jax.lax.psum(jnp.stack(values), AXIS)
+    # The updates come after this sum, so that collectives never overlap: XLA's CPU backend blocks
+    # a thread for each that is in flight, and runs out of threads where several are.
+    totals, known = jax.lax.optimization_barrier((totals, known))
+    sums = dict(zip(names, totals, strict=True))
     # Computed alike on all devices, each of which must have something to draw from.
-    ready = (positions >= config.replay.min_positions) & (jax.lax.pmin(count, AXIS) > 0)
+    everywhere = sums["devices"] == jax.lax.axis_size(AXIS)
+    ready = (sums["positions"] >= config.replay.min_positions) & everywhere
     local_batch = config.learning.batch_size // jax.lax.axis_size(AXIS)
     updates = config.learning.updates_per_cycle
     draw_key, *turn_keys = jax.random.split(learn_key, updates + 1)
@@ -208,8 +228,8 @@ def _cycle(
     # A selection rather than a condition: see `make_trainer` on XLA's CPU backend.
     variables, optimizer_state = jax.tree.map(lambda a, b: jnp.where(ready, a, b), after, before)
     metrics = {name: jnp.where(ready, jnp.mean(x), jnp.nan) for name, x in losses.items()}
-    metrics |= _play_metrics(config, jax.lax.psum(sums, AXIS))
-    metrics |= {"replay/positions": positions, "updates": jnp.where(ready, updates, 0)}
+    metrics |= _play_metrics(config, sums)
+    metrics |= {"replay/positions": sums["positions"], "updates": jnp.where(ready, updates, 0)}
     state = TrainState(
         variables=variables,
         optimizer_state=optimizer_state,

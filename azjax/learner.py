@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.flatten_util
 import jax.numpy as jnp
 import optax
 from azjax_envs import Game
@@ -123,7 +124,10 @@ def update(
         return total, (stats, losses)
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
-    gradient, stats, losses = jax.lax.pmean((gradient, stats, losses), AXIS)
+    # One collective for all: XLA's CPU backend blocks a thread for each that is in flight, and runs
+    # out of threads where several may run at once. The statistics are the same everywhere already.
+    flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses))
+    gradient, losses = unravel(jax.lax.pmean(flat, AXIS))
     losses["grad_norm"] = optax.global_norm(gradient)
     change, optimizer_state = optimizer.update(gradient, optimizer_state, variables["params"])
     params = optax.apply_updates(variables["params"], change)

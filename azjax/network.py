@@ -97,11 +97,15 @@ class _Tower(nnx.Module):
         outputs = 3 if config.value_head == "wdl" else 1
         cells = height * width
         if config.kind == "resnet":
-            self.policy_conv = _Conv(
-                config.channels, config.policy_channels, 1, config.norm, dtype, rngs
-            )
-            self.value_conv = _Conv(
-                config.channels, config.value_channels, 1, config.norm, dtype, rngs
+            # Both heads' 1x1 convolutions at once; batch normalisation is by channel anyway.
+            self.split = config.policy_channels
+            self.heads_conv = _Conv(
+                config.channels,
+                config.policy_channels + config.value_channels,
+                1,
+                config.norm,
+                dtype,
+                rngs,
             )
             policy_inputs = cells * config.policy_channels
             value_inputs = cells * config.value_channels
@@ -124,8 +128,9 @@ class _Tower(nnx.Module):
         x = self.trunk(observations, train)
         p = v = x
         if self.is_conv:
-            p = jax.nn.relu(self.policy_conv(x, train)).reshape(batch, -1)
-            v = jax.nn.relu(self.value_conv(x, train)).reshape(batch, -1)
+            heads = jax.nn.relu(self.heads_conv(x, train))
+            p = heads[..., : self.split].reshape(batch, -1)
+            v = heads[..., self.split :].reshape(batch, -1)
         logits = self.policy(p).astype(jnp.float32)
         value_logits = self.value(jax.nn.relu(self.value_hidden(v))).astype(jnp.float32)
         if value_logits.shape[-1] == 3:

@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import numpy as np
-from azjax_envs import Game, make
 from jax.experimental import multihost_utils
 from rich.console import Console
 
@@ -21,23 +20,15 @@ from azjax import plots
 from azjax.arena.match import play_match
 from azjax.arena.report import report
 from azjax.checkpoint import Checkpoints
-from azjax.config import Config, load_config, save_config
+from azjax.config import Config, save_config
 from azjax.cycle import Trainer, TrainState, make_trainer
 from azjax.errors import UserError
+from azjax.memory import refuse_if_too_large
 from azjax.metrics import RunLogger
+from azjax.players.load import CONFIG_FILE, load_run_config, make_game
 from azjax.players.network import SearchPlayer
 from azjax.players.parse import parse_player
 from azjax.sharding import make_mesh
-
-CONFIG_FILE = "config.toml"
-
-
-def make_game(config: Config) -> Game:
-    """The game that a config names."""
-    try:
-        return make(config.game.name, **dict(config.game.options))
-    except (ValueError, TypeError) as error:
-        raise UserError(f"game: {error}") from error
 
 
 def train(config: Config, run_dir: str | Path, *, console: Console | None = None) -> TrainState:
@@ -53,7 +44,7 @@ def train(config: Config, run_dir: str | Path, *, console: Console | None = None
             "another directory with --run-dir"
         )
     trainer = make_trainer(make_game(config), config, make_mesh())
-    _refuse_if_too_large(trainer)
+    refuse_if_too_large(trainer)
     run_dir.mkdir(parents=True, exist_ok=True)
     if jax.process_index() == 0:
         save_config(config, run_dir / CONFIG_FILE)
@@ -69,9 +60,7 @@ def resume(run_dir: str | Path, *, console: Console | None = None) -> TrainState
       UserError: there is no run, no intact checkpoint, or one of another config.
     """
     run_dir = Path(run_dir)
-    if not (run_dir / CONFIG_FILE).is_file():
-        raise UserError(f"{run_dir}: no run is there ({CONFIG_FILE} is missing)")
-    config = load_config(run_dir / CONFIG_FILE)
+    config = load_run_config(run_dir)
     trainer = make_trainer(make_game(config), config, make_mesh())
     console = console or Console()
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
@@ -194,10 +183,6 @@ def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Check
             f"{wrong[0]} is {metrics[wrong[0]]} in cycle {cycle}: training stopped, {last}; a lower "
             "learning.learning_rate or learning.clip_norm usually helps"
         )
-
-
-def _refuse_if_too_large(trainer: Trainer) -> None:
-    """Refuses a config whose replay window and search trees exceed the memory of a device."""
 
 
 @contextlib.contextmanager

@@ -21,12 +21,6 @@ class EloEstimate:
     low: float
     high: float
 
-    def __str__(self) -> str:
-        if math.isinf(self.difference):
-            above = self.difference > 0
-            return f"> {self.low:+.0f}" if above else f"< {self.high:+.0f}"
-        return f"{self.difference:+.0f} [{self.low:+.0f}, {self.high:+.0f}]"
-
 
 def expected_score(difference: float) -> float:
     """The score to be expected of a player `difference` Elo points stronger, in [0, 1]."""

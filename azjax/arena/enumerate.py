@@ -8,10 +8,10 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from azjax_envs import Game
 
 from azjax.arena.codec import Codec, join
 from azjax.errors import UserError
-from azjax_envs import Game
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +51,9 @@ def enumerate_states(
             return _enumerate(Codec(game, salt), payoff, max_states, max_bytes, progress)
         except _SharedKeyError:
             continue
-    raise UserError(f"{game.name}: equal states differ in their bytes, so they cannot be told apart")
+    raise UserError(
+        f"{game.name}: equal states differ in their bytes, so they cannot be told apart"
+    )
 
 
 class _SharedKeyError(Exception):
@@ -63,28 +65,29 @@ def _enumerate(codec: Codec, payoff, max_states, max_bytes, progress) -> Graph:
     expand = functools.partial(_expand, codec, payoff)
     batch = _batch_size(codec)
     found = _Found(codec)
-    rows = []  # one tuple of arrays for each expanded batch
+    expanded = []  # one tuple of arrays for each expanded batch
     layer_starts, done = [0], 0
     while done < found.count:
         # A batch never reaches into the next layer, so that layers stay exact.
         layer_end = found.count
         while done < layer_end:
-            words = found.words[done : min(done + batch, layer_end)]
-            padded = np.concatenate([words, np.repeat(words[:1], batch - len(words), 0)])
-            out = jax.tree.map(lambda x, n=len(words): np.asarray(x)[:n], expand(padded))
+            stop = min(done + batch, layer_end)
+            rows = np.minimum(np.arange(done, done + batch), stop - 1)  # always `batch` of them
+            out = [np.asarray(x)[: stop - done] for x in expand(found.words[rows])]
             child_words, child_keys, legal, *per_state = out
             if (~legal.any(-1) & ~per_state[1]).any():
                 raise UserError(f"{game.name} has a position with no legal move that is not an end")
             children = np.full(legal.shape, -1, np.int32)
             children[legal] = found.add(join(child_keys[legal]), child_words[legal])
-            rows.append((children, *per_state))
-            done += len(words)
+            expanded.append((children, *per_state))
+            done = stop
             _refuse_if_too_large(codec, found.count, layer_starts, max_states, max_bytes)
             if progress is not None:
                 progress(found.count, len(layer_starts))
         if found.count > layer_end:
             layer_starts.append(layer_end)
-    children, movers, terminal, payoffs = (np.concatenate(column) for column in zip(*rows))
+    columns = zip(*expanded, strict=True)
+    children, movers, terminal, payoffs = (np.concatenate(column) for column in columns)
     return Graph(
         salt=codec.salt,
         words=found.words[: found.count].copy(),
@@ -197,25 +200,22 @@ def _refuse_if_too_large(codec: Codec, count, layer_starts, max_states, max_byte
 def _log_projected_total(layer_sizes: np.ndarray, max_steps: int) -> float:
     """The logarithm of how many states there may be, from the sizes of the finished layers.
 
-    Growth from layer to layer slows as a board fills. Its logarithm is continued along the line
-    through the last four ratios (level if they rise) until growth stops or the game must end,
-    and the layers around the widest are taken to hold five times as much as that one. A guide
-    only, good to an order of magnitude on boards that fill up, and too high where growth stops
-    suddenly.
+    Growth from layer to layer slows as a board fills, quickly at first. Its logarithm is taken to
+    decay exponentially, at the rate it has done so far, to the last ply; and the widest layers
+    together to hold five times as much as the last one so reached. On boards that fill up this
+    is good to an order of magnitude or two; it is too high where games end long before
+    `max_steps`.
     """
-    if len(layer_sizes) < 2:
+    growth = np.diff(np.log(np.maximum(layer_sizes, 1)))
+    growth = np.maximum(growth, 1e-3)
+    if len(growth) == 0:
         return 0.0
-    growth = np.diff(np.log(layer_sizes))[-4:]
-    slope = np.polyfit(np.arange(len(growth)), growth, 1)[0] if len(growth) > 1 else 0.0
-    slope = min(float(slope), 0.0)
-    log_growth = float(growth.mean()) + slope * (len(growth) - 1) / 2
-    log_size = math.log(layer_sizes[-1])
-    for _ in range(len(layer_sizes), max_steps + 1):
-        log_growth += slope
-        if log_growth <= 0:
-            break
-        log_size += log_growth
-    return log_size + math.log(5.0)
+    decay = 0.0
+    if len(growth) > 2:
+        decay = max(-float(np.polyfit(np.arange(len(growth)), np.log(growth), 1)[0]), 0.0)
+    plies_left = np.arange(1, max(max_steps - len(growth), 0) + 1)
+    further = growth[-1] * np.exp(-decay * plies_left)
+    return math.log(layer_sizes[-1]) + float(further.sum()) + math.log(5.0)
 
 
 def _rounded(log_amount: float, unit: str) -> str:

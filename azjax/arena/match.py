@@ -7,16 +7,19 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-
-from azjax.arena.elo import EloEstimate, estimate_elo
-from azjax.errors import UserError
-from azjax.players.random import random_action
 from azjax_envs import Game
+from jax.sharding import NamedSharding, PartitionSpec
+
+from azjax.arena.elo import estimate_elo
+from azjax.arena.host_match import match_on_host
+from azjax.arena.openings import random_openings
+from azjax.errors import UserError
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
 
 
 @dataclasses.dataclass(frozen=True)
 class MatchResult:
-    """How player a fared against player b. `as_first` and `as_second` are a's wins, draws, losses."""
+    """How player a fared against player b; `as_first`, `as_second` are its wins, draws, losses."""
 
     player_a: str
     player_b: str
@@ -24,7 +27,9 @@ class MatchResult:
     as_second: tuple[int, int, int]  # a plays the second seat (player 1)
     pair_counts: tuple[int, int, int, int, int]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
     mean_length: float  # plies of a game, its opening included
-    elo: EloEstimate  # of a over b, with its 95% interval
+    elo: float  # of a over b; infinite after a perfect match
+    elo_low: float  # the ends of its 95% interval, see `estimate_elo`
+    elo_high: float
 
     @property
     def wins(self) -> int:
@@ -48,12 +53,13 @@ class MatchResult:
         return (self.wins + self.draws / 2) / self.num_games
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON, which knows no infinity: an Elo that has no finite value or end is None."""
-        ends = dataclasses.asdict(self.elo)
-        elo = {name: end if math.isfinite(end) else None for name, end in ends.items()}
-        total = {"games": self.num_games, "wins": self.wins, "draws": self.draws}
-        total |= {"losses": self.losses, "score": self.score}
-        return dataclasses.asdict(self) | total | {"elo": elo}
+        """For JSON, which knows no infinity: an Elo that is not finite becomes None."""
+        fields = dataclasses.asdict(self)
+        fields |= {"games": self.num_games, "wins": self.wins, "draws": self.draws}
+        fields |= {"losses": self.losses, "score": self.score}
+        for name in ("elo", "elo_low", "elo_high"):
+            fields[name] = fields[name] if math.isfinite(fields[name]) else None
+        return fields
 
 
 def play_match(
@@ -88,17 +94,17 @@ def play_match(
     if opening_plies < 0:
         raise UserError(f"opening_plies must not be negative, but is {opening_plies}")
     jittable = getattr(player_a, "jittable", True) and getattr(player_b, "jittable", True)
-    play = _match_scores_jit if jittable else _match_scores_host
+    play = _match_on_devices if jittable else match_on_host
     num_pairs = num_games // 2
+    devices = jax.local_device_count() if jittable else 1
     chunks = -(-num_pairs // batch)
-    size = -(-num_pairs // chunks)  # equal chunks compile once; the surplus at the end is dropped
+    # Equal chunks compile once, and divide evenly; the surplus at the end is dropped.
+    size = devices * -(-num_pairs // (chunks * devices))
     scores, lengths = [], []
     for chunk in range(chunks):
-        chunk_key = jax.random.fold_in(key, chunk)
-        out = play(game, player_a, player_b, chunk_key, size, opening_plies)
-        out = [np.asarray(x).reshape(2, size) for x in out]
-        scores.append(out[0])
-        lengths.append(out[1])
+        out = play(game, player_a, player_b, jax.random.fold_in(key, chunk), size, opening_plies)
+        scores.append(np.asarray(out[0]))
+        lengths.append(np.asarray(out[1]))
     scores = np.concatenate(scores, 1)[:, :num_pairs]  # [2, num_pairs]
     lengths = np.concatenate(lengths, 1)[:, :num_pairs]
     return _result(player_a.name, player_b.name, scores, lengths)
@@ -115,7 +121,7 @@ def match_scores(
       pair.
     """
     opening_key, play_key = jax.random.split(key)
-    start = _openings(game, opening_key, num_pairs, opening_plies)
+    start = random_openings(game, opening_key, num_pairs, opening_plies)
 
     def play_seat(seat_and_key):
         """All games in which a sits in `seat`: where turns alternate, one player moves at a time
@@ -147,7 +153,22 @@ def match_scores(
     return scores.reshape(-1), lengths.reshape(-1)
 
 
-_match_scores_jit = jax.jit(match_scores, static_argnums=(0, 4, 5))
+def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_plies: int):
+    """`match_scores` with the pairs split over this process's devices: two [2, num_pairs]."""
+    mesh = make_mesh(jax.local_devices())
+    players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
+    keys = jax.random.split(key, mesh.size)
+    return _match_on_mesh(game, mesh, num_pairs // mesh.size, opening_plies, players, keys)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _match_on_mesh(game: Game, mesh, num_pairs: int, opening_plies: int, players, keys):
+    def on_one_device(players, keys):
+        scores, lengths = match_scores(game, *players, keys[0], num_pairs, opening_plies)
+        return scores.reshape(2, -1), lengths.reshape(2, -1)
+
+    by_pair = PartitionSpec(None, AXIS)
+    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), (by_pair, by_pair))(players, keys)
 
 
 def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array:
@@ -156,90 +177,10 @@ def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array
     return jax.lax.cond(turn.any(), lambda: player(key, states).astype(jnp.int32), lambda: idle)
 
 
-def _openings(game: Game, key: jax.Array, num_pairs: int, plies: int):
-    """Random starts: batched states [num_pairs] and the plies played, int32 [num_pairs]."""
-    start = game.init()
-    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_pairs, *jnp.shape(x))), start)
-
-    def ply(i, carry):
-        states, lengths = carry
-        mask = jax.vmap(game.legal_action_mask)(states)
-        actions = random_action(jax.random.fold_in(key, i), mask)
-        moved = jax.vmap(game.step)(states, actions)
-        goes_on = ~jax.vmap(game.is_terminal)(moved)
-        return _where(goes_on, moved, states), lengths + goes_on
-
-    return jax.lax.fori_loop(0, plies, ply, (states, jnp.zeros(num_pairs, jnp.int32)))
-
-
-def _where(condition: jax.Array, left, right):
-    """`jnp.where` by rows [B] on two batched states."""
-
-    def choose(x, y):
-        return jnp.where(condition.reshape(-1, *[1] * (x.ndim - 1)), x, y)
-
-    return jax.tree.map(choose, left, right)
-
-
-_openings_jit = jax.jit(_openings, static_argnums=(0, 2, 3))
-
-
-def _match_scores_host(game: Game, player_a, player_b, key, num_pairs: int, opening_plies: int):
-    """`match_scores` with a loop on the host, for players that no jitted function can call."""
-    opening_key, play_key = jax.random.split(key)
-    pairs, lengths = _openings_jit(game, opening_key, num_pairs, opening_plies)
-    states = jax.tree.map(lambda x: jnp.concatenate([x, x]), pairs)
-    lengths = np.concatenate([lengths, lengths])
-    seats = np.repeat(np.arange(2), num_pairs)
-    while True:
-        ended, movers = (np.asarray(x) for x in _status(game, states))
-        if ended.all():
-            break
-        actions = np.zeros(2 * num_pairs, np.int32)
-        for player, turn in ((player_a, movers == seats), (player_b, movers != seats)):
-            play_key, move_key = jax.random.split(play_key)
-            _fill_actions(player, move_key, states, turn & ~ended, actions)
-        states = _step(game, states, actions)
-        lengths = lengths + ~ended
-    returns = np.asarray(_returns(game, states))
-    return (returns[np.arange(2 * num_pairs), seats] + 1) / 2, lengths
-
-
-def _fill_actions(player, key, states, turn: np.ndarray, actions: np.ndarray) -> None:
-    """Write the player's moves. A jittable one sees the whole batch, so that it compiles once;
-    another one sees only the positions it has to answer."""
-    if not turn.any():
-        return
-    if getattr(player, "jittable", True):
-        actions[turn] = np.asarray(_act(player, key, states))[turn]
-    else:
-        where = np.flatnonzero(turn)
-        actions[where] = np.asarray(player(key, jax.tree.map(lambda x: x[where], states)))
-
-
-@jax.jit
-def _act(player, key, states):
-    return player(key, states)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _status(game: Game, states):
-    return jax.vmap(game.is_terminal)(states), jax.vmap(game.current_player)(states)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states, actions):
-    return jax.vmap(game.step)(states, actions)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _returns(game: Game, states):
-    return jax.vmap(game.returns)(states)
-
-
 def _result(name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray) -> MatchResult:
     """Count scores [2, num_pairs], row s being the games with a in seat s."""
     by_seat = [tuple(int((row == points).sum()) for points in (1.0, 0.5, 0.0)) for row in scores]
+    elo = estimate_elo(scores.mean(0))
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
     return MatchResult(
         player_a=name_a,
@@ -248,5 +189,7 @@ def _result(name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray) -
         as_second=by_seat[1],
         pair_counts=tuple(int((points == n).sum()) for n in range(5)),
         mean_length=float(lengths.mean()),
-        elo=estimate_elo(scores.mean(0)),
+        elo=elo.difference,
+        elo_low=elo.low,
+        elo_high=elo.high,
     )

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from azjax_envs import Game
 
 from azjax.arena.codec import Codec, join
 from azjax.arena.enumerate import Graph, enumerate_states
 from azjax.errors import UserError
-from azjax_envs import Game
 
 
 def solve(

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-
-from azjax.players.random import random_action
 from azjax_envs import Game
 
+from azjax.players.random import random_action
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "depth"]
-)
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "depth"])
 @dataclasses.dataclass(frozen=True)
 class MinimaxPlayer:
     """Searches all lines `depth` plies deep; a position at the horizon counts as a draw.
@@ -97,15 +95,11 @@ def _alpha_beta(game: Game, depth: int, root) -> jax.Array:
         value = jnp.where(finished, stack.best[top], value)
         receiving = (finished | at_once) & (receiver >= 0)
         given = _give(game, stack, receiver, value, receiving, finished, action)
-        cursor = jnp.where(
-            (jnp.arange(levels) == top) & ~finished, action + 1, given.cursor
-        )
+        cursor = jnp.where((jnp.arange(levels) == top) & ~finished, action + 1, given.cursor)
         given = given._replace(cursor=cursor)
         pushing = ~finished & ~at_once
         pushed = _push(game, given, child, pushing)
-        return pushed._replace(
-            top=jnp.where(finished, top - 1, jnp.where(pushing, top + 1, top))
-        )
+        return pushed._replace(top=jnp.where(finished, top - 1, jnp.where(pushing, top + 1, top)))
 
     start = _Stack(
         states=jax.tree.map(lambda x: jnp.broadcast_to(x, (levels, *jnp.shape(x))), root),

@@ -5,10 +5,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
+from azjax_envs import Game
 
 from azjax.players.playout import playout_returns
 from azjax.players.random import random_action
-from azjax_envs import Game
 
 
 @functools.partial(

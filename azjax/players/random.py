@@ -5,7 +5,6 @@ import functools
 
 import jax
 import jax.numpy as jnp
-
 from azjax_envs import Game
 
 
@@ -28,7 +27,7 @@ class RandomPlayer:
 
 
 def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """A uniformly random True entry of each row of `mask` [B, A]: int32 [B], 0 where there is none."""
+    """A random True entry of each row of `mask` [B, A]: int32 [B], 0 where there is none."""
     return pick(jax.random.uniform(key, mask.shape[:1]), mask)
 
 

@@ -7,11 +7,11 @@ import math
 import jax
 import jax.numpy as jnp
 import mctx
+from azjax_envs import Game
 
 from azjax.players.playout import playout_value
 from azjax.search import transition
 from azjax.tree_loop import make_loop_fn
-from azjax_envs import Game
 
 
 @functools.partial(
@@ -42,17 +42,34 @@ class UCTPlayer:
 
     def __call__(self, key: jax.Array, states) -> jax.Array:
         """Actions int32 [B] for a batch of states."""
-        tree = uct_search(
-            self.game,
-            key,
-            states,
-            simulations=self.simulations,
-            exploration=self.exploration,
-        )
-        # Between equal counts the tie-breaker decides, which is below 1 (and -1 if illegal).
-        root = tree.ROOT_INDEX
-        preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
-        return jnp.argmax(preference, axis=-1).astype(jnp.int32)
+
+        def act(key_and_states):
+            key, states = key_and_states
+            tree = uct_search(
+                self.game,
+                key,
+                states,
+                simulations=self.simulations,
+                exploration=self.exploration,
+            )
+            # Between equal counts the tie-breaker decides, which is below 1 (and -1 if illegal).
+            root = tree.ROOT_INDEX
+            preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
+            return jnp.argmax(preference, axis=-1).astype(jnp.int32)
+
+        # One search after the other, each of so many states as its trees fit the memory: on a
+        # CPU the caches, for a tree that falls out of them costs three times as much to walk.
+        batch = jax.tree.leaves(states)[0].shape[0]
+        chunks = -(-batch // self._states_at_once())
+        size = -(-batch // chunks)
+        padded = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
+        chunked = jax.tree.map(lambda x: x[padded], states)
+        return jax.lax.map(act, (jax.random.split(key, chunks), chunked)).reshape(-1)[:batch]
+
+    def _states_at_once(self) -> int:
+        memory = (32 << 20) if jax.default_backend() == "cpu" else (2 << 30)
+        bytes_per_state = (self.simulations + 1) * (24 * self.game.num_actions + 64)
+        return max(memory // bytes_per_state, 16)
 
 
 def uct_search(

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits
+from azjax_envs import svg
+from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
 
 
@@ -20,8 +21,8 @@ from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, s
 class ConnectFourState:
     """Bitboards with one lane for each column, from the bottom up, and a clear bit on its top."""
 
-    own: Array  # uint32 [words], the discs of the player to move
-    taken: Array  # uint32 [words], all discs
+    own: Words  # the discs of the player to move
+    taken: Words  # all discs
     lost: Array  # bool [], the player to move has lost
 
 
@@ -70,25 +71,26 @@ class ConnectFour:
 
     @property
     def num_symmetries(self) -> int:
-        return 2
+        return min(2, self.columns)
 
     def init(self, key: Array | None = None) -> ConnectFourState:
-        empty = jnp.zeros(self._lanes.num_words, jnp.uint32)
+        empty = self._lanes.empty()
         return ConnectFourState(own=empty, taken=empty, lost=jnp.zeros((), jnp.bool_))
 
     def step(self, state: ConnectFourState, action: Array) -> ConnectFourState:
-        own, taken = tuple(state.own), tuple(state.taken)
         board = self._lanes.constant(self._cells)
         # Adding a bit at the foot of a column carries through its discs to the lowest free cell,
         # which in a full column is the clear bit above the board.
         foot = self._lanes.one(jnp.asarray(action))
-        disc = tuple((t + f) & ~t & b for t, f, b in zip(taken, foot, board, strict=True))
+        disc = each(
+            lambda taken, bit, cells: taken + bit & ~taken & cells, state.taken, foot, board
+        )
         # The opponent is next to move, so a row of the mover's is the next mover's loss; and so is
         # a forfeit, for there the turn stays.
         moved = ConnectFourState(
-            own=state.taken ^ state.own,
-            taken=jnp.stack(_each(operator.or_, taken, disc)),
-            lost=self._has_row(_each(operator.or_, own, disc)),
+            own=each(operator.xor, state.taken, state.own),
+            taken=each(operator.or_, state.taken, disc),
+            lost=self._has_row(each(operator.or_, state.own, disc)),
         )
         return settle(
             state,
@@ -99,30 +101,31 @@ class ConnectFour:
         )
 
     def current_player(self, state: ConnectFourState) -> Array:
-        return count_bits(tuple(state.taken)) & 1
+        return count_bits(state.taken) & 1
 
     def legal_action_mask(self, state: ConnectFourState) -> Array:
-        top_row = self._lanes.unpack(state.taken)[:, self.rows - 1]
-        return ~top_row & ~state.lost
+        return ~self._lanes.column(state.taken, self.rows - 1) & ~state.lost
 
     def is_terminal(self, state: ConnectFourState) -> Array:
-        full = self._lanes.constant(self._cells)
-        gaps = tuple(t ^ f for t, f in zip(tuple(state.taken), full, strict=True))
+        gaps = each(operator.xor, state.taken, self._lanes.constant(self._cells))
         return state.lost | ~any_bit(gaps)
 
     def returns(self, state: ConnectFourState) -> Array:
-        return returns_of(self.current_player(state), decided=state.lost)
+        return returns_of(jnp.where(state.lost, 2 * self.current_player(state) - 1, 0))
 
     def observe(self, state: ConnectFourState) -> Array:
-        planes = [self._grid(state.own), self._grid(state.taken ^ state.own)]
+        theirs = each(operator.xor, state.taken, state.own)
+        planes = [self._grid(state.own), self._grid(theirs)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
     def symmetries(self) -> Symmetries:
         cells = np.arange(self.rows * self.columns, dtype=np.int32)
         actions = np.arange(self.columns, dtype=np.int32)
         mirrored = cells.reshape(self.rows, self.columns)[:, ::-1].reshape(-1)
+        kept = self.num_symmetries  # a single column is its own mirror image
         return Symmetries(
-            cells=np.stack([cells, mirrored]), actions=np.stack([actions, actions[::-1]])
+            cells=np.stack([cells, mirrored])[:kept],
+            actions=np.stack([actions, actions[::-1]])[:kept],
         )
 
     def action_to_string(self, state: ConnectFourState, action: int) -> str:
@@ -139,7 +142,7 @@ class ConnectFour:
         return "\n".join(" ".join(f"{part:>{pad}}" for part in line) for line in lines)
 
     def svg_board(self) -> str:
-        raise NotImplementedError
+        return _svg_board(self.rows, self.columns)
 
     def view(self, state: ConnectFourState) -> Array:
         """One code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
@@ -162,10 +165,37 @@ class ConnectFour:
         runs = [self._lanes.has_run(discs, step=step, length=self.connect) for step in steps]
         return functools.reduce(operator.or_, runs)
 
-    def _grid(self, words: Array) -> Array:
-        """uint32 [words] -> bool [rows, columns], the top row first."""
+    def _grid(self, words: Words) -> Array:
+        """words -> bool [rows, columns], the top row first."""
         return self._lanes.unpack(words)[:, : self.rows].T[::-1]
 
 
-def _each(operation, first: Words, second: Words) -> Words:
-    return tuple(operation(a, b) for a, b in zip(first, second, strict=True))
+def _svg_board(rows: int, columns: int) -> str:
+    size, margin = 56, 8
+    width, height = columns * size + 2 * margin, rows * size + 2 * margin
+    parts = [svg.element("rect", cls="board", x=0, y=0, width=width, height=height, rx=16)]
+    for cell in range(rows * columns):
+        row, column = divmod(cell, columns)
+        x, y = margin + (column + 0.5) * size, margin + (row + 0.5) * size
+        area = {"x": x - size / 2, "y": y - size / 2, "width": size, "height": size}
+        disc = [
+            svg.element("rect", cls="area", **area),
+            svg.element("circle", cls="disc", cx=x, cy=y, r=23),
+            svg.element("circle", cls="rim", cx=x, cy=y, r=16),
+        ]
+        parts.append(svg.element("g", disc, data_cell=cell, data_action=column))
+    for column in range(columns):
+        parts.append(svg.label(column + 1, margin + (column + 0.5) * size, height + 14))
+    return svg.document("Connect four", width, height + 26, _STYLE, parts)
+
+
+_STYLE = {
+    ".board": "fill: #2a63b8",
+    ".area": "fill: #000; fill-opacity: 0",
+    ".disc": "fill: #f3f7fc; stroke: #1f4f97; stroke-width: 2",
+    ".rim": "fill: none; stroke: none; stroke-width: 3",
+    '[data-code="1"] .disc': "fill: #e2493f; stroke: #b8352d",
+    '[data-code="1"] .rim': "stroke: #c63b32",
+    '[data-code="2"] .disc': "fill: #f8cb46; stroke: #cf9f1d",
+    '[data-code="2"] .rim': "stroke: #e0b02c",
+}

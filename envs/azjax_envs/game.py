@@ -1,6 +1,7 @@
 """What a game is: the `Game` protocol, its symmetries, and the few lines every game shares."""
 
 import dataclasses
+import functools
 from typing import Protocol, TypeVar
 
 import jax
@@ -116,29 +117,35 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
     return jax.tree.map(choose, state, moved, forfeited)
 
 
-def returns_of(loser: Array, *, decided: Array) -> Array:
-    """float32 [2]: -1 for `loser` (int32 [], 0 or 1) and +1 for the other, or zeros (bool [])."""
-    sign = jnp.where(decided, 2.0 * loser - 1.0, 0.0).astype(jnp.float32)
-    return jnp.stack([sign, -sign])
+def returns_of(result: Array) -> Array:
+    """float32 [2] from player 0's result, an integer scalar: 1 won, -1 lost, 0 drawn or open."""
+    return jnp.stack([result, -result]).astype(jnp.float32)
+
+
+def legal_actions(game: Game, state: State) -> list[int]:
+    """The legal actions, for code that works on one position at a time."""
+    return np.flatnonzero(_legal_action_mask(game, state)).tolist()
 
 
 def find_legal(game: Game, state: State, text: str) -> int:
-    """The legal action that reads `text`, for games that list few actions.
+    """`string_to_action` for games where it is enough to look among the legal actions.
 
     Raises:
-      ValueError: naming the legal actions, or that there are none.
+      ValueError: naming the legal actions, or saying that there are none.
     """
     wanted = text.strip().lower()
-    legal = {
-        game.action_to_string(state, int(action)): int(action)
-        for action in np.flatnonzero(game.legal_action_mask(state))
-    }
-    for name, action in legal.items():
+    names = {game.action_to_string(state, a): a for a in legal_actions(game, state)}
+    for name, action in names.items():
         if name.lower() == wanted:
             return action
-    if not legal:
+    if not names:
         raise ValueError(f"{text!r} cannot be played: the game is over")
-    raise ValueError(f"{text!r} is not legal here; legal: {', '.join(legal)}")
+    raise ValueError(f"{text!r} is not legal here; legal: {', '.join(names)}")
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _legal_action_mask(game: Game, state: State) -> Array:
+    return game.legal_action_mask(state)
 
 
 def require_range(game: str, option: str, value: int, low: int, high: int) -> None:

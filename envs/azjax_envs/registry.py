@@ -82,16 +82,26 @@ def _unknown(name: str, match: re.Match | None) -> str:
 
 def _load(path: str) -> type:
     module_name, _, class_name = path.partition(":")
+    if not module_name or not class_name:
+        raise ValueError(f"{path!r} names no game: write module:Class")
     try:
         module = _import(module_name)
-    except ModuleNotFoundError as error:
-        raise ValueError(f"cannot import {module_name!r} for the game {path!r}: {error}") from None
-    if not hasattr(module, class_name):
-        classes = [key for key, value in vars(module).items() if inspect.isclass(value)]
-        raise ValueError(
-            f"{module_name!r} has no {class_name!r}; its classes are {', '.join(classes) or 'none'}"
-        )
-    return getattr(module, class_name)
+    except (ImportError, SyntaxError) as error:
+        raise ValueError(f"cannot import {module_name!r} for the game {path!r}: {error}") from error
+    found = getattr(module, class_name, None)
+    if found is None:
+        own = [key for key, value in vars(module).items() if _is_class_of(value, module_name)]
+        near = difflib.get_close_matches(class_name, own, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        has = f"its classes are {', '.join(own)}" if own else "it has no classes"
+        raise ValueError(f"{module_name!r} has no {class_name!r}: {hint}{has}")
+    if not inspect.isclass(found) or not callable(getattr(found, "step", None)):
+        raise ValueError(f"{path!r} is not a game: it is no class with the methods of a Game")
+    return found
+
+
+def _is_class_of(value: Any, module_name: str) -> bool:
+    return inspect.isclass(value) and value.__module__ == module_name
 
 
 def _import(module_name: str):

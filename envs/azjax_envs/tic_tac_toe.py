@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from azjax_envs import svg
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
 from azjax_envs.symmetry import dihedral, on_cells
 
@@ -102,7 +103,7 @@ class TicTacToe:
         return state.lost | (state.taken == _FULL)
 
     def returns(self, state: TicTacToeState) -> Array:
-        return returns_of(self.current_player(state), decided=state.lost)
+        return returns_of(jnp.where(state.lost, 2 * self.current_player(state) - 1, 0))
 
     def observe(self, state: TicTacToeState) -> Array:
         planes = [_cells(state.own), _cells(state.taken ^ state.own)]
@@ -138,4 +139,36 @@ def _cells(board: Array) -> Array:
 
 
 def _svg_board() -> str:
-    raise NotImplementedError
+    size, margin = 88, 30
+    parts = [
+        svg.element("rect", cls="board", x=margin, y=margin, width=3 * size, height=3 * size, rx=12)
+    ]
+    for i in (1, 2):
+        at, end = margin + i * size, margin + 3 * size - 8
+        parts.append(svg.element("line", cls="grid", x1=at, y1=margin + 8, x2=at, y2=end))
+        parts.append(svg.element("line", cls="grid", x1=margin + 8, y1=at, x2=end, y2=at))
+    for i in range(3):
+        parts.append(svg.label("abc"[i], margin + (i + 0.5) * size, margin / 2))
+        parts.append(svg.label(i + 1, margin / 2, margin + (i + 0.5) * size))
+    for cell in range(9):
+        x, y = margin + (cell % 3 + 0.5) * size, margin + (cell // 3 + 0.5) * size
+        area = {"x": x - size / 2, "y": y - size / 2, "width": size, "height": size}
+        cross = f"M{x - 22:g} {y - 22:g} l44 44 m0 -44 l-44 44"
+        marks = [
+            svg.element("rect", cls="area", **area),
+            svg.element("path", cls="x", d=cross),
+            svg.element("circle", cls="o", cx=x, cy=y, r=24),
+        ]
+        parts.append(svg.element("g", marks, data_cell=cell, data_action=cell))
+    side = 3 * size + margin + 10
+    return svg.document("Tic-tac-toe", side, side, _STYLE, parts)
+
+
+_STYLE = {
+    ".board": "fill: #faf3e6; stroke: #e2d3b8; stroke-width: 2",
+    ".grid": "stroke: #d8c6a6; stroke-width: 3; stroke-linecap: round",
+    ".area": "fill: #000; fill-opacity: 0",
+    ".x, .o": "fill: none; stroke: none; stroke-width: 11; stroke-linecap: round",
+    '[data-code="1"] .x': "stroke: #2f6fbd",
+    '[data-code="2"] .o': "stroke: #dd5a48",
+}

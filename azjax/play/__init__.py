@@ -1,0 +1,1 @@
+"""Ways to play against a player."""

@@ -1,0 +1,34 @@
+"""Players named in text, as opponents are on the command line."""
+
+from azjax_envs import Game
+
+from azjax.errors import UserError
+from azjax.players.exact import exact_player
+from azjax.players.minimax import MinimaxPlayer
+from azjax.players.monte_carlo import MonteCarloPlayer
+from azjax.players.random import RandomPlayer
+from azjax.players.uct import UCTPlayer
+
+FORMS = "random, minimax:PLIES, mc:PLAYOUTS (for each action), uct:SIMULATIONS, exact (small games)"
+
+
+def parse_player(spec: str, game: Game):
+    """The player that `spec` names: "random", "minimax:4", "mc:100", "uct:1000" or "exact".
+
+    Raises:
+      UserError: naming the valid forms; or the game is too large for "exact".
+    """
+    kind, colon, number = spec.strip().partition(":")
+    if kind in _PLAIN and not colon:
+        return _PLAIN[kind](game)
+    if kind in _NUMBERED and number.isdecimal() and int(number) > 0:
+        return _NUMBERED[kind](game, int(number))
+    if kind in _PLAIN:
+        raise UserError(f"player {spec!r}: {kind} takes no number; players: {FORMS}")
+    if kind in _NUMBERED:
+        raise UserError(f"player {spec!r}: {kind} needs a whole number above 0; players: {FORMS}")
+    raise UserError(f"there is no player {spec!r}; players: {FORMS}")
+
+
+_PLAIN = {"random": RandomPlayer, "exact": exact_player}
+_NUMBERED = {"minimax": MinimaxPlayer, "mc": MonteCarloPlayer, "uct": UCTPlayer}

@@ -1,0 +1,104 @@
+"""The part of `check_game` that reads: strings both ways, the text board, and the drawing."""
+
+import random
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from azjax_envs.game import Game, State, legal_actions
+from azjax_envs.svg import to_svg
+
+_STATES = 8  # how many positions are read
+_ACTIONS = 32  # of how many legal actions in each
+
+
+def check_strings(game: Game) -> Iterator[str]:
+    positions = _positions(game)
+    for state, actions in positions:
+        if not isinstance(game.to_string(state), str) or not game.to_string(state).strip():
+            yield "to_string must return the board as text"
+            return
+        texts = {}
+        for action in actions[:_ACTIONS]:
+            text = game.action_to_string(state, action)
+            if not isinstance(text, str) or not text:
+                yield f"action_to_string({action}) must be text, not {text!r}"
+                return
+            if text in texts:
+                yield f"actions {texts[text]} and {action} are both called {text!r}"
+                return
+            texts[text] = action
+        for text, action in texts.items():
+            back = game.string_to_action(state, text)
+            if back != action:
+                yield f"action {action} is called {text!r}, which string_to_action reads as {back}"
+                return
+        yield from _refuses(game, state, "no such action")
+        if not actions:
+            start, openings = positions[0]
+            yield from _refuses(game, state, game.action_to_string(start, openings[0]))
+
+
+def _refuses(game: Game, state: State, text: str) -> Iterator[str]:
+    try:
+        action = game.string_to_action(state, text)
+    except ValueError as error:
+        if not str(error):
+            yield "string_to_action must say in its ValueError what is legal"
+    else:
+        yield f"string_to_action takes the illegal {text!r} for action {action}"
+
+
+def check_drawing(game: Game) -> Iterator[str]:
+    try:
+        board = ET.fromstring(game.svg_board())
+    except ET.ParseError as error:
+        yield f"svg_board is not well-formed: {error}"
+        return
+    if board.tag != "{http://www.w3.org/2000/svg}svg" or "viewBox" not in board.attrib:
+        yield "svg_board must be a whole <svg> with its namespace and a viewBox"
+    cells = {part.get("data-cell") for part in board.iter()} - {None}
+    actions = {part.get("data-action") for part in board.iter()} - {None}
+    numbers = {int(cell) for cell in cells if re.fullmatch(r"\d+", cell)}
+    num_cells = jax.eval_shape(game.view, jax.eval_shape(game.init)).shape[0]
+    if len(numbers) < len(cells) or numbers != set(range(num_cells)):
+        yield (
+            f"svg_board must have parts with data-cell 0 to {num_cells - 1}, as many as view has "
+            f"codes; it has {_summary(cells)}"
+        )
+        return
+    wrong = {a for a in actions if not (re.fullmatch(r"\d+", a) and int(a) < game.num_actions)}
+    if wrong:
+        yield f"svg_board has data-action {_summary(wrong)}, which is no action"
+    for state, _ in _positions(game):
+        drawn = ET.fromstring(to_svg(game, state))
+        shown = {p.get("data-cell"): p.get("data-code") for p in drawn.iter() if p.get("data-cell")}
+        codes = np.asarray(game.view(state))
+        if shown != {str(cell): str(code) for cell, code in enumerate(codes)}:
+            yield 'to_svg does not show the codes of view: write data-cell="0" with double quotes'
+            return
+
+
+def _positions(game: Game) -> list[tuple[State, list[int]]]:
+    """Some positions of one random game, from its start to its end, with their legal actions."""
+    chance = random.Random(game.num_actions)
+    step = jax.jit(game.step)
+    state, line = game.init(), []
+    for _ in range(game.max_steps + 1):
+        actions = legal_actions(game, state)
+        line.append((state, actions))
+        if not actions:
+            break
+        state = step(state, jnp.int32(chance.choice(actions)))
+    wanted = np.unique(np.linspace(0, len(line) - 1, _STATES).astype(int))
+    return [line[i] for i in wanted]
+
+
+def _summary(values: set[str]) -> str:
+    listed = sorted(values, key=lambda value: (len(value), value))
+    more = f", ... ({len(listed)} in all)" if len(listed) > 4 else ""
+    return ", ".join(listed[:4]) + more if listed else "none"

@@ -1,0 +1,166 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import check_game, make
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+GAME = make("connect_four")
+
+
+@pytest.mark.parametrize("name", ["connect_four", "connect_four_2x9x3", "connect_four_1x1x1"])
+def test_conforms(name):
+    assert check_game(make(name)) == []
+
+
+def test_open_spiel(agree_with_open_spiel):
+    lengths = agree_with_open_spiel(GAME, "connect_four", games=400)
+    assert {8, 20, 30} <= lengths
+
+
+@pytest.mark.parametrize("size", [(4, 4, 4), (3, 5, 3), (9, 12, 5)])
+def test_open_spiel_sizes(agree_with_open_spiel, size):
+    rows, columns, connect = size
+    reference = f"connect_four(rows={rows},columns={columns},x_in_row={connect})"
+    game = make("connect_four", rows=rows, columns=columns, connect=connect)
+    agree_with_open_spiel(game, reference, games=100)
+
+
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(st.data())
+def test_open_spiel_any_size(agree_with_open_spiel, data):
+    rows, columns = data.draw(st.integers(2, 10)), data.draw(st.integers(2, 10))
+    connect = data.draw(st.integers(2, min(5, max(rows, columns))))
+    reference = f"connect_four(rows={rows},columns={columns},x_in_row={connect})"
+    agree_with_open_spiel(make(f"connect_four_{rows}x{columns}x{connect}"), reference, games=20)
+
+
+def test_published_positions_by_ply():
+    size = 16384
+
+    @jax.jit
+    def expand(states):
+        children = jax.vmap(lambda s: jax.vmap(lambda a: GAME.step(s, a))(jnp.arange(7)))(states)
+        flat = jax.tree.map(lambda x: x.reshape(-1), children)
+        mask = jax.vmap(GAME.legal_action_mask)(states).reshape(-1)
+        return flat, mask, jax.vmap(GAME.is_terminal)(flat)
+
+    layer = jax.tree.map(lambda x: np.asarray(x)[None], GAME.init())
+    counts = [1]
+    for _ in range(8):
+        parts = []
+        for start in range(0, len(layer.lost), size):
+            part = jax.tree.map(lambda x, i=start: x[i : i + size], layer)
+            count = len(part.lost)
+            padded = jax.tree.map(lambda x, n=count: np.pad(x, (0, size - n)), part)
+            flat, legal, over = jax.tree.map(np.asarray, expand(padded))
+            legal = legal & (np.repeat(np.arange(size), 7) < count)
+            parts.append(jax.tree.map(lambda x, keep=legal: x[keep], (flat, over)))
+        children, over = jax.tree.map(lambda *x: np.concatenate(x), *parts)
+        # All discs plus the mover's is a number of its own for each position.
+        low, high = (
+            t.astype(np.uint64) + o for t, o in zip(children.taken, children.own, strict=True)
+        )
+        _, first = np.unique(low + (high << np.uint64(32)), return_index=True)
+        counts.append(len(first))
+        running = first[~over[first]]
+        layer = jax.tree.map(lambda x, i=running: x[i], children)
+    assert counts == [1, 7, 49, 238, 1120, 4263, 16422, 54859, 184275]
+
+
+def columns(text):
+    return [int(digit) - 1 for digit in text]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "1122334",  # across
+        "1212121",  # up
+        "12233434474",  # diagonally up
+        "76655454414",  # diagonally down
+    ],
+)
+def test_four_in_a_row_wins(play_line, line):
+    before = play_line(GAME, columns(line[:-1]))
+    assert not GAME.is_terminal(before)
+    after = play_line(GAME, columns(line))
+    assert GAME.is_terminal(after)
+    assert GAME.returns(after).tolist() == [1, -1]
+
+
+def test_no_row_from_one_column_into_the_next(play_line):
+    game = make("connect_four", rows=3, columns=4, connect=4)
+    state = play_line(game, columns("1313142"))  # X fills column 1 and takes the foot of column 2
+    assert game.to_string(state) == "X . . .\nX . O .\nX X O O\n1 2 3 4"
+    assert not game.is_terminal(state)
+
+
+def test_full_column_is_illegal(play_line):
+    state = play_line(GAME, columns("111111"))
+    assert GAME.legal_action_mask(state).tolist() == [False] + [True] * 6
+    lost = GAME.step(state, 0)
+    assert GAME.returns(lost).tolist() == [-1, 1]
+    assert GAME.to_string(lost) == GAME.to_string(state)
+    with pytest.raises(ValueError, match="'1' is not legal here; legal: 2, 3, 4, 5, 6, 7"):
+        GAME.string_to_action(state, "1")
+
+
+@pytest.mark.parametrize("action", [-1, 7, 8, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, action):
+    state = GAME.step(play_line(GAME, [3]), action)
+    assert GAME.is_terminal(state)
+    assert GAME.returns(state).tolist() == [1, -1]
+    assert GAME.returns(GAME.step(state, 3)).tolist() == [1, -1]
+
+
+def test_full_board(play_line):
+    small = make("connect_four", rows=2, columns=2, connect=2)
+    assert small.returns(play_line(small, [0, 0, 1])).tolist() == [1, -1]
+    drawish = make("connect_four", rows=1, columns=3, connect=2)
+    drawn = play_line(drawish, [0, 1, 2])
+    assert drawish.is_terminal(drawn)
+    assert drawish.returns(drawn).tolist() == [0, 0]
+    wide = make("connect_four", rows=1, columns=5, connect=2)
+    won = play_line(wide, [0, 1, 3, 4, 2])  # X . O X O -> X fills the last cell and joins d
+    assert wide.is_terminal(won)
+    assert wide.returns(won).tolist() == [1, -1]
+
+
+def test_observation_is_the_movers_and_its_top_row_comes_first(play_line):
+    planes = np.asarray(GAME.observe(play_line(GAME, [0, 0, 6])))
+    assert np.argwhere(planes[..., 0]).tolist() == [[4, 0]]
+    assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 6]]
+
+
+def test_text(play_line):
+    game = make("connect_four_2x3x3")
+    assert game.to_string(play_line(game, [0, 0, 2])) == "O . .\nX . X\n1 2 3"
+
+
+@pytest.mark.parametrize("name", ["connect_four", "connect_four_4x4", "connect_four_5x6x3"])
+def test_name_makes_the_game(name):
+    assert make(name).name == name
+    assert make(make(name).name) == make(name)
+
+
+def test_range():
+    with pytest.raises(ValueError, match="rows must be an integer from 1 to 31, not 0"):
+        make("connect_four", rows=0)
+    with pytest.raises(ValueError, match="connect must be an integer from 1 to 5, not 6"):
+        make("connect_four", rows=4, columns=5, connect=6)
+    with pytest.raises(ValueError, match="columns must be an integer"):
+        make("connect_four", columns=True)
+
+
+def test_largest_board(play_line):
+    game = make("connect_four", rows=31, columns=31, connect=31)
+    line = [0, 1] * 30
+    assert not game.is_terminal(play_line(game, line))
+    won = play_line(game, [*line, 0])
+    assert game.returns(won).tolist() == [1, -1]
+
+
+def test_state_is_small():
+    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 32

@@ -1,0 +1,181 @@
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from azjax_envs import check_game, make
+
+GAME = make("dots_and_boxes_2x2")  # edges: h 0-1, 2-3, 4-5; v 6-8, 9-11
+
+
+@pytest.mark.parametrize("name", ["dots_and_boxes_2x2", "dots_and_boxes_1x3"])
+def test_conforms(name):
+    assert check_game(make(name)) == []
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (3, 2), (5, 5)])
+def test_open_spiel(agree_with_open_spiel, size):
+    rows, columns = size
+    reference = f"dots_and_boxes(num_rows={rows},num_cols={columns})"
+    game = make(f"dots_and_boxes_{rows}x{columns}")
+    games = 300 if size == (2, 2) else 60
+    assert agree_with_open_spiel(game, reference, games) == {game.num_actions}
+
+
+def test_margin_is_open_spiels(play_randomly):
+    game = make("dots_and_boxes_3x2")
+    record = play_randomly(game, 60)
+    reference = pyspiel.load_game("dots_and_boxes(num_rows=3,num_cols=2,utility_margin=true)")
+
+    @jax.jit
+    def final_scores(actions):  # [plies, games]
+        def replay(line):
+            return functools.reduce(game.step, line, game.init())
+
+        return jax.vmap(lambda line: game.score(replay(line)), in_axes=1)(actions)
+
+    scores = np.asarray(final_scores(jnp.asarray(record["action"][: game.max_steps])))
+    for lane, (first, second) in enumerate(scores):
+        state = reference.new_initial_state()
+        for action in record["action"][: game.max_steps, lane]:
+            state.apply_action(int(action))
+        assert first + second == 6
+        assert state.returns() == [first - second, second - first]
+
+
+@pytest.mark.parametrize(
+    ("size", "margin"),
+    [((1, 1), -1), ((1, 2), 0), ((1, 3), -1), ((1, 4), 0), ((2, 2), 2), ((2, 3), -2)],
+)
+def test_published_values(size, margin):
+    """First player's boxes minus the second's under best play, over all sets of drawn edges."""
+    game = make("dots_and_boxes", rows=size[0], columns=size[1])
+    edges = game.num_actions
+    sets = np.arange(2**edges, dtype=np.uint32)
+    single = jax.vmap(game.step, (None, 0))(game.init(), jnp.arange(edges))
+
+    def union(words):  # uint32 [edges] -> uint32 [sets]
+        return sum((sets >> e & 1) * np.asarray(words)[e] for e in range(edges)).astype(np.uint32)
+
+    blank = jnp.zeros(len(sets), jnp.uint8)
+    states = dataclasses.replace(
+        game.init(),
+        horizontal=tuple(map(union, single.horizontal)),
+        vertical=tuple(map(union, single.vertical)),
+        first=tuple(jnp.zeros(len(sets), jnp.uint32) for _ in single.first),
+        player=blank,
+        forfeited=blank.astype(bool),
+    )
+
+    @jax.jit
+    def moves(states):
+        def look(state, action):
+            after = game.step(state, action)
+            gained = jnp.sum(game.score(after) - game.score(state))
+            return gained, game.current_player(after) == 0
+
+        per_state = jax.vmap(look, (None, 0))
+        return jax.lax.map(lambda s: per_state(s, jnp.arange(edges)), states, batch_size=4096)
+
+    gained, again = map(np.asarray, moves(states))
+    values = np.zeros(len(sets))
+    sizes = np.bitwise_count(sets)
+    for count in reversed(range(edges)):
+        here = sets[sizes == count]
+        best = np.full(len(here), -np.inf)
+        for edge in range(edges):
+            after = values[here | np.uint32(1 << edge)]
+            value = gained[here, edge] + np.where(again[here, edge], after, -after)
+            best = np.maximum(best, np.where(here >> edge & 1, -np.inf, value))
+        values[here] = best
+    assert values[0] == margin
+
+
+def test_closing_a_box_moves_again(play_line):
+    state = play_line(GAME, [0, 2, 6])
+    assert GAME.current_player(state) == 1
+    state = GAME.step(state, 7)
+    assert GAME.current_player(state) == 1
+    assert GAME.score(state).tolist() == [0, 1]
+    assert GAME.ownership(state).tolist() == [1, 0, 0, 0]
+    state = GAME.step(state, 5)
+    assert GAME.current_player(state) == 0
+    assert GAME.ownership(state).tolist() == [-1, 0, 0, 0]
+
+
+def test_one_edge_closes_two_boxes(play_line):
+    before = play_line(GAME, [0, 1, 2, 3, 6, 8])
+    assert GAME.current_player(before) == 0
+    after = GAME.step(before, 7)
+    assert GAME.score(after).tolist() == [2, 0]
+    assert GAME.current_player(after) == 0
+
+
+def test_last_edge_closes_two_and_the_boxes_are_shared(play_line):
+    # The first player closes two, then opens the rest: two all, and the last mover stays.
+    state = play_line(GAME, [0, 1, 2, 3, 6, 8, 7, 9, 4, 5, 11])
+    assert GAME.legal_action_mask(state).sum() == 1
+    assert GAME.current_player(state) == 0
+    state = GAME.step(state, 10)
+    assert GAME.is_terminal(state)
+    assert GAME.returns(state).tolist() == [1, -1]
+    assert GAME.score(state).tolist() == [4, 0]
+    assert not GAME.legal_action_mask(state).any()
+
+
+def test_equal_boxes_draw(play_randomly):
+    record = play_randomly(GAME, 300)
+    final = record["returns"][-1]
+    assert record["over"][-1].all()
+    assert {tuple(result) for result in final.tolist()} == {(1, -1), (-1, 1), (0, 0)}
+
+
+@pytest.mark.parametrize("action", [0, -1, 12, 13, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, action):
+    state = GAME.step(play_line(GAME, [0]), action)
+    assert GAME.is_terminal(state)
+    assert GAME.returns(state).tolist() == [1, -1]
+    assert GAME.returns(GAME.step(state, 5)).tolist() == [1, -1]
+    assert not GAME.legal_action_mask(state).any()
+
+
+def test_illegal_action_loses_though_ahead(play_line):
+    state = GAME.step(play_line(GAME, [0, 2, 6, 7]), 7)
+    assert GAME.score(state).tolist() == [0, 1]
+    assert GAME.returns(state).tolist() == [1, -1]
+
+
+def test_observation_lies_as_the_board_does(play_line):
+    planes = np.asarray(GAME.observe(play_line(GAME, [0, 2, 6, 7, 11])))
+    drawn, free, mine, theirs, still_open = np.moveaxis(planes, -1, 0)
+    assert np.argwhere(drawn).tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [3, 4]]
+    assert free.sum() == 7
+    assert not mine.any()
+    assert np.argwhere(theirs).tolist() == [[1, 1]]
+    assert np.argwhere(still_open).tolist() == [[1, 3], [3, 1], [3, 3]]
+
+
+def test_text(play_line):
+    state = play_line(GAME, [0, 2, 6, 7, 11])
+    assert GAME.to_string(state).splitlines() == [
+        "h     1   2",
+        " 1  +---+   +",
+        " 1  | O |",
+        " 2  +---+   +",
+        " 2          |",
+        " 3  +   +   +",
+        "v   1   2   3",
+    ]
+    assert GAME.action_to_string(state, 3) == "h-2-2"
+    assert GAME.action_to_string(state, 9) == "v-2-1"
+    assert GAME.string_to_action(state, "V-2-1") == 9
+
+
+def test_range():
+    with pytest.raises(ValueError, match="columns must be an integer from 1 to 31, not 32"):
+        make("dots_and_boxes_3x32")
+    assert make("dots_and_boxes_3x4").name == "dots_and_boxes_3x4"
+    assert make("dots_and_boxes_5x5").name == "dots_and_boxes"

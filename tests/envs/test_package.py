@@ -1,0 +1,53 @@
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ENVS = Path(__file__).parents[2] / "envs"
+
+
+def test_importing_touches_no_device_and_brings_jax_alone():
+    """With a platform that does not exist, whatever touched a device would fail."""
+    program = """
+import sys
+from azjax_envs import available_games, make
+games = [make(name) for name in available_games()]
+games[0].svg_board(), games[0].symmetries()
+ours = {"flax", "mctx", "optax", "chex", "orbax", "tyro", "rich", "matplotlib", "azjax"}
+assert not ours & set(sys.modules), ours & set(sys.modules)
+import jax
+try:
+    games[0].init()
+except RuntimeError:
+    print("no device was there")
+"""
+    environment = os.environ | {"JAX_PLATFORMS": "no_such_platform"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "no device was there"
+
+
+def test_installs_alone():
+    project = tomllib.loads((ENVS / "pyproject.toml").read_text())["project"]
+    assert project["name"] == "azjax-envs"
+    assert project["dependencies"] == ["jax>=0.7"]
+    assert (ENVS / "LICENSE").is_file()
+    assert (ENVS / "azjax_envs" / "py.typed").is_file()
+
+
+def test_readme_runs(capsys):
+    snippets = re.findall(r"```python\n(.*?)```", (ENVS / "README.md").read_text(), re.DOTALL)
+    assert len(snippets) == 3
+    namespace = {}
+    for snippet in snippets:
+        exec(compile(snippet, "envs/README.md", "exec"), namespace)
+    said = capsys.readouterr().out
+    finished, won = map(int, re.search(r"(\d+) games finished, (\d+) of them won", said).groups())
+    assert 1024 * 3 < finished < 1024 * 15
+    assert 0 < won <= finished
+    assert "1  O . X" in said
+    assert namespace["drawing"].startswith("<svg")

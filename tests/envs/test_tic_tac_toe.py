@@ -1,0 +1,94 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import check_game, make
+
+GAME = make("tic_tac_toe")
+
+
+def test_conforms():
+    assert check_game(GAME) == []
+
+
+def test_open_spiel(agree_with_open_spiel):
+    lengths = agree_with_open_spiel(GAME, "tic_tac_toe", games=400)
+    assert lengths == {5, 6, 7, 8, 9}
+
+
+def test_published_counts():
+    """All 255168 games and 5478 positions."""
+    size = 2048  # positions expanded at once, more than any ply has
+
+    @jax.jit
+    def expand(states):
+        children = jax.vmap(lambda s: jax.vmap(lambda a: GAME.step(s, a))(jnp.arange(9)))(states)
+        flat = jax.tree.map(lambda x: x.reshape(-1), children)
+        over, returns, codes = (
+            jax.vmap(see)(flat) for see in (GAME.is_terminal, GAME.returns, GAME.view)
+        )
+        return flat, jax.vmap(GAME.legal_action_mask)(states).reshape(-1), over, returns, codes
+
+    cells = GAME.symmetries().cells
+    layer, ways = jax.tree.map(lambda x: np.asarray(x)[None], GAME.init()), np.ones(1, np.int64)
+    positions, ended, classes = 1, 0, {(0,) * 9}
+    games = {1.0: 0, -1.0: 0, 0.0: 0}
+    while len(ways):
+        count = len(ways)
+        padded = jax.tree.map(lambda x, n=count: np.pad(x, (0, size - n)), layer)
+        flat, legal, over, returns, codes = jax.tree.map(np.asarray, expand(padded))
+        legal = legal & (np.repeat(np.arange(size), 9) < count)
+        words = (flat.own.astype(np.int64) << 9 | flat.taken)[legal]
+        _, first, place = np.unique(words, return_index=True, return_inverse=True)
+        children_ways = np.bincount(place, np.repeat(np.pad(ways, (0, size - count)), 9)[legal])
+        chosen = np.flatnonzero(legal)[first]
+        positions += len(chosen)
+        ended += over[chosen].sum()
+        classes |= {tuple(min(board[cells].tolist())) for board in codes[chosen]}
+        for result in games:
+            wanted = over[chosen] & (returns[chosen, 0] == result)
+            games[result] += int(children_ways[wanted].sum())
+        running = ~over[chosen]
+        layer = jax.tree.map(lambda x, i=chosen[running]: x[i], flat)
+        ways = children_ways[running].astype(np.int64)
+    assert (positions, ended, len(classes)) == (5478, 958, 765)
+    assert games == {1.0: 131184, -1.0: 77904, 0.0: 46080}
+
+
+def test_full_board_is_a_draw_unless_the_last_mark_wins(play_line):
+    drawn = play_line(GAME, [0, 1, 2, 4, 3, 5, 7, 6, 8])
+    assert GAME.is_terminal(drawn)
+    assert GAME.returns(drawn).tolist() == [0, 0]
+    won = play_line(GAME, [0, 1, 2, 3, 4, 5, 7, 6, 8])
+    assert GAME.returns(won).tolist() == [1, -1]
+    assert not GAME.legal_action_mask(won).any()
+
+
+@pytest.mark.parametrize("action", [4, -1, 9, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, action):
+    state = GAME.step(play_line(GAME, [4]), action)
+    assert GAME.is_terminal(state)
+    assert GAME.current_player(state) == 1
+    assert GAME.returns(state).tolist() == [1, -1]
+    again = GAME.step(state, 0)
+    assert GAME.to_string(again) == GAME.to_string(state)
+    assert GAME.returns(again).tolist() == [1, -1]
+
+
+def test_observation_is_the_movers(play_line):
+    planes = np.asarray(GAME.observe(play_line(GAME, [0, 5, 8])))
+    assert np.argwhere(planes[..., 0]).tolist() == [[1, 2]]
+    assert np.argwhere(planes[..., 1]).tolist() == [[0, 0], [2, 2]]
+
+
+def test_strings(play_line):
+    state = play_line(GAME, [0, 5, 6])
+    assert GAME.to_string(state) == "   a b c\n1  X . .\n2  . . O\n3  X . ."
+    assert GAME.action_to_string(state, 5) == "c2"
+    assert GAME.string_to_action(state, " C1 ") == 2
+    with pytest.raises(ValueError, match="'a1' is not legal here; legal: b1, c1, a2, b2, b3, c3"):
+        GAME.string_to_action(state, "a1")
+
+
+def test_state_is_small():
+    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 16

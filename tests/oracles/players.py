@@ -1,0 +1,59 @@
+"""Players that do as they are told."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+@dataclasses.dataclass(frozen=True)
+class Lowest:
+    """Always plays the lowest legal action."""
+
+    game: object
+    name = "lowest"
+    jittable = True
+
+    def __call__(self, key, states):
+        return jnp.argmax(jax.vmap(self.game.legal_action_mask)(states), axis=-1)
+
+
+@dataclasses.dataclass(frozen=True)
+class HostLowest:
+    """The same where no trace can go; remembers how many positions it was asked about."""
+
+    game: object
+    asked: list
+    name = "host-lowest"
+    jittable = False
+
+    def __call__(self, key, states):
+        legal = jax.vmap(self.game.legal_action_mask)(states)
+        self.asked.append(len(legal))
+        return [int(row.argmax()) for row in legal]
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["player", "position", "action"],
+    meta_fields=["game"],
+)
+@dataclasses.dataclass(frozen=True)
+class Except:
+    """Plays as `player` does, but `action` in one single position."""
+
+    game: object
+    player: object
+    position: object  # one unbatched state
+    action: jax.Array  # int32 []
+    name = "except"
+    jittable = True
+
+    def __call__(self, key, states):
+        same = jax.tree.map(lambda xs, x: xs == x[None], states, self.position)
+        same = [leaf.reshape(len(leaf), -1).all(-1) for leaf in jax.tree.leaves(same)]
+        return jnp.where(
+            functools.reduce(jnp.logical_and, same), self.action, self.player(key, states)
+        )

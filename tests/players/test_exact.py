@@ -1,0 +1,56 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.arena.solver import solve
+from azjax.errors import UserError
+from azjax.players.exact import exact_player
+
+GAME = make("tic_tac_toe")
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return solve(GAME)
+
+
+def test_plays_every_move_that_keeps_the_value_and_no_other(solution):
+    decisions = solution.decisions
+    states = solution.states(decisions)
+    act = jax.jit(exact_player(GAME, solution).__call__)
+    played = np.zeros((len(decisions), 9), bool)
+    for key in jax.random.split(jax.random.key(0), 60):
+        played[np.arange(len(decisions)), np.asarray(act(key, states))] = True
+    optimal = solution.optimal_actions(decisions)
+    assert not (played & ~optimal).any()
+    assert (played == optimal).mean() > 0.99
+
+
+def test_finds_every_state_and_only_those(solution):
+    player = exact_player(GAME, solution)
+    keys = jnp.asarray(player.keys)
+    place, found = player._find(keys)
+    np.testing.assert_array_equal(place, np.arange(5478))
+    assert found.all()
+    near = keys + jnp.array([[0, 1]], jnp.uint32)
+    place, found = player._find(near)
+    assert found.sum() == 0
+    assert not player._find(jnp.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]], jnp.uint32))[1].any()
+
+
+def test_an_unreachable_position_still_gets_a_legal_move(solution):
+    player = exact_player(GAME, solution)
+    empty = GAME.init()
+    # Three marks of the player to move and none of the opponent's.
+    marks = jnp.asarray(0b000_101_010, jnp.uint16)
+    state = type(empty)(own=marks, taken=marks, lost=empty.lost)
+    states = jax.tree.map(lambda x: jnp.broadcast_to(x, (50, *x.shape)), state)
+    actions = set(np.asarray(player(jax.random.key(0), states)))
+    assert actions == {0, 2, 4, 6, 7, 8}
+
+
+def test_a_large_game_has_no_exact_player():
+    with pytest.raises(UserError, match="too large"):
+        exact_player(make("connect_four"), solve(make("connect_four"), max_states=2000))

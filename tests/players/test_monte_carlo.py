@@ -1,0 +1,41 @@
+import jax
+import numpy as np
+from azjax_envs import make
+
+from azjax.players.monte_carlo import MonteCarloPlayer
+from tests.players.positions import after
+
+GAME = make("tic_tac_toe")
+PLAYER = MonteCarloPlayer(GAME, 50)
+
+
+def test_totals_are_exact_where_nothing_is_left_to_chance():
+    """Cells 7 and 8 are free, X to move has 0 1 5 6 or the like; playouts have one continuation."""
+    states = after(GAME, [[0, 1, 4, 2, 5, 3, 6]])  # O to move, cells 7 and 8 free
+    totals = np.asarray(jax.jit(PLAYER.total_results)(jax.random.key(0), states))[0]
+    # O on 7: X takes 8 and has 0-4-8. O on 8: X takes 7, a draw.
+    assert totals[7] == -50
+    assert totals[8] == 0
+
+
+def test_wins_in_one_and_keeps_from_losing_in_two():
+    states = after(
+        GAME,
+        [
+            [0, 3, 1, 4],  # X wins at 2
+            [0, 3, 1, 4, 8],  # O wins at 5
+            [0, 4, 1],  # O must stop X at 2
+            [0, 3, 1, 4, 2],  # over
+        ],
+    )
+    actions = jax.jit(PLAYER.__call__)(jax.random.key(0), states)
+    np.testing.assert_array_equal(actions[:3], [2, 5, 2])
+    assert 0 <= actions[3] < 9
+
+
+def test_the_mover_may_move_again():
+    """Dots and boxes 1x2 after 0-1-2-3-4: edge 5 takes both boxes, 6 gives both away."""
+    game = make("dots_and_boxes_1x2")
+    player = MonteCarloPlayer(game, 5)
+    totals = jax.jit(player.total_results)(jax.random.key(0), after(game, [[0, 1, 2, 3, 4]]))[0]
+    assert (totals[5], totals[6]) == (5, -5)
