@@ -96,6 +96,7 @@ def _run(
     )
     saved = first
     with log, _stop_signals() as stopping:
+        log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             started = time.perf_counter()
             state, metrics = trainer.cycle(state)
@@ -166,8 +167,9 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
     merit = float(np.mean(scores)) if scores else 0.0
     if settings.report:
         card = report(trainer.game, [player]).players[0]
-        log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
-        merit += 1.0 - card.mistakes / card.positions
+        if card.positions:
+            log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
+            merit += 1.0 - card.mistakes / card.positions
     return merit
 
 
@@ -180,8 +182,8 @@ def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Check
         kept = checkpoints.cycles()
         last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"
         raise UserError(
-            f"{wrong[0]} is {metrics[wrong[0]]} in cycle {cycle}: training stopped, {last}; a lower "
-            "learning.learning_rate or learning.clip_norm usually helps"
+            f"{wrong[0]} is {metrics[wrong[0]]} in cycle {cycle}: training stopped, {last}; a "
+            "lower learning.learning_rate or learning.clip_norm usually helps"
         )
 
 

@@ -1,6 +1,24 @@
 """Every test runs on four CPU devices, strictly: rank promotion raises, and so do warnings."""
 
+import os
+from pathlib import Path
+
 import jax
+import pytest
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Compilation dominates the tests: keep what was compiled, for later runs and for the processes
+# that some tests start.
+CACHE = Path(__file__).parent.parent / ".jax_cache"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
+
+
+@pytest.fixture(scope="session")
+def devices() -> list[jax.Device]:
+    """The four CPU devices."""
+    assert jax.device_count() == 4
+    return jax.devices()

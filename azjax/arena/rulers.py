@@ -32,13 +32,14 @@ class Ruler:
 
 @functools.lru_cache(maxsize=2)
 def find_rulers(game: Game, max_states: int) -> tuple[Ruler, ...]:
-    """All rulers there are for `game`; none for a large game without a file of positions.
+    """The ruler there is for `game`; none for a large game without a file of positions.
 
     Args:
       max_states: a game with more reachable states is taken as unsolvable.
     """
-    rulers = (_solved(game, max_states), _scored(game))
-    return tuple(ruler for ruler in rulers if ruler is not None)
+    # A game with a file of scored positions has one because it is too large to solve.
+    ruler = _scored(game) or _solved(game, max_states)
+    return () if ruler is None else (ruler,)
 
 
 def _solved(game: Game, max_states: int) -> Ruler | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
-from azjax_envs import Game
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +15,8 @@ from azjax.players.base import Analysis
 COLOURS = ("bright_cyan", "bright_yellow")
 """Of the seats, and of the marks X and O by which boards show the seats' pieces."""
 
-_LEADS = ((0.1, "about even"), (0.35, "slightly ahead"), (0.65, "ahead"), (0.9, "far ahead"))
+_EVEN = 0.1
+_LEADS = ((0.35, "slightly ahead"), (0.65, "ahead"), (0.9, "far ahead"))
 
 
 def board_text(board: str, before: str = "") -> Text:
@@ -42,8 +43,10 @@ def board_text(board: str, before: str = "") -> Text:
 
 
 def has_marks(line: str) -> bool:
-    """Whether a line of a board shows pieces as X and O; other letters are coordinates or pieces
-    of other kinds."""
+    """Whether a line of a board shows the first player's pieces as X or the second's as O.
+
+    Where there are other letters, they all are coordinates, or pieces of other kinds.
+    """
     letters = {letter for letter in line if letter.isalpha()}
     return bool(letters) and letters <= {"X", "O"}
 
@@ -53,14 +56,14 @@ def who_is_ahead(value: float, mover: str, other: str) -> str:
 
     Args:
       value: 1 if the mover wins.
-      mover: the name of the player to move, as the object of a sentence.
-      other: the name of the opponent.
+      mover: the player to move, as in "sees you ahead".
+      other: the opponent.
     """
     leader, size = (mover, value) if value >= 0 else (other, -value)
-    words = next((words for bound, words in _LEADS if size < bound), "winning")
-    if size < _LEADS[0][0]:
-        return f"{words}, {win_chance(value)} for {mover}"
-    return f"{leader} {words}, {win_chance(size)}"
+    if size < _EVEN:
+        return f"an even game: win chance {win_chance(value)} for {mover}"
+    lead = next((words for bound, words in _LEADS if size < bound), "winning")
+    return f"{leader} {lead}: win chance {win_chance(size)}"
 
 
 def win_chance(value: float) -> str:
@@ -79,7 +82,7 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int) -> Table
     chosen = int(analysis.action)
     visits, policy = np.asarray(analysis.visits), np.asarray(analysis.policy)
     ranked = sorted(names, key=lambda a: (a == chosen, visits[a], policy[a]), reverse=True)
-    table = Table(header_style="bold", pad_edge=False)
+    table = Table(header_style="bold", box=SIMPLE_HEAD)
     for title in ("move", "visits", "search", "prior", "value", "win chance"):
         table.add_column(title, justify="left" if title == "move" else "right")
     for action in ranked[:most]:
@@ -97,10 +100,10 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int) -> Table
     return table
 
 
-def move_list(game: Game, moves: Sequence[tuple[int, str]]) -> Text:
+def move_list(moves: Sequence[tuple[int, str]]) -> Text:
     """The moves of a game, (seat, name) each, numbered and in the seats' colours."""
     if not moves:
-        return Text(f"No move has been made yet in this game of {game.name}.", style="dim")
+        return Text("No move has been made yet.", style="dim")
     text = Text()
     for number, (seat, move) in enumerate(moves, 1):
         text.append(f"{number}.", style="dim")
