@@ -1,1 +1,31 @@
-"""azjax."""
+"""azjax: a JAX-native, functional AlphaZero.
+
+The names here are imported when they are first used, so that importing the package stays cheap.
+"""
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "Config": "azjax.config",
+    "UserError": "azjax.errors",
+    "load_config": "azjax.config",
+    "load_player": "azjax.players.load",
+    "play_match": "azjax.arena.match",
+    "read_metrics": "azjax.metrics",
+    "report": "azjax.arena.report",
+    "resume": "azjax.train",
+    "solve": "azjax.arena.solver",
+    "train": "azjax.train",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -104,11 +104,7 @@ def evaluation(lines: Lines) -> Figure | None:
 
 def elo(lines: Lines) -> Figure | None:
     """Elo differences with 95% bands; where every game was won, the lower bound as an arrow."""
-    matches = {
-        opponent: [x for x in games if _bounds(x)]
-        for opponent, games in _by_opponent(lines, "score").items()
-    }
-    matches = {opponent: games for opponent, games in matches.items() if games}
+    matches = _by_opponent(lines, "elo", "elo_low", "elo_high")
     if not matches:
         return None
     figure, (axes,) = _figure(lines, 1)
@@ -120,7 +116,8 @@ def elo(lines: Lines) -> Figure | None:
             for name in ("elo", "elo_low", "elo_high")
         )
         axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
-        _points(axes, cycles, middle, number, f"against {opponent}")
+        if np.isfinite(middle).any():
+            _points(axes, cycles, middle, number, f"against {opponent}")
         for bound, marker, label in (
             (low, "^", "won all: at least"),
             (high, "v", "lost all: at most"),
@@ -203,17 +200,13 @@ def _of_kind(lines: Lines, kind: str) -> Lines:
     return [line for line in lines if line["kind"] == kind]
 
 
-def _by_opponent(lines: Lines, name: str) -> dict[str, Lines]:
-    """The evaluations that hold `name`, by opponent."""
+def _by_opponent(lines: Lines, *names: str) -> dict[str, Lines]:
+    """The evaluations that hold one of `names`, by opponent."""
     found: dict[str, Lines] = {}
     for line in _of_kind(lines, "eval"):
-        if line.get(name) is not None:
+        if any(line.get(name) is not None for name in names):
             found.setdefault(str(line.get("opponent", "the baseline")), []).append(line)
     return found
-
-
-def _bounds(line: dict[str, Value]) -> bool:
-    return any(line.get(name) is not None for name in ("elo", "elo_low", "elo_high"))
 
 
 def _number(value: Value) -> float:

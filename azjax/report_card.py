@@ -6,14 +6,12 @@ import json
 import time
 from pathlib import Path
 
-from azjax_envs import make
 from rich.console import Console
 
 from azjax.arena.report import Report, report
 from azjax.arena.solver import solve
 from azjax.arena.table import render
-from azjax.errors import UserError
-from azjax.players.load import load_run_config, player_from_spec, untrained_player
+from azjax.players.load import game_from_name, load_run_config, player_from_spec, untrained_player
 
 
 def report_run(
@@ -80,10 +78,7 @@ def solve_game(name: str, *, as_json: bool = False, console: Console | None = No
     Raises:
       UserError: there is no such game, or it is too large.
     """
-    try:
-        game = make(name)
-    except (ValueError, TypeError, ImportError) as error:
-        raise UserError(str(error)) from error
+    game = game_from_name(name)
     console = console or Console()
     started = time.perf_counter()
     facts: dict[str, object] = {"game": game.name}

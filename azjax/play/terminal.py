@@ -112,7 +112,7 @@ def _turn(table: _Table, input: Callable[[str], str]) -> _Table | None:
     if not session.now.over and session.now.mover != session.human:
         return _player_moves(table)
     if session.now.over:
-        prompt = "Another game? (yes, swap, undo, moves, quit) > "
+        prompt = f"Another game? ({', '.join(_afterwards(session))}) > "
     else:
         prompt = f"your move {len(session.path)} > "
     text = input(prompt).strip()
@@ -127,7 +127,7 @@ def _turn(table: _Table, input: Callable[[str], str]) -> _Table | None:
         act, _ = _COMMANDS[command]
         return act(table)
     if session.now.over:
-        table.say("The game is over: yes, swap, undo, moves, score or quit?", "red")
+        table.say(f"The game is over; now you can say: {', '.join(_afterwards(session))}", "red")
         return table
     try:
         action = int(session.game.string_to_action(session.now.state, text))
@@ -138,6 +138,13 @@ def _turn(table: _Table, input: Callable[[str], str]) -> _Table | None:
         table.say(message, "red")
         return table
     return _played(table, action, "You play")
+
+
+def _afterwards(session: Session) -> tuple[str, ...]:
+    """What is sensible to say once a game is over."""
+    if session.human is None:
+        return ("yes", "moves", "quit")
+    return ("yes", "swap", "undo", "moves", "quit")
 
 
 def _player_moves(table: _Table) -> _Table:

@@ -28,8 +28,13 @@ def make_game(config: Config) -> Game:
     Raises:
       UserError: there is no such game, or it does not take these options.
     """
+    return game_from_name(config.game.name, **dict(config.game.options))
+
+
+def game_from_name(name: str, **options: Any) -> Game:
+    """`azjax_envs.make`, whose complaints become a UserError."""
     try:
-        return make(config.game.name, **dict(config.game.options))
+        return make(name, **options)
     except (ValueError, TypeError, ImportError) as error:
         raise UserError(str(error)) from error
 
