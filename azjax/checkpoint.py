@@ -45,8 +45,10 @@ class Checkpoints:
             preservation_policy=None if read_only else policy,
             enable_async_checkpointing=True,
         )
+        # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
+        handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
         self._manager = ocp.CheckpointManager(
-            self.directory.absolute(), options=options, item_names=(_VARIABLES, _REST)
+            self.directory.absolute(), options=options, item_handlers=handlers
         )
 
     def __enter__(self) -> Checkpoints:
@@ -154,6 +156,8 @@ class Checkpoints:
             if expected is None:
                 continue
             metadata = self._manager.item_metadata(cycle)[item]
+            if metadata is None:
+                raise FileNotFoundError(f"the part {item} is missing")
             stored = _by_path(getattr(metadata, "tree", metadata))
             wanted = _by_path(expected)
             for path in sorted(stored.keys() | wanted.keys()):

@@ -228,6 +228,8 @@ def _cycle(
     # A selection rather than a condition: see `make_trainer` on XLA's CPU backend.
     variables, optimizer_state = jax.tree.map(lambda a, b: jnp.where(ready, a, b), after, before)
     metrics = {name: jnp.where(ready, jnp.mean(x), jnp.nan) for name, x in losses.items()}
+    # Non-finite as soon as an update has thrown the parameters away; the losses tell a step later.
+    metrics["param_norm"] = optax.tree.norm(variables["params"])
     metrics |= _play_metrics(config, sums)
     metrics |= {"replay/positions": sums["positions"], "updates": jnp.where(ready, updates, 0)}
     state = TrainState(

@@ -128,7 +128,7 @@ def update(
     # out of threads where several may run at once. The statistics are the same everywhere already.
     flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses))
     gradient, losses = unravel(jax.lax.pmean(flat, AXIS))
-    losses["grad_norm"] = optax.global_norm(gradient)
+    losses["grad_norm"] = optax.tree.norm(gradient)
     change, optimizer_state = optimizer.update(gradient, optimizer_state, variables["params"])
     params = optax.apply_updates(variables["params"], change)
     return {"params": params, "stats": stats}, optimizer_state, losses

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import json
 import math
@@ -13,28 +12,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
 from tensorboardX import SummaryWriter
 
 from azjax.errors import UserError
+from azjax.progress import Progress
 
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
 Value = float | int | str | None
 
 _PLAIN_EVERY_S = 10.0
-_RATE_WINDOW = 20  # cycles
-_SHOWN = (
-    ("loss", "loss/total", "#.4g"),
-    ("policy", "loss/policy", "#.4g"),
-    ("value", "loss/value", "#.4g"),
-    ("game length", "game_length", "#.3g"),
-    ("learning rate", "learning_rate", ".3g"),
-)
 
 
 class RunLogger:
@@ -66,7 +55,7 @@ class RunLogger:
         self._first_cycle = first_cycle
         self._quiet = quiet
         self._console = console or Console()
-        self._progress = _Progress(self._run_dir.name, total_cycles, first_cycle)
+        self._progress = Progress(self._run_dir.name, total_cycles, first_cycle)
         self._resources = contextlib.ExitStack()
         self._live: Live | None = None
         self._last_plain = -math.inf
@@ -184,94 +173,6 @@ def evaluation_text(scalars: Mapping[str, Value]) -> str:
     return opponent + ", ".join(parts)
 
 
-class _Progress:
-    """What the display shows: the newest cycle, rates over the last ones, the time left."""
-
-    def __init__(self, name: str, total_cycles: int, first_cycle: int):
-        self._evaluations: tuple[int, list[str]] = (first_cycle, [])  # those of the newest cycle
-        self._name, self._total, self._cycle = name, total_cycles, first_cycle
-        self._scalars: dict[str, float] = {}
-        # (cycle, its end, its seconds, games, plies); the first cycle compiles, and leaves the
-        # window as soon as there is another one.
-        self._window: collections.deque = collections.deque(maxlen=_RATE_WINDOW)
-        self._compiled = False
-        self.start(0.0)
-
-    def start(self, time_s: float) -> None:
-        """Sets the run's clock, which goes on from `time_s`."""
-        self._zero = time.monotonic() - time_s
-        self._last_end = time_s
-
-    def time_s(self) -> float:
-        return time.monotonic() - self._zero
-
-    def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
-        end = self.time_s()
-        seconds = scalars.get("cycle_s", end - self._last_end)
-        if len(self._window) == 1 and not self._compiled:
-            self._window.clear()
-            self._compiled = True
-        counts = [scalars.get(name, math.nan) for name in ("games_finished", "plies")]
-        self._window.append((cycle, self._last_end, end, seconds, *counts))
-        self._last_end = end
-        self._cycle = cycle
-        # What was not measured this time (no game ended, say) keeps its last number.
-        self._scalars |= {k: v for k, v in scalars.items() if math.isfinite(v)}
-
-    def evaluated(self, cycle: int, text: str) -> None:
-        if cycle != self._evaluations[0]:
-            self._evaluations = (cycle, [])
-        self._evaluations[1].append(text)
-
-    def display(self) -> RenderableType:
-        head = Table.grid(padding=(0, 2))
-        done = self._cycle / self._total if self._total else 1.0
-        head.add_row(
-            Text(self._name, style="bold"),
-            Text(f"cycle {self._cycle}/{self._total}"),
-            ProgressBar(total=max(self._total, 1), completed=self._cycle, width=28),
-            Text(f"{done:4.0%}", style="cyan"),
-            Text(f"{_clock(self.time_s())} elapsed", style="dim"),
-            Text(f"{_clock(self._left_s())} left" if self._window else "compiling", style="cyan"),
-        )
-        facts = Text(" ")
-        for label, value in self._facts():
-            # Lines break between facts only.
-            facts.append(f" {label} ".replace(" ", "\N{NO-BREAK SPACE}"), style="dim")
-            facts.append(value, style="bold").append(" ")
-        lines: list[RenderableType] = [head, facts]
-        cycle, evaluations = self._evaluations
-        if evaluations:
-            text = f"  evaluation of cycle {cycle}: {'; '.join(evaluations)}"
-            lines.append(Text(text, style="green"))
-        return Group(*lines)
-
-    def plain(self) -> str:
-        facts = "  ".join(f"{label} {value}" for label, value in self._facts())
-        clock = f"{_clock(self.time_s())} elapsed, {_clock(self._left_s())} left"
-        return f"cycle {self._cycle}/{self._total}  {clock}  {facts}"
-
-    def _facts(self) -> list[tuple[str, str]]:
-        facts = []
-        for label, name, form in _SHOWN:
-            if name in self._scalars:
-                facts.append((label, format(self._scalars[name], form)))
-        if self._window:
-            seconds = sum(entry[3] for entry in self._window)
-            for index, label in ((4, "games/s"), (5, "positions/s")):
-                count = sum(entry[index] for entry in self._window)
-                if math.isfinite(count) and seconds > 0:
-                    facts.append((label, f"{count / seconds:,.{1 if count < seconds else 0}f}"))
-        return facts
-
-    def _left_s(self) -> float:
-        """Wall time, so that what lies between the cycles (evaluations) counts."""
-        if not self._window:
-            return math.nan
-        spent = self._window[-1][2] - self._window[0][1]
-        return (self._total - self._cycle) * spent / len(self._window)
-
-
 def _open_to_append(path: Path) -> Any:
     """Opens `path` so that a line broken by a crash is ended before the next one begins."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -310,10 +211,3 @@ def _plain_value(value: Any) -> Value:
 
 def _short(value: Value) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _clock(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "?"
-    minutes, seconds = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -226,11 +226,15 @@ def _figure(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
     end = max(cycles[-1], 1)
     # A little more than the cycles, so that the last points are not cut.
     limits = (-0.02 * end, 1.02 * end)
-    ticks = [t for t in MaxNLocator(5).tick_values(0, minutes[-1]) if 0 <= t <= minutes[-1]]
+    # Where the cycles have their marks: at round minutes they could fall together, for the first
+    # cycle compiles and may take as long as all the others.
+    ticks = [t for t in MaxNLocator(6, integer=True).tick_values(0, end) if 0 <= t <= end]
+    digits = 0 if minutes[-1] >= 20 else 1 if minutes[-1] >= 2 else 2
+    labels = [f"{m:.{digits}f}" for m in np.interp(ticks, cycles, minutes)]
     for axes in every:
         axes.set_xlim(limits)
         axes.set_xlabel("training cycle", color=_INK)
-        axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        axes.set_xticks(ticks)
         axes.grid(color=_GRID, linewidth=0.8)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
@@ -238,7 +242,7 @@ def _figure(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
         axes.tick_params(color="#999999", labelcolor=_INK, labelsize=9)
         axes.yaxis.label.set_color(_INK)
         top = axes.secondary_xaxis("top")
-        top.set_xticks(np.interp(ticks, minutes, cycles), [f"{t:g}" for t in ticks])
+        top.set_xticks(ticks, labels)
         top.set_xlabel("minutes", color=_INK, fontsize=9)
         top.tick_params(color="#999999", labelcolor=_INK, labelsize=8)
         top.spines["top"].set_color("#CCCCCC")

@@ -177,7 +177,7 @@ def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Check
     """Stops a run whose loss is no number any more; what was saved before stays."""
     if not metrics["updates"]:
         return
-    wrong = [k for k in ("loss/total", "grad_norm") if not math.isfinite(metrics[k])]
+    wrong = [k for k in ("loss/total", "grad_norm", "param_norm") if not math.isfinite(metrics[k])]
     if wrong:
         kept = checkpoints.cycles()
         last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"

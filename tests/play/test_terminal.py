@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import io
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +16,7 @@ from azjax.play.words import board_text, who_is_ahead
 from azjax.players.base import Analysis
 
 GAME = make("tic_tac_toe")
-BOXES = make("dots_and_boxes", rows=1, columns=1)
+BOXES = make("dots_and_boxes", rows=1, columns=2)
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
@@ -85,7 +86,7 @@ def sit_down(*lines, player=None, game=GAME, human=0, width=100):
     )
     output = console.file.getvalue()
     ends = [*marks, len(output)]
-    return result, output, [output[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return result, output, [output[a:b] for a, b in itertools.pairwise(ends)]
 
 
 def test_a_won_game_and_leaving():
@@ -165,17 +166,16 @@ def test_undo_takes_back_a_finished_game():
     result, _, answers = sit_down("b2", "c2", "a2", "a1", "undo", "moves", "b3", "quit")
     assert "The game is over; now you can say: yes, swap" in answers[3]
     assert "1. b2  2. a1  3. c2  4. b1" in answers[5].replace("\N{NO-BREAK SPACE}", " ")
-    assert result.wins == 0
-    assert result.moves == ("b2", "a1", "c2", "b1", "b3", "c1")[: len(result.moves)]
+    assert result == PlayResult(losses=1, moves=("b2", "a1", "c2", "b1", "b3", "c1"))
 
 
 def test_swap_in_a_game_and_after_one():
     result, _, answers = sit_down("b2", "swap", "undo", "swap", "quit")
-    # Now the player is X: it has moved for the person who was.
+    # The player goes on for X, and what O has decided is now the person's to take back.
     assert "You are the second player now." in answers[1]
     assert "1  O X .\n2  . X .\n" in answers[1]
-    # The a1 was the player's then, but the seat's decision is the person's now.
     assert "1  . . .\n2  . X .\n" in answers[2]
+    assert "lowest (O) is to move." in answers[3]
     assert result.moves == ("b2", "a1")
     result, _, answers = sit_down("b2", "c2", "a2", "swap", "quit")
     assert result == PlayResult(wins=1, moves=("a1",))
@@ -194,27 +194,20 @@ def test_leaving_without_a_word(leave):
 
 
 def test_moving_twice_running():
-    names = [BOXES.action_to_string(BOXES.init(), action) for action in range(4)]
-    # One box: the fourth edge closes it. From the second seat it is the person's.
-    _, output, answers = sit_down(names[3], "score", names[2], "undo", game=BOXES, human=1)
-    assert "You win after 4 moves." in output
-    assert "Points: lowest 0, you 0." in answers[1]
-    assert "Points: lowest 0, you 1." in answers[2]
-
-
-def test_the_same_side_moves_again():
-    game = make("dots_and_boxes", rows=1, columns=2)
-    names = [game.action_to_string(game.init(), action) for action in range(7)]
-    # Edges 0, 2 and 4 are drawn when the person closes the left box with edge 5, and moves again;
-    # undo goes back to before that move alone, not to before the first.
-    moves = (names[4], names[5], "undo", "undo", "moves")
-    _, _, answers = sit_down(*moves, game=game, human=1)
-    del answers, moves
-    table = [names[2], names[5], names[4], "undo", "moves"]
-    _, output, answers = sit_down(*table, game=game, human=0)
-    again = [line for line in output.splitlines() if "again" in line]
-    assert again
-    assert all("to move again." in line for line in again)
+    # Edges 0, 2, 4 and 5 make the left box, 1, 3, 5 and 6 the right one.
+    edge = [BOXES.action_to_string(BOXES.init(), action) for action in range(7)]
+    script = (edge[2], edge[5], edge[4], "score", "undo", "moves")
+    _, _, answers = sit_down(*script, game=BOXES)
+    assert "You (X) are to move again." in answers[2]
+    assert "Points: you 1, lowest 0." in answers[3]
+    # Of the two moves running, one is taken back.
+    drawn = answers[5].replace("\N{NO-BREAK SPACE}", " ")
+    assert f"3. {edge[5]}  4. {edge[1]}" in drawn
+    assert edge[4] not in drawn
+    result, _, answers = sit_down(edge[2], edge[4], edge[3], game=BOXES)
+    assert "lowest (O) is to move again." in answers[2]
+    assert "lowest wins after 7 moves.\nPoints: you 0, lowest 2." in answers[2]
+    assert result.losses == 1
 
 
 def test_a_move_may_be_called_like_a_command():

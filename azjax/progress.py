@@ -1,0 +1,143 @@
+"""The live view of a run: how far it is, how fast it goes, and how well it does."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rich.console import Group, RenderableType
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+_RATE_WINDOW = 20  # cycles
+_LOSSES = (
+    ("loss", "loss/total", "#.4g"),
+    ("policy", "loss/policy", "#.4g"),
+    ("value", "loss/value", "#.4g"),
+    ("learning rate", "learning_rate", ".3g"),
+)
+_GAMES = (("game length", "game_length", "#.3g"),)
+Facts = list[tuple[str, str]]
+
+
+class _Cycle(NamedTuple):
+    """What a rate is made of; times are the run's."""
+
+    start: float  # the end of the cycle before, so that evaluations between them count
+    end: float
+    seconds: float  # of the cycle alone
+    games: float
+    positions: float
+
+
+class Progress:
+    """What the display shows: the newest cycle, rates over the last ones, the time left."""
+
+    def __init__(self, name: str, total_cycles: int, first_cycle: int):
+        self._evaluations: tuple[int, list[str]] = (first_cycle, [])  # those of the newest cycle
+        self._name, self._total, self._cycle = name, total_cycles, first_cycle
+        self._scalars: dict[str, float] = {}
+        # The last cycles. Replaced and never changed, since a display reads it from its own thread.
+        self._window: tuple[_Cycle, ...] = ()
+        self._cycles_seen = 0
+        self.start(0.0)
+
+    def start(self, time_s: float) -> None:
+        """Sets the run's clock, which goes on from `time_s`."""
+        self._zero = time.monotonic() - time_s
+        self._last_end = time_s
+
+    def time_s(self) -> float:
+        return time.monotonic() - self._zero
+
+    def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        end = self.time_s()
+        newest = _Cycle(
+            start=self._last_end,
+            end=end,
+            seconds=scalars.get("cycle_s", end - self._last_end),
+            games=scalars.get("games_finished", math.nan),
+            positions=scalars.get("plies", math.nan),
+        )
+        # The first cycle compiles: it tells of no rate as soon as there is another one.
+        earlier = () if self._cycles_seen == 1 else self._window
+        self._window = (*earlier, newest)[-_RATE_WINDOW:]
+        self._cycles_seen += 1
+        self._last_end = end
+        self._cycle = cycle
+        # What was not measured this time (no game ended, say) keeps its last number.
+        self._scalars |= {k: v for k, v in scalars.items() if math.isfinite(v)}
+
+    def evaluated(self, cycle: int, text: str) -> None:
+        if cycle != self._evaluations[0]:
+            self._evaluations = (cycle, [])
+        self._evaluations[1].append(text)
+
+    def display(self) -> RenderableType:
+        """Always four lines: a display that grows would break the lines printed above it."""
+        head = Table.grid(padding=(0, 2))
+        head.add_column(no_wrap=True, max_width=24)
+        for _ in range(5):
+            head.add_column(no_wrap=True)
+        done = self._cycle / self._total if self._total else 1.0
+        head.add_row(
+            Text(self._name, style="bold"),
+            Text(f"cycle {self._cycle}/{self._total}"),
+            ProgressBar(total=max(self._total, 1), completed=self._cycle, width=20),
+            Text(f"{done:4.0%}", style="cyan"),
+            Text(f"{_clock(self.time_s())} elapsed", style="dim"),
+            Text(f"{_clock(self._left_s())} left" if self._window else "compiling", style="cyan"),
+        )
+        cycle, evaluations = self._evaluations
+        known = f"  cycle {cycle}: {'; '.join(evaluations)}" if evaluations else ""
+        # Not last: where a line is full, the ^C that a terminal shows would begin another one.
+        evaluated = Text(known, style="green", no_wrap=True, overflow="ellipsis")
+        losses = _line(self._facts(_LOSSES))
+        return Group(head, evaluated, losses, _line(self._rates() + self._facts(_GAMES)))
+
+    def plain(self) -> str:
+        """The same on one line, without the evaluations."""
+        facts = self._facts(_LOSSES) + self._rates() + self._facts(_GAMES)
+        clock = f"{_clock(self.time_s())} elapsed, {_clock(self._left_s())} left"
+        shown = "  ".join(f"{label} {value}" for label, value in facts)
+        return f"cycle {self._cycle}/{self._total}  {clock}  {shown}"
+
+    def _facts(self, wanted: tuple[tuple[str, str, str], ...]) -> Facts:
+        known = self._scalars
+        return [(label, format(known[name], form)) for label, name, form in wanted if name in known]
+
+    def _rates(self) -> Facts:
+        window = self._window
+        seconds = sum(cycle.seconds for cycle in window)
+        games = sum(cycle.games for cycle in window)
+        positions = sum(cycle.positions for cycle in window)
+        facts = []
+        for label, count in (("games/s", games), ("positions/s", positions)):
+            if math.isfinite(count) and seconds > 0:
+                rate = count / seconds
+                facts.append((label, f"{rate:,.{1 if rate < 10 else 0}f}"))
+        return facts
+
+    def _left_s(self) -> float:
+        """Wall time, so that what lies between the cycles (evaluations) counts."""
+        window = self._window
+        if not window:
+            return math.nan
+        return (self._total - self._cycle) * (window[-1].end - window[0].start) / len(window)
+
+
+def _line(facts: Facts) -> Text:
+    line = Text(no_wrap=True, overflow="ellipsis")
+    for label, value in facts:
+        line.append(f"  {label} ", style="dim").append(value, style="bold")
+    return line
+
+
+def _clock(seconds: float) -> str:
+    if not math.isfinite(seconds):
+        return "?"
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

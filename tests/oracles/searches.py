@@ -1,0 +1,168 @@
+"""Random positions, a network with dials, and searches that are compiled once for all tests."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+
+from azjax.config import SearchConfig
+from azjax.search import gumbel_policy, make_recurrent_fn, mask_logits, puct_policy, search
+
+GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
+POLICIES = ["gumbel", "puct"]
+BATCH = 128
+SIMULATIONS = 24
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2))
+def random_positions(game, key, count):
+    """`count` positions, each from anywhere in a random game of its own: start and end included."""
+
+    def ply(states, key):
+        logits = mask_logits(
+            jnp.zeros((count, game.num_actions)), jax.vmap(game.legal_action_mask)(states)
+        )
+        moved = jax.vmap(game.step)(states, jax.random.categorical(key, logits))
+        return moved, (moved, jax.vmap(game.is_terminal)(states))
+
+    key, stop_key = jax.random.split(key)
+    start = jax.vmap(lambda _: game.init())(jnp.arange(count))
+    _, (after, over) = jax.lax.scan(ply, start, jax.random.split(key, game.max_steps))
+    length = jnp.sum(~over, axis=0)
+    stop = jax.random.randint(stop_key, (count,), 0, length + 1)
+    return jax.tree.map(
+        lambda first, later: jnp.concatenate([first[None], later])[stop, jnp.arange(count)],
+        start,
+        after,
+    )
+
+
+def flat_params(game, logits=0.0, value=0.0, illegal=0.0):
+    """A network that knows nothing, but for constant values."""
+    inputs = int(np.prod(game.observation_shape))
+    return {
+        "policy": jnp.zeros((inputs, game.num_actions)) + logits,
+        "value": jnp.zeros(inputs),
+        "bias": jnp.asarray(value, jnp.float32),
+        "illegal": jnp.asarray(illegal, jnp.float32),
+    }
+
+
+def random_params(game, key, *, scale=1.0, illegal=0.0):
+    """A network with an opinion of its own: linear in the observation, the size of `scale`."""
+    policy_key, value_key = jax.random.split(key)
+    flat = flat_params(game, illegal=illegal)
+    return flat | {
+        "policy": scale * jax.random.normal(policy_key, flat["policy"].shape),
+        "value": 0.5 * jax.random.normal(value_key, flat["value"].shape),
+    }
+
+
+def make_evaluate(game):
+    """params["illegal"] is added to the logits of illegal moves, to lead a search astray."""
+
+    def evaluate(params, key, states):
+        del key
+        seen = jax.vmap(game.observe)(states).reshape(-1, np.prod(game.observation_shape))
+        illegal = ~jax.vmap(game.legal_action_mask)(states)
+        logits = seen @ params["policy"] + params["illegal"] * illegal
+        return logits, jnp.tanh(seen @ params["value"] + params["bias"])
+
+    return evaluate
+
+
+def config_of(policy, simulations=SIMULATIONS):
+    return SearchConfig(algorithm=policy, num_simulations=simulations, max_considered_actions=6)
+
+
+@functools.lru_cache
+def compiled_policy(game, policy):
+    """Ours: (params, key, states, gumbel scale [B, 1]) -> mctx's output, the tree included."""
+    config, evaluate = config_of(policy), make_evaluate(game)
+
+    def run(params, key, states, scale):
+        logits, value, mask = _root(game, evaluate, params, states)
+        rest = (states, make_recurrent_fn(game, evaluate), mask)
+        if policy == "gumbel":
+            return gumbel_policy(params, key, logits, value, *rest, scale, config)
+        return puct_policy(params, key, logits, value, *rest, config)
+
+    return jax.jit(run)
+
+
+@functools.lru_cache
+def compiled_stock(game, policy, loop_fn_of=None):
+    """The same by mctx alone, or by mctx with the loop that `loop_fn_of(params, ...)` makes."""
+    config, evaluate = config_of(policy), make_evaluate(game)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
+
+    def run(params, key, states, scale):
+        logits, value, mask = _root(game, evaluate, params, states)
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        options = {"invalid_actions": ~mask}
+        if loop_fn_of:
+            options["loop_fn"] = loop_fn_of(params, recurrent_fn)
+        arguments = (params, key, root, recurrent_fn, config.num_simulations)
+        if policy == "gumbel":
+            return mctx.gumbel_muzero_policy(
+                *arguments,
+                **options,
+                qtransform=mctx.qtransform_completed_by_mix_value,
+                max_num_considered_actions=6,
+                gumbel_scale=scale,
+            )
+        return mctx.muzero_policy(
+            *arguments,
+            **options,
+            qtransform=functools.partial(
+                mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0
+            ),
+            dirichlet_fraction=0.0,
+            pb_c_init=config.pb_c_init,
+            pb_c_base=config.pb_c_base,
+        )
+
+    return jax.jit(run)
+
+
+@functools.lru_cache
+def compiled_search(game, policy, simulations):
+    """azjax.search.search: (params, key, states, gumbel scale [B], noise fraction [B])."""
+    config, evaluate = config_of(policy, simulations), make_evaluate(game)
+
+    def run(params, key, states, scale, fraction):
+        return search(
+            game,
+            evaluate,
+            params,
+            key,
+            states,
+            config=config,
+            gumbel_scale=scale,
+            dirichlet_fraction=fraction,
+        )
+
+    return jax.jit(run)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def describe_nodes(game, tree):
+    """Mask [B, N, A], whether it is over [B, N], mover [B, N], player 0's result [B, N]."""
+
+    def one(state):
+        return (
+            game.legal_action_mask(state),
+            game.is_terminal(state),
+            game.current_player(state),
+            game.returns(state)[0],
+        )
+
+    return jax.vmap(jax.vmap(one))(tree.embeddings)
+
+
+def _root(game, evaluate, params, states):
+    logits, value = evaluate(params, None, states)
+    mask = jax.vmap(game.legal_action_mask)(states)
+    return mask_logits(logits, mask), value, mask
