@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import logging
+import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -31,23 +35,21 @@ class Checkpoints:
     """
 
     def __init__(self, run_dir: Path, *, keep: int = 1, read_only: bool = False):
+        _quiet_orbax()
         self.directory = run_dir / "checkpoints"
         if read_only and not self.directory.is_dir():
             raise UserError(f"{run_dir}: no run with checkpoints is there")
-        best = BestN(
-            get_metric_fn=lambda metrics: metrics["merit"],
-            n=1,
-            keep_checkpoints_without_metrics=False,
-        )
+        best = BestN(get_metric_fn=_merit, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
         options = ocp.CheckpointManagerOptions(
             read_only=read_only,
             preservation_policy=None if read_only else policy,
+            best_fn=_merit,  # without it no merit is written, and a resumed run forgets its best
             enable_async_checkpointing=True,
         )
         # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
         handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
-        self._manager = ocp.CheckpointManager(
+        self._manager = _Manager(
             self.directory.absolute(), options=options, item_handlers=handlers
         )
 
@@ -68,9 +70,9 @@ class Checkpoints:
 
     def best(self) -> int | None:
         """The cycle of the checkpoint that evaluated best, None where none was evaluated."""
-        merits = {c: (self._manager.metrics(c) or {}).get("merit") for c in self.cycles()}
-        known = {c: m for c, m in merits.items() if m is not None}
-        return max(known, key=known.__getitem__) if known else None
+        merits = {c: _merit(self._manager.metrics(c) or {}) for c in self.cycles()}
+        known = [(merit, c) for c, merit in merits.items() if merit > -math.inf]
+        return max(known)[1] if known else None
 
     def save(self, state: TrainState, *, merit: float | None = None) -> None:
         """Starts to write `state`; returns as soon as training may go on.
@@ -89,7 +91,7 @@ class Checkpoints:
                 variables=ocp.args.StandardSave(state.variables),
                 rest=ocp.args.StandardSave(rest),
             ),
-            metrics=None if merit is None else {"merit": merit},
+            metrics={"merit": -math.inf if merit is None else merit},
         )
 
     def restore_newest(self, abstract: TrainState, *, warn: Callable[[str], None]) -> TrainState:
@@ -141,10 +143,10 @@ class Checkpoints:
                     return restore(cycle)
             # Whatever a damaged file makes the reader raise means the same here: use an older one.
             except Exception as error:
-                reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else ""
+                reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
                 warn(
-                    f"checkpoint {self.directory / str(cycle)} is broken "
-                    f"({type(error).__name__}: {reason}); trying an older one"
+                    f"checkpoint {self.directory / str(cycle)} is broken ({reason}); "
+                    "trying an older one"
                 )
                 continue
             raise UserError(f"{self.directory / str(cycle)} is of another config: {difference}")
@@ -168,6 +170,39 @@ class Checkpoints:
                         f"{here or 'absent'} in the config"
                     )
         return None
+
+
+class _Manager(ocp.CheckpointManager):
+    """Orbax's manager, for which a damaged merit is none rather than an end to everything."""
+
+    def metrics(self, step: int) -> dict[str, float] | None:
+        try:
+            return super().metrics(step)
+        except ValueError:
+            return None
+
+
+@functools.cache
+def _quiet_orbax() -> None:
+    """Keeps from the terminal what Orbax reports of a damaged checkpoint, which we name in a line.
+
+    It logs each file that is missing. And where one read fails, it abandons the others; they end at
+    some later time, and Python would report each by a page of its own.
+    """
+    logging.getLogger("absl").addFilter(lambda record: "orbax" not in record.pathname)
+    report = sys.unraisablehook
+
+    def filtered(unraisable: Any) -> None:
+        code = getattr(unraisable.object, "cr_code", None)
+        abandoned = code is not None and "orbax" in code.co_filename
+        if not abandoned and str(unraisable.exc_value) != "Event loop is closed":
+            report(unraisable)
+
+    sys.unraisablehook = filtered
+
+
+def _merit(metrics: dict[str, float]) -> float:
+    return metrics.get("merit", -math.inf)
 
 
 def _by_path(tree: Any) -> dict[str, str]:

@@ -59,7 +59,7 @@ def train(arguments: list[str]) -> None:
         raise UserError("train: name a config file, such as configs/tic_tac_toe.toml")
     run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
     join_hosts(options.hosts)
-    use_all_cores(splits=_splits(options.config))
+    use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
 
     from azjax.train import train as run
 
@@ -80,7 +80,7 @@ def resume(arguments: list[str]) -> None:
     options = _parse(Arguments, arguments, "resume")
     config = load_run_config(options.run_dir)
     join_hosts(options.hosts)
-    use_all_cores(splits=_splits(config))
+    use_all_cores(splits=_splits(config), processes=options.hosts.num_processes or 1)
 
     from azjax.train import resume as run
 

@@ -60,6 +60,10 @@ class SearchConfig:
     """Simulations for one move: evaluations of the network besides the root's."""
     max_considered_actions: int = 16
     """Gumbel: actions sampled at the root for sequential halving (paper: 16)."""
+    value_scale: float = 0.1
+    """Gumbel: c_scale, how strongly values move the policy (mctx: 0.1)."""
+    rescale_values: bool = True
+    """Gumbel: stretch the values of a position's moves to [0, 1] first (mctx: yes)."""
     pb_c_init: float = 1.25
     """PUCT: exploration constant c1 (AlphaZero, MuZero appendix B)."""
     pb_c_base: float = 19652.0
@@ -72,7 +76,7 @@ class SearchConfig:
     def __post_init__(self) -> None:
         _at_least(self, 1, "num_simulations", "max_considered_actions")
         _between(self, 0.0, 1.0, "dirichlet_fraction")
-        _above(self, 0.0, "dirichlet_alpha", "pb_c_init", "pb_c_base")
+        _above(self, 0.0, "dirichlet_alpha", "pb_c_init", "pb_c_base", "value_scale")
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ class SelfPlayConfig:
     """Games in progress at once, over all devices."""
     plies_per_cycle: int = 16
     """Plies that each game advances in one cycle."""
+    opening_plies: int = 0
+    """Most uniformly random plies that a game opens with; each game draws its own number."""
     exploration_plies: int = 12
     """Plies of a game with a sampled move (PUCT: by visits; Gumbel: with Gumbel noise)."""
     temperature: float = 1.0
@@ -92,7 +98,7 @@ class SelfPlayConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "games", "plies_per_cycle")
-        _at_least(self, 0, "exploration_plies")
+        _at_least(self, 0, "exploration_plies", "opening_plies")
         _above(self, 0.0, "temperature")
 
 

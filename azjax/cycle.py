@@ -157,7 +157,12 @@ def _init(
     key, network_key, games_key = jax.random.split(key, 3)
     variables = network.init(network_key)
     games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
-    games = start_games(game, games_key, config.selfplay.games // devices)
+    games = start_games(
+        game,
+        games_key,
+        config.selfplay.games // devices,
+        opening_plies=config.selfplay.opening_plies,
+    )
     _, rows, _ = jax.eval_shape(
         lambda v, k, g: play(game, network_evaluate(game, network), v, k, g, config),
         variables,

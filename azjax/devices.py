@@ -29,7 +29,9 @@ class Hosts:
     """Seconds of silence after which a process is taken for dead and the others stop."""
 
 
-def use_all_cores(*, splits: tuple[int, ...] = (), say: Callable[[str], None] = print) -> None:
+def use_all_cores(
+    *, splits: tuple[int, ...] = (), processes: int = 1, say: Callable[[str], None] = print
+) -> None:
     """On CPU, makes one XLA device of each core, unless the user has chosen otherwise.
 
     A tower's convolutions run on one core of a device, so that several devices are what puts all
@@ -37,14 +39,18 @@ def use_all_cores(*, splits: tuple[int, ...] = (), say: Callable[[str], None] = 
 
     Args:
       splits: numbers that must be divisible by the number of devices: games, batch size.
+      processes: how many processes like this one take part.
       say: told what was chosen, where the CPU is what JAX will use.
     """
     if jax.config.jax_num_cpu_devices > 0 or _FLAG in os.environ.get("XLA_FLAGS", ""):
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    fitting = (n for n in range(cores or 1, 0, -1) if all(s % n == 0 for s in splits))
+    fitting = (n for n in range(cores or 1, 0, -1) if all(s % (n * processes) == 0 for s in splits))
     devices = next(fitting, 1)
-    jax.config.update("jax_num_cpu_devices", devices)
+    try:
+        jax.config.update("jax_num_cpu_devices", devices)
+    except RuntimeError:  # JAX has started, as in a notebook: its devices are what there is
+        return
     if jax.default_backend() == "cpu" and devices > 1:
         say(f"one JAX device for each of {devices} CPU cores (JAX_NUM_CPU_DEVICES changes that)")
 

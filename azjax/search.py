@@ -152,7 +152,11 @@ def gumbel_policy(
 ) -> mctx.PolicyOutput:
     """`mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop; scale [B, 1]."""
     considered = min(config.max_considered_actions, logits.shape[-1])
-    qtransform = mctx.qtransform_completed_by_mix_value
+    qtransform = functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=config.value_scale,
+        rescale_values=config.rescale_values,
+    )
     loop_fn = make_loop_fn(
         params,
         recurrent_fn,
@@ -236,9 +240,8 @@ def add_dirichlet_noise(
       fraction: share of noise [B, 1]; 0 leaves the prior as it is.
       alpha: concentration.
     """
-    gamma = jnp.where(mask, jnp.exp(jax.random.loggamma(key, alpha, logits.shape)), 0.0)
-    total = jnp.sum(gamma, axis=-1, keepdims=True)
-    noise = gamma / jnp.where(total > 0, total, 1.0)
+    # Normalised as logarithms: for a small alpha, the variables themselves underflow.
+    noise = jax.nn.softmax(mask_logits(jax.random.loggamma(key, alpha, logits.shape), mask))
     mixed = (1 - fraction) * jax.nn.softmax(logits) + fraction * noise
     mixed = mask_logits(jnp.log(jnp.maximum(mixed, jnp.finfo(mixed.dtype).tiny)), mask)
     return jnp.where(fraction > 0, mixed, logits)

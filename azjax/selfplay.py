@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
+from azjax.arena.openings import play_randomly
 from azjax.config import Config
 from azjax.replay import Row
 from azjax.search import Evaluate, Params, SearchResult, State, search, transition
@@ -30,10 +31,16 @@ class Games:
     plies: Array  # int32 [B], moves made in each
 
 
-def start_games(game: Game, key: Array, batch: int) -> Games:
-    """`batch` new games."""
-    states = jax.vmap(game.init)(jax.random.split(key, batch))
-    return Games(states=states, plies=jnp.zeros(batch, jnp.int32))
+def start_games(game: Game, key: Array, batch: int, *, opening_plies: int) -> Games:
+    """`batch` new games, each after 0 to `opening_plies` random moves, drawn uniformly.
+
+    Positions that good play never reaches are met, and valued by good play from there on.
+    """
+    init_key, length_key, move_key = jax.random.split(key, 3)
+    states = jax.vmap(game.init)(jax.random.split(init_key, batch))
+    lengths = jax.random.randint(length_key, (batch,), 0, opening_plies + 1)
+    states, plies = play_randomly(game, move_key, states, lengths, most=opening_plies)
+    return Games(states=states, plies=plies)
 
 
 def play(
@@ -86,7 +93,9 @@ def play(
             "first_player_result": jnp.sum(jnp.where(done, returns[:, 0], 0.0)),
             "policy_entropy": jnp.sum(entropy),
         }
-        fresh = start_games(game, start_key, plies.shape[0])
+        fresh = start_games(
+            game, start_key, plies.shape[0], opening_plies=config.selfplay.opening_plies
+        )
         games = jax.tree.map(
             functools.partial(_where, done), fresh, Games(states=states, plies=plies)
         )

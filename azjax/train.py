@@ -38,15 +38,14 @@ def train(config: Config, run_dir: str | Path, *, console: Console | None = None
       UserError: the directory holds something already, or the config cannot run.
     """
     run_dir = Path(run_dir)
-    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
-        raise UserError(
-            f"{run_dir}: not empty; continue that run with `azjax resume {run_dir}`, or name "
-            "another directory with --run-dir"
-        )
     trainer = make_trainer(make_game(config), config, make_mesh())
-    refuse_if_too_large(trainer)
-    run_dir.mkdir(parents=True, exist_ok=True)
+    with _refusing_together():
+        # One process looks and writes: the others would take its files for those of another run.
+        if jax.process_index() == 0:
+            _refuse_occupied(run_dir)
+        refuse_if_too_large(trainer)
     if jax.process_index() == 0:
+        run_dir.mkdir(parents=True, exist_ok=True)
         save_config(config, run_dir / CONFIG_FILE)
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         state = trainer.init(jax.random.PRNGKey(config.seed))
@@ -171,6 +170,26 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
             log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
             merit += 1.0 - card.mistakes / card.positions
     return merit
+
+
+def _refuse_occupied(run_dir: Path) -> None:
+    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
+        raise UserError(
+            f"{run_dir}: not empty; continue that run with `azjax resume {run_dir}`, or name "
+            "another directory with --run-dir"
+        )
+
+
+@contextlib.contextmanager
+def _refusing_together() -> Iterator[None]:
+    """Where one process refuses to go on, all do: the others would wait for it forever."""
+    refusal: UserError | None = None
+    try:
+        yield
+    except UserError as error:
+        refusal = error
+    if _any_process(refusal is not None):
+        raise refusal or UserError("another process of the run refused to go on; see what it says")
 
 
 def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:

@@ -84,10 +84,13 @@ def test_restored_on_other_devices(devices, tmp_path):
         ([None, None, None, None], [3, 4], None),
         ([None, 0.5, None, None], [2, 3, 4], 2),
         ([None, -0.5, -0.7, None], [2, 3, 4], 2),
+        ([0.5, 0.5, 0.1, None], [2, 3, 4], 2),
     ],
 )
 def test_the_newest_and_the_best_are_kept(merits, kept, best, tmp_path):
-    save(tmp_path, [1, 2, 3, 4], keep=2, merits=merits)
+    # In two sittings: what came before a resumption counts too.
+    save(tmp_path, [1, 2], keep=2, merits=merits[:2])
+    save(tmp_path, [3, 4], keep=2, merits=merits[2:])
     with Checkpoints(tmp_path, keep=2) as checkpoints:
         assert checkpoints.cycles() == kept
         assert checkpoints.best() == best

@@ -11,6 +11,7 @@ from azjax_envs import make
 from azjax.tree_loop import make_loop_fn
 from tests.oracles.searches import (
     BATCH,
+    CONSIDERED,
     GAMES,
     POLICIES,
     SIMULATIONS,
@@ -59,10 +60,6 @@ def test_equals_stock_mctx_to_the_last_bit(name, policy):
     assert 0 < terminal < BATCH
 
 
-def one_trace(game, policy):
-    return compiled_policy(game, policy)._cache_size(), compiled_stock(game, policy)._cache_size()
-
-
 @pytest.mark.parametrize("policy", POLICIES)
 def test_two_chunks_equal_one(policy):
     """A tree with room is continued by a second call of the loop, from where the first ended."""
@@ -72,7 +69,7 @@ def test_two_chunks_equal_one(policy):
             "select_root": functools.partial(
                 mctx.gumbel_muzero_root_action_selection,
                 num_simulations=SIMULATIONS,
-                max_num_considered_actions=6,
+                max_num_considered_actions=CONSIDERED,
                 qtransform=mctx.qtransform_completed_by_mix_value,
             ),
             "select_interior": functools.partial(
@@ -146,9 +143,9 @@ def test_no_illegal_move_is_ever_searched(name, policy):
     for seed in range(4096 // BATCH):
         scale, illegal = networks[seed % len(networks)]
         states_key, params_key, key = jax.random.split(jax.random.key(seed), 3)
-        params = random_params(game, params_key, scale=scale, illegal=illegal)
         # Values down to -1: a move that has been seen to lose scores what an unvisited one does.
-        params["bias"] = jnp.asarray([0.0, 50.0, -50.0][seed % 3])
+        value = [0.0, 50.0, -50.0][seed % 3]
+        params = random_params(game, params_key, scale=scale, value=value, illegal=illegal)
         states = random_positions(game, states_key, BATCH)
         output = run(params, key, states, jnp.ones((BATCH, 1)))
         legal, over, _, _ = map(np.asarray, describe_nodes(game, output.search_tree))
@@ -163,11 +160,3 @@ def test_no_illegal_move_is_ever_searched(name, policy):
         checked += (running & (visits.sum(-1) > 0)).sum()
     assert checked > 4096
 
-
-def test_each_search_was_compiled_once():
-    game = make("tic_tac_toe")
-    for policy in POLICIES:
-        run = compiled_policy(game, policy)
-        run(*problem(game, 0))
-        run(*problem(game, 1))
-        assert run._cache_size() == 1

@@ -14,6 +14,7 @@ GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
 POLICIES = ["gumbel", "puct"]
 BATCH = 128
 SIMULATIONS = 24
+CONSIDERED = 6
 
 
 @functools.partial(jax.jit, static_argnums=(0, 2))
@@ -39,21 +40,21 @@ def random_positions(game, key, count):
     )
 
 
-def flat_params(game, logits=0.0, value=0.0, illegal=0.0):
-    """A network that knows nothing, but for constant values."""
+def flat_params(game, *, value=0.0, illegal=0.0):
+    """A network that knows nothing: equal logits, and one and the same value, before its tanh."""
     inputs = int(np.prod(game.observation_shape))
     return {
-        "policy": jnp.zeros((inputs, game.num_actions)) + logits,
-        "value": jnp.zeros(inputs),
+        "policy": jnp.zeros((inputs, game.num_actions), jnp.float32),
+        "value": jnp.zeros(inputs, jnp.float32),
         "bias": jnp.asarray(value, jnp.float32),
         "illegal": jnp.asarray(illegal, jnp.float32),
     }
 
 
-def random_params(game, key, *, scale=1.0, illegal=0.0):
+def random_params(game, key, *, scale=1.0, value=0.0, illegal=0.0):
     """A network with an opinion of its own: linear in the observation, the size of `scale`."""
     policy_key, value_key = jax.random.split(key)
-    flat = flat_params(game, illegal=illegal)
+    flat = flat_params(game, value=value, illegal=illegal)
     return flat | {
         "policy": scale * jax.random.normal(policy_key, flat["policy"].shape),
         "value": 0.5 * jax.random.normal(value_key, flat["value"].shape),
@@ -73,8 +74,11 @@ def make_evaluate(game):
     return evaluate
 
 
-def config_of(policy, simulations=SIMULATIONS):
-    return SearchConfig(algorithm=policy, num_simulations=simulations, max_considered_actions=6)
+def config_of(policy):
+    """Fewer considered actions than there are, so that sequential halving has a choice."""
+    return SearchConfig(
+        algorithm=policy, num_simulations=SIMULATIONS, max_considered_actions=CONSIDERED
+    )
 
 
 @functools.lru_cache
@@ -89,7 +93,7 @@ def compiled_policy(game, policy):
             return gumbel_policy(params, key, logits, value, *rest, scale, config)
         return puct_policy(params, key, logits, value, *rest, config)
 
-    return jax.jit(run)
+    return _compile(run)
 
 
 @functools.lru_cache
@@ -110,7 +114,7 @@ def compiled_stock(game, policy, loop_fn_of=None):
                 *arguments,
                 **options,
                 qtransform=mctx.qtransform_completed_by_mix_value,
-                max_num_considered_actions=6,
+                max_num_considered_actions=CONSIDERED,
                 gumbel_scale=scale,
             )
         return mctx.muzero_policy(
@@ -124,13 +128,13 @@ def compiled_stock(game, policy, loop_fn_of=None):
             pb_c_base=config.pb_c_base,
         )
 
-    return jax.jit(run)
+    return _compile(run)
 
 
 @functools.lru_cache
 def compiled_search(game, policy, simulations):
     """azjax.search.search: (params, key, states, gumbel scale [B], noise fraction [B])."""
-    config, evaluate = config_of(policy, simulations), make_evaluate(game)
+    config, evaluate = SearchConfig(policy, simulations), make_evaluate(game)
 
     def run(params, key, states, scale, fraction):
         return search(
@@ -144,7 +148,19 @@ def compiled_search(game, policy, simulations):
             dirichlet_fraction=fraction,
         )
 
-    return jax.jit(run)
+    return _compile(run)
+
+
+def _compile(run):
+    """Once, for all seeds. Unoptimised: compiling takes far longer than searching."""
+    traced = []
+
+    def once(*arguments):
+        assert not traced, "one trace for all seeds is wanted"
+        traced.append(True)
+        return run(*arguments)
+
+    return jax.jit(once, compiler_options={"xla_backend_optimization_level": 0})
 
 
 @functools.partial(jax.jit, static_argnums=0)
