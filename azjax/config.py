@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import tomllib
 import types
 import typing
@@ -344,7 +345,9 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
         if isinstance(value, list | tuple):
             return tuple(_typed(v, item, name) for v in value)
         raise UserError(f"{name} = {value!r}: a list is wanted")
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise UserError(f"{name} = {value}: a finite number is wanted")
         return float(value)
     if isinstance(hint, type | types.GenericAlias) and type(value) is hint:
         return value

@@ -110,7 +110,5 @@ def test_a_game_without_symmetries_is_left_alone():
     game = make("connect_four", columns=1, rows=4)
     assert game.num_symmetries == 1
     arrays = jnp.ones((2, 4, 1, 2)), jnp.ones((2, 1)), jnp.ones((2, 1), bool)
-    for got, given in zip(
-        random_symmetries(game, jax.random.key(0), *arrays), arrays, strict=True
-    ):
+    for got, given in zip(random_symmetries(game, jax.random.key(0), *arrays), arrays, strict=True):
         np.testing.assert_array_equal(got, given)

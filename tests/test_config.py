@@ -51,7 +51,7 @@ def another_value(section, name):
         return special[f"{section}.{name}"]
     if isinstance(default, bool):
         return not default
-    return default + 1 if isinstance(default, int) else default / 2 + 0.125
+    return default + 1 if isinstance(default, int) else default / 2 + 0.0625
 
 
 def refused(data):
@@ -161,7 +161,7 @@ LEAST = {
     "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
     | {"value_hidden": 1},
     "search": {"num_simulations": 1, "max_considered_actions": 1, "dirichlet_fraction": 0.0},
-    "selfplay": {"games": 1, "plies_per_cycle": 1, "exploration_plies": 0},
+    "selfplay": {"games": 1, "plies_per_cycle": 1, "exploration_plies": 0, "opening_plies": 0},
     "replay": {"plies": 1, "min_positions": 1},
     "learning": {
         "batch_size": 1,
@@ -183,7 +183,7 @@ MOST = {
     "gate": {"threshold": 1.0},
 }
 POSITIVE = {
-    "search": ["pb_c_init", "pb_c_base", "dirichlet_alpha"],
+    "search": ["pb_c_init", "pb_c_base", "dirichlet_alpha", "value_scale"],
     "selfplay": ["temperature"],
     "learning": ["learning_rate", "clip_norm"],
 }
@@ -215,9 +215,7 @@ def test_every_number_has_a_range():
         for section, names in table.items()
         for name in names
     }
-    numbers = {
-        (s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] in (int, float)
-    }
+    numbers = {(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] in (int, float)}
     assert numbers == bounded
 
 

@@ -212,7 +212,9 @@ def compiled_update(network_config, devices, **learning):
     assert mesh.size == devices
     function = functools.partial(update, network, optimizer, config)
     sharded = shard(function, mesh, (EVERYWHERE, EVERYWHERE, SPLIT), EVERYWHERE)
-    return network, optimizer, jax.jit(sharded)
+    # Unoptimised: compiling takes far longer than a few updates.
+    options = {"xla_backend_optimization_level": 0}
+    return network, optimizer, jax.jit(sharded, compiler_options=options)
 
 
 def run_updates(network_config, devices, count=1, **learning):
@@ -262,11 +264,15 @@ def test_one_update_is_gradient_descent_on_the_loss():
     np.testing.assert_allclose(losses["value_accuracy"], right.mean(), rtol=1e-6)
     wanted = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
     chex.assert_trees_all_close(after["params"], wanted, rtol=1e-5, atol=1e-7)
-    assert jax.tree.all(jax.tree.map(lambda a, b: (a != b).any(), after["params"], before["params"]))
+    assert jax.tree.all(
+        jax.tree.map(lambda a, b: (a != b).any(), after["params"], before["params"])
+    )
 
 
 def test_updates_lower_the_loss_and_count():
-    variables, state, history = run_updates(TOWER, 1, 8, optimizer="sgd", learning_rate=0.05, l2=1e-3)
+    variables, state, history = run_updates(
+        TOWER, 1, 8, optimizer="sgd", learning_rate=0.05, l2=1e-3
+    )
     totals = [losses["loss/total"] for losses in history]
     assert totals[1] < totals[0]
     assert totals[-1] < totals[0] - 0.05

@@ -31,13 +31,17 @@ def observations():
 def compiled(network):
     """(init, apply, apply_train) of a network, the last on a mesh of one device."""
     train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
-    return jax.jit(network.init), jax.jit(network.apply), jax.jit(train)
+    # Unoptimised: compiling takes far longer than running.
+    compiled = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+    return compiled(network.init), compiled(network.apply), compiled(train)
 
 
 @pytest.mark.parametrize("kind", ["resnet", "mlp"])
 def test_shapes_and_dtypes_of_every_config(kind):
     game = make("connect_four")
-    choices = itertools.product(["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"])
+    choices = itertools.product(
+        ["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"]
+    )
     for norm, head, dtype in choices:
         network = network_of(game, kind=kind, norm=norm, value_head=head, dtype=dtype)
         variables = jax.eval_shape(network.init, jax.random.key(0))

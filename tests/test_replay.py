@@ -78,7 +78,7 @@ def test_empty_ring_knows_nothing():
 
 @pytest.mark.parametrize("ends", [0.25, 0.03, 1.0])
 def test_ring_and_targets_against_plain_lists(ends):
-    """Filled step by step, partly at first and then twice round, with turns that do not alternate."""
+    """Filled in steps, partly at first and then twice round; turns need not alternate."""
     lots = np.random.default_rng(int(100 * ends))
     replay, reference = new_ring(), Reference([])
     seen_known = seen_unknown = 0

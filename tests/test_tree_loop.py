@@ -159,4 +159,3 @@ def test_no_illegal_move_is_ever_searched(name, policy):
         assert not np.asarray(output.action_weights)[playing][~legal[:, 0][playing]].any()
         checked += (running & (visits.sum(-1) > 0)).sum()
     assert checked > 4096
-

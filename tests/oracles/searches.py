@@ -74,17 +74,23 @@ def make_evaluate(game):
     return evaluate
 
 
-def config_of(policy):
+def config_of(game, policy):
     """Fewer considered actions than there are, so that sequential halving has a choice."""
     return SearchConfig(
-        algorithm=policy, num_simulations=SIMULATIONS, max_considered_actions=CONSIDERED
+        algorithm=policy,
+        num_simulations=SIMULATIONS,
+        max_considered_actions=CONSIDERED,
+        # mctx's own values in one game, others in the others.
+        value_scale=0.1 if game.name == "tic_tac_toe" else 0.25,
+        rescale_values=game.name != "connect_four",
+        pb_c_init=1.25 if game.name == "tic_tac_toe" else 2.0,
     )
 
 
 @functools.lru_cache
 def compiled_policy(game, policy):
     """Ours: (params, key, states, gumbel scale [B, 1]) -> mctx's output, the tree included."""
-    config, evaluate = config_of(policy), make_evaluate(game)
+    config, evaluate = config_of(game, policy), make_evaluate(game)
 
     def run(params, key, states, scale):
         logits, value, mask = _root(game, evaluate, params, states)
@@ -99,7 +105,7 @@ def compiled_policy(game, policy):
 @functools.lru_cache
 def compiled_stock(game, policy, loop_fn_of=None):
     """The same by mctx alone, or by mctx with the loop that `loop_fn_of(params, ...)` makes."""
-    config, evaluate = config_of(policy), make_evaluate(game)
+    config, evaluate = config_of(game, policy), make_evaluate(game)
     recurrent_fn = make_recurrent_fn(game, evaluate)
 
     def run(params, key, states, scale):
@@ -113,16 +119,18 @@ def compiled_stock(game, policy, loop_fn_of=None):
             return mctx.gumbel_muzero_policy(
                 *arguments,
                 **options,
-                qtransform=mctx.qtransform_completed_by_mix_value,
+                qtransform=functools.partial(
+                    mctx.qtransform_completed_by_mix_value,
+                    value_scale=config.value_scale,
+                    rescale_values=config.rescale_values,
+                ),
                 max_num_considered_actions=CONSIDERED,
                 gumbel_scale=scale,
             )
         return mctx.muzero_policy(
             *arguments,
             **options,
-            qtransform=functools.partial(
-                mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0
-            ),
+            qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
             dirichlet_fraction=0.0,
             pb_c_init=config.pb_c_init,
             pb_c_base=config.pb_c_base,

@@ -1,0 +1,78 @@
+"""What is settled before JAX starts: each case in a process that has not started it yet."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from azjax.devices import Hosts, join_hosts
+from azjax.errors import UserError
+from tests import tiny
+
+SCRIPT = """
+import os
+os.sched_getaffinity = lambda process: set(range(6))  # six cores
+import jax
+from azjax.devices import use_all_cores
+said = []
+use_all_cores(splits={splits}, processes={processes}, say=said.append)
+print(jax.device_count(), len(said))
+"""
+
+
+def counted(splits=(), processes=1, **environment):
+    """Devices, and lines said."""
+    inherited = {k: v for k, v in os.environ.items() if k not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(splits=splits, processes=processes)],
+        env={**inherited, "JAX_PLATFORMS": "cpu", **environment},
+        capture_output=True,
+        text=True,
+        timeout=tiny.PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return tuple(map(int, done.stdout.split()))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"splits": (12, 36)}, (6, 1)),
+        ({"splits": (12, 16)}, (4, 1)),  # the most that divide both
+        ({"splits": (12, 16), "processes": 2}, (2, 1)),
+        ({"splits": (7, 12)}, (1, 0)),
+        ({"JAX_NUM_CPU_DEVICES": "3"}, (3, 0)),
+        ({"XLA_FLAGS": "--xla_force_host_platform_device_count=5"}, (5, 0)),
+    ],
+)
+def test_a_device_for_each_core(arguments, expected):
+    assert counted(**arguments) == expected
+
+
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        Hosts(coordinator="127.0.0.1:1"),
+        Hosts(num_processes=2),
+        Hosts(coordinator="127.0.0.1:1", num_processes=2),
+        Hosts(process_id=0),
+    ],
+)
+def test_addresses_belong_together(hosts):
+    with pytest.raises(UserError, match="--coordinator, --num-processes and --process-id"):
+        join_hosts(hosts)
+
+
+def test_one_process_joins_nobody():
+    join_hosts(Hosts())
+    import jax
+
+    assert jax.process_count() == 1
+
+
+def test_jax_that_has_started_cannot_join():
+    with pytest.raises(UserError, match="cannot be joined") as caught:
+        join_hosts(Hosts(coordinator="127.0.0.1:1", num_processes=1, process_id=0))
+    assert "\n" not in str(caught.value)
