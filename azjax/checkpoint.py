@@ -49,9 +49,7 @@ class Checkpoints:
         )
         # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
         handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
-        self._manager = _Manager(
-            self.directory.absolute(), options=options, item_handlers=handlers
-        )
+        self._manager = _Manager(self.directory.absolute(), options=options, item_handlers=handlers)
 
     def __enter__(self) -> Checkpoints:
         return self

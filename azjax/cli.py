@@ -242,6 +242,7 @@ def _match(first: str, second: str, options: Any) -> None:
     from rich.console import Console
 
     from azjax.arena.match import play_match
+    from azjax.arena.table import render_matches
     from azjax.players.load import player_from_spec
 
     player = player_from_spec(first)
@@ -258,7 +259,7 @@ def _match(first: str, second: str, options: Any) -> None:
     if options.json:
         print(json.dumps(result.to_dict(), indent=2))
     else:
-        Console().print(str(result))
+        render_matches(player.game.name, [result], Console())
 
 
 def _say(as_json: bool) -> Callable[[str], None]:

@@ -146,6 +146,12 @@ def state_specs(config: Config) -> TrainState:
     )
 
 
+def first_variables(network: Network, key: Array) -> Variables:
+    """The variables that a run begins with whose state is made from `key`."""
+    _, network_key, _ = jax.random.split(key, 3)
+    return network.init(network_key)
+
+
 def _init(
     game: Game,
     network: Network,
@@ -154,8 +160,9 @@ def _init(
     devices: int,
     key: Array,
 ) -> TrainState:
-    key, network_key, games_key = jax.random.split(key, 3)
-    variables = network.init(network_key)
+    run_key = key
+    key, _, games_key = jax.random.split(key, 3)
+    variables = first_variables(network, run_key)
     games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
     games = start_games(
         game,

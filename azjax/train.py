@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import signal
 import time
@@ -39,6 +40,7 @@ def train(config: Config, run_dir: str | Path, *, console: Console | None = None
     """
     run_dir = Path(run_dir)
     trainer = make_trainer(make_game(config), config, make_mesh())
+    _refuse_unknown_opponents(trainer)
     with _refusing_together():
         # One process looks and writes: the others would take its files for those of another run.
         if jax.process_index() == 0:
@@ -61,10 +63,13 @@ def resume(run_dir: str | Path, *, console: Console | None = None) -> TrainState
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
     trainer = make_trainer(make_game(config), config, make_mesh())
+    _refuse_unknown_opponents(trainer)
     console = console or Console()
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         if checkpoints.cycles():
-            state = checkpoints.restore_newest(trainer.abstract_state(), warn=console.print)
+            # As it is: a path is neither to be broken into lines nor to be read as markup.
+            warn = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
+            state = checkpoints.restore_newest(trainer.abstract_state(), warn=warn)
         else:
             # Stopped before its first checkpoint: the same start again.
             state = trainer.init(jax.random.PRNGKey(config.seed))
@@ -170,6 +175,13 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
             log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
             merit += 1.0 - card.mistakes / card.positions
     return merit
+
+
+def _refuse_unknown_opponents(trainer: Trainer) -> None:
+    """At the start, rather than hours later at the first evaluation."""
+    if trainer.config.evaluation.every:
+        for spec in trainer.config.evaluation.opponents:
+            parse_player(spec, trainer.game)
 
 
 def _refuse_occupied(run_dir: Path) -> None:

@@ -111,7 +111,8 @@ def test_help_of(command, capsys):
         ("[game]\nname = 'tic_tac_toe'\nsize = 3", ["size"]),
     ],
 )
-def test_a_config_with_a_mistake(text, said, refused, tmp_path):
+def test_a_config_with_a_mistake(text, said, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_module, "_run", lambda *arguments: pytest.fail("it trains"))
     file = tmp_path / "wrong.toml"
     file.write_text(text)
     message = refused("train", file, "--run-dir", tmp_path / "run")
@@ -142,7 +143,8 @@ def test_a_config_that_is_not_there(refused, tmp_path):
         (["--coordinator", "127.0.0.1:1"], "--num-processes"),
     ],
 )
-def test_a_flag_with_a_mistake(flags, said, refused, tmp_path):
+def test_a_flag_with_a_mistake(flags, said, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(train_module, "_run", lambda *arguments: pytest.fail("it trains"))
     file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES)
     assert said in refused("train", file, "--run-dir", tmp_path / "run", *flags)
     assert not (tmp_path / "run").exists()
@@ -150,7 +152,9 @@ def test_a_flag_with_a_mistake(flags, said, refused, tmp_path):
 
 def test_a_flag_lies_over_the_file(tmp_path, monkeypatch, capsys):
     taken = []
-    monkeypatch.setattr(train_module, "train", lambda config, run_dir: taken.append((config, run_dir)))
+    monkeypatch.setattr(
+        train_module, "train", lambda config, run_dir: taken.append((config, run_dir))
+    )
     file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES)
     assert cli.main(["train", str(file), "--search.num-simulations", "7", "--seed", "3"]) == 0
     ((config, run_dir),) = taken
@@ -214,7 +218,9 @@ def test_a_config_that_does_not_match_the_checkpoint(run, refused):
     message = refused("resume", run)
     assert str(run / "checkpoints" / "2") in message
     assert "another config" in message
-    assert re.search(r"params\.\S+ is float32\[\d*16\S*\] in the checkpoint, float32\[.*24", message)
+    assert re.search(
+        r"params\.\S+ is float32\[.*16.*\] in the checkpoint, float32\[.*24.*\]", message
+    )
     assert files(run) == before
     assert "another config" in refused("eval", run, "--games", "8")
 
@@ -286,6 +292,11 @@ def test_json(trained, capsys):
     assert result["games"] == 16
     assert result["wins"] + result["draws"] + result["losses"] == 16
     assert result["player_a"] == str(trained)
+    broken = trained.parent / "broken"
+    shutil.copytree(trained, broken)
+    truncate(broken, 2)
+    result = printed("eval", f"{broken}:policy", "--games", "8")
+    assert result["games"] == 8
     result = printed("match", f"{trained}:policy", f"{trained}@1:policy", "--games", "8")
     assert result["games"] == 8
     card = printed("report", trained, "--games", "8")

@@ -1,3 +1,4 @@
+import itertools
 import re
 
 import jax
@@ -85,18 +86,17 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
             if ended:
                 assert targets[t, lane] == (result if movers[t, lane] == 0 else -result)
                 seen.add(float(targets[t, lane]))
-        for now, then in zip(order[:-1], order[1:], strict=True):
-            here, there = (jax.tree.map(lambda x, t=t: x[t, lane], rows.states) for t in (now, then))
+        for now, then in itertools.pairwise(order):
+            here = jax.tree.map(lambda x, at=(now, lane): x[at], rows.states)
+            there = jax.tree.map(lambda x, at=(then, lane): x[at], rows.states)
             if rows.discount[now, lane] == 0:
                 tiny.assert_equal(there, empty)
             else:
                 # One of the legal moves leads from this ply to the next.
                 after = step(jax.tree.map(lambda x: x[None], here), np.arange(9))
-                same = [
-                    all((a[0, i] == b).all() for a, b in zip(*map(jax.tree.leaves, (after, there))))
-                    for i in np.flatnonzero(masks[now, lane])
-                ]
-                assert sum(same) == 1
+                pairs = list(zip(*map(jax.tree.leaves, (after, there)), strict=True))
+                legal = np.flatnonzero(masks[now, lane])
+                assert sum(all((a[0, i] == b).all() for a, b in pairs) for i in legal) == 1
     assert {1.0, -1.0} <= seen
 
 

@@ -23,7 +23,9 @@ print(jax.device_count(), len(said))
 
 def counted(splits=(), processes=1, **environment):
     """Devices, and lines said."""
-    inherited = {k: v for k, v in os.environ.items() if k not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")}
+    inherited = {
+        k: v for k, v in os.environ.items() if k not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")
+    }
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(splits=splits, processes=processes)],
         env={**inherited, "JAX_PLATFORMS": "cpu", **environment},

@@ -62,9 +62,7 @@ def test_fewer_games_are_named_and_fit(monkeypatch):
     (games,) = fitting["selfplay"].values()
     assert games % 4 == 0
     assert 1800 < games <= 2048
-    refuse_if_too_large(
-        tiny.trainer(4, selfplay={"games": games}, search={"num_simulations": 500})
-    )
+    refuse_if_too_large(tiny.trainer(4, selfplay={"games": games}, search={"num_simulations": 500}))
 
 
 def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):

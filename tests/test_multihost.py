@@ -42,34 +42,31 @@ def final_state(run_dir):
     config = load_config(run_dir / "config.toml")
     trainer = tiny._trainer(config, 2)
     with Checkpoints(run_dir, read_only=True) as checkpoints:
-        return tiny.on_host(
-            checkpoints.restore_newest(trainer.abstract_state(), warn=pytest.fail)
-        )
+        return tiny.on_host(checkpoints.restore_newest(trainer.abstract_state(), warn=pytest.fail))
 
 
 def test_two_processes_train_one_is_killed_and_both_resume(tmp_path):
     file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES)
-    straight, run = tmp_path / "straight", tmp_path / "run"
-    with two("train", file, "--run-dir", straight) as processes:
-        for code, _, err in finish(processes):
-            assert (code, err) == (0, "")
-    expected = final_state(straight)
-    assert int(expected.cycle) == 120
-    assert all(np.isfinite(x).all() for x in tiny.leaves(expected.variables).values())
-
+    run = tmp_path / "run"
     with two("train", file, "--run-dir", run) as processes:
         tiny.wait_until((run / "checkpoints" / "10").is_dir, *processes)
         processes[1].send_signal(signal.SIGKILL)
         # By itself, within the heartbeat's timeout and what it takes to leave.
         _, err = processes[0].communicate(timeout=3 * HEARTBEAT_S)
-        print(err)
+        assert re.search("heartbeat|Connection|Gloo", err), err
         assert processes[0].returncode != 0
     assert not (run / "checkpoints" / "120").exists(), "too fast for this test"
 
     with two("resume", run) as processes:
         for code, _, err in finish(processes):
             assert (code, err) == (0, "")
-    tiny.assert_equal(final_state(run), expected)
+    # Two processes of one device, killed and resumed, equal one process of two devices.
+    trainer = tiny.trainer(2, **CHANGES)
+    state = tiny.start(trainer)
+    for _ in range(120):
+        state, _ = trainer.cycle(state)
+    tiny.assert_equal(final_state(run), state)
+    assert all(np.isfinite(x).all() for x in tiny.leaves(state.variables).values())
     assert [x["cycle"] for x in read_metrics(run) if x["kind"] == "cycle"] == list(range(1, 121))
 
     # An occupied directory is refused by both, and one says why.

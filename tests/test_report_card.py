@@ -92,10 +92,9 @@ def test_players_of_a_run(run, spec, kind, simulations):
 def test_mistakes_of_a_spec(run):
     from azjax_envs import make
 
-    for spec in (":0", ":many", "@newest", "@"):
-        if spec != "@":
-            with pytest.raises(UserError, match="RUN@CYCLE|number of simulations"):
-                player_from_spec(f"{run}{spec}")
+    for spec in (":0", ":many", "@newest"):
+        with pytest.raises(UserError, match=r"RUN@CYCLE|number of simulations"):
+            player_from_spec(f"{run}{spec}")
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
         player_from_spec(str(run), make("connect_four"))
 
@@ -114,8 +113,9 @@ def test_solve_prints_the_known_values():
 def test_solve_as_json(capsys):
     solve_game("dots_and_boxes_1x2", as_json=True)
     facts = json.loads(capsys.readouterr().out)
-    # Brute force: seven edges, and the second player can be left only what the first gives.
-    assert facts["value"] == facts["margin"] / max(abs(facts["margin"]), 1)
+    # Seven edges and two boxes: the result is the sign of the margin.
+    assert abs(facts["margin"]) <= 2
+    assert facts["value"] == np.sign(facts["margin"])
     assert len(facts["value_of_first_moves"]) == 7
     assert max(facts["value_of_first_moves"].values()) == facts["value"]
     assert max(facts["margin_of_first_moves"].values()) == facts["margin"]

@@ -57,7 +57,9 @@ def test_killed_and_resumed_is_as_never_stopped(changes, tmp_path, monkeypatch):
     assert int(straight.cycle) == 6
     assert int(straight.updates) >= 3
     if changes:
-        passed = [x["gate/passed"] for x in read_metrics(tmp_path / "straight") if "gate/score" in x]
+        passed = [
+            x["gate/passed"] for x in read_metrics(tmp_path / "straight") if "gate/score" in x
+        ]
         assert len(passed) == 3
     # Killed after cycle 5, which is lost: the checkpoint is of cycle 3.
     at_cycle(monkeypatch, 5, power_cut)

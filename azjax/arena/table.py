@@ -14,12 +14,17 @@ def render(report: Report, console: Console) -> None:
         console.print(_ruler_table(f"{report.game}: {scores[0].ruler}", names, scores))
     matches = [match for player in report.players for match in player.matches]
     if matches:
-        console.print(_match_table(report.game, matches))
+        render_matches(report.game, matches, console)
     if not matches and not report.players[0].scores:
         console.print(
             f"{report.game} is too large to solve and no scored positions of it are at hand: "
             "only matches can measure a player"
         )
+
+
+def render_matches(game: str, matches: list[MatchResult], console: Console) -> None:
+    """Print a table of the matches."""
+    console.print(_match_table(game, matches))
 
 
 def elo_text(match: MatchResult) -> str:

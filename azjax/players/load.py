@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from azjax_envs import Game, make
 
 from azjax.checkpoint import Checkpoints
 from azjax.config import Config, load_config
+from azjax.cycle import first_variables
 from azjax.errors import UserError
 from azjax.network import Network, Variables
 from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
@@ -20,6 +22,11 @@ from azjax.players.parse import parse_player
 
 CONFIG_FILE = "config.toml"
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
+
+
+def _say(line: str) -> None:
+    """To standard error: standard output may be JSON."""
+    print(line, file=sys.stderr)
 
 
 def make_game(config: Config) -> Game:
@@ -52,7 +59,7 @@ def load_player(
     *,
     simulations: int | None = None,
     checkpoint: int | str = "newest",
-    warn: Callable[[str], None] = print,
+    warn: Callable[[str], None] = _say,
 ) -> SearchPlayer:
     """The trained player of a run: search without noise.
 
@@ -81,7 +88,8 @@ def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> 
     search = config.search
     if simulations is not None:
         search = replace(search, num_simulations=simulations)
-    variables = jax.jit(network.init)(jax.random.PRNGKey(config.seed))
+    key = jax.random.PRNGKey(config.seed)
+    variables = jax.jit(functools.partial(first_variables, network))(key)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
 
@@ -89,7 +97,7 @@ def load_network(
     run_dir: str | Path,
     *,
     checkpoint: int | str = "newest",
-    warn: Callable[[str], None] = print,
+    warn: Callable[[str], None] = _say,
 ) -> tuple[Game, Network, Variables]:
     """The game, the network and its trained variables, on this process's first device."""
     run_dir = Path(run_dir)
