@@ -14,9 +14,9 @@ _HOMES = {
     "play_match": "azjax.arena.match",
     "read_metrics": "azjax.metrics",
     "report": "azjax.arena.report",
-    "resume": "azjax.train",
+    "resume": "azjax.training",
     "solve": "azjax.arena.solver",
-    "train": "azjax.train",
+    "train": "azjax.training",
 }
 __all__ = sorted(_HOMES)
 

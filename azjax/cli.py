@@ -61,7 +61,7 @@ def train(arguments: list[str]) -> None:
     join_hosts(options.hosts)
     use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
 
-    from azjax.train import train as run
+    from azjax.training import train as run
 
     run(options.config, run_dir)
 
@@ -82,7 +82,7 @@ def resume(arguments: list[str]) -> None:
     join_hosts(options.hosts)
     use_all_cores(splits=_splits(config), processes=options.hosts.num_processes or 1)
 
-    from azjax.train import resume as run
+    from azjax.training import resume as run
 
     run(options.run_dir)
 

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from azjax import cli, memory
-from azjax import train as train_module
+from azjax import training as train_module
 from azjax.checkpoint import Checkpoints
 from azjax.devices import use_all_cores
 from tests import tiny

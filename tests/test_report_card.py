@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from azjax import train as train_module
+from azjax import training as train_module
 from azjax.errors import UserError
 from azjax.players.load import load_player, player_from_spec, untrained_player
 from azjax.report_card import report_run, solve_game
-from azjax.train import train
+from azjax.training import train
 from tests import tiny
 
 

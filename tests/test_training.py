@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from azjax import train as train_module
+from azjax import training as train_module
 from azjax.checkpoint import Checkpoints
 from azjax.config import load_config
 from azjax.errors import UserError
 from azjax.metrics import RunLogger, read_metrics
-from azjax.train import resume, train
+from azjax.training import resume, train
 from tests import tiny
 
 GATED = {"selfplay": {"parameters": "gated"}, "gate": {"threshold": 0.3}}
