@@ -140,8 +140,8 @@ def report(arguments: list[str]) -> None:
         """The run directory, as RUN@best or RUN@CYCLE if another checkpoint is wanted."""
         simulations: int | None = None
         """Simulations of the searching players; as in the run's evaluations if left out."""
-        beside: tuple[str, ...] = ()
-        """More players to hold against the exact values, such as uct:1000."""
+        beside: tuple[str, ...] = ("uct:1000",)
+        """More players to hold against the exact values."""
         against: tuple[str, ...] = ("random",)
         """Opponents to meet."""
         games: int = 200

@@ -18,7 +18,7 @@ def report_run(
     run: str,
     *,
     simulations: int | None = None,
-    beside: tuple[str, ...] = (),
+    beside: tuple[str, ...] = ("uct:1000",),
     against: tuple[str, ...] = ("random",),
     games: int = 200,
     opening_plies: int = 0,

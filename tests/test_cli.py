@@ -299,9 +299,9 @@ def test_json(trained, capsys):
     assert result["games"] == 8
     result = printed("match", f"{trained}:policy", f"{trained}@1:policy", "--games", "8")
     assert result["games"] == 8
-    card = printed("report", trained, "--games", "8")
+    card = printed("report", trained, "--games", "8", "--beside", "random")
     assert card == json.loads((trained / "report.json").read_text())
-    assert len(card["players"]) == 3
+    assert len(card["players"]) == 4
 
 
 def test_text(trained, capsys):

@@ -31,9 +31,9 @@ def test_report_of_a_run(run):
     card = report_run(str(run), against=("random",), games=16, console=out)
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
-    assert names == ["search:4", "policy", "untrained search:4"]
+    assert names == ["search:4", "policy", "untrained search:4", "uct:1000"]
     # Every reachable state in which there is a move: 5478 less 958 ends.
-    assert [player.positions for player in card.players] == [4520] * 3
+    assert [player.positions for player in card.players] == [4520] * 4
     for player in card.players:
         assert 0 < player.mistakes < 4520
         assert all(score.illegal == 0 for score in player.scores)
