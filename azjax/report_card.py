@@ -67,8 +67,8 @@ def report_run(
             seed=seed,
             progress=None if json else status.update,
         )
-    _print(card, console, as_json=json)
     _write(directory / "report.json", card)
+    _print(card, console, as_json=json)
     return card
 
 

@@ -18,7 +18,7 @@ from azjax.players.random import random_action
     data_fields=["keys", "optimal"],
     meta_fields=["game", "salt"],
 )
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
     """Plays an action that keeps the game's value, at random among all that do.
 

@@ -21,7 +21,7 @@ Array = jax.Array
 @functools.partial(
     jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
 )
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
 class PolicyPlayer:
     """Plays the move that the network likes best, without search."""
 
@@ -43,7 +43,7 @@ class PolicyPlayer:
 @functools.partial(
     jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
 )
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
 class ValuePlayer:
     """Plays the move after which the value head likes its position best: one ply deep."""
 
@@ -75,7 +75,7 @@ class ValuePlayer:
     data_fields=["variables"],
     meta_fields=["game", "network", "config"],
 )
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
 class SearchPlayer:
     """AlphaZero: search guided by the network, without noise."""
 
