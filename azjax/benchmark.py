@@ -9,6 +9,7 @@ import functools
 import json
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -113,8 +114,10 @@ class TrainBenchmark:
     def run(self) -> None:
         """Measures and prints."""
         config = load_config(self.config)
-        # Full games from the first measured cycle on: the updates are never skipped.
-        use_all_cores(splits=(config.selfplay.games, config.learning.batch_size))
+        use_all_cores(
+            splits=(config.selfplay.games, config.learning.batch_size),
+            say=functools.partial(print, file=sys.stderr),
+        )
         game = make_game(config)
         meshes = {"": make_mesh()}
         if make_mesh().size > 1:
