@@ -36,4 +36,4 @@ class Analysis(NamedTuple):
     policy: Array  # float32 [B, A], the improved policy
     prior: Array  # float32 [B, A], the network's own policy
     action_values: Array  # float32 [B, A], 0 where unvisited
-    value: Array  # float32 [B]
+    value: Array  # float32 [B], of `action`, the move that the player would make

@@ -104,12 +104,14 @@ class SearchPlayer:
             config=self.config,
         )
         best = jnp.argmax(result.visits, axis=-1).astype(jnp.int32)
-        gumbel = self.config.algorithm == "gumbel"
+        action = result.action if self.config.algorithm == "gumbel" else best
+        # The root's mean value would count the bad moves too that the search had to try.
+        value = jnp.take_along_axis(result.action_values, action[:, None], axis=1)[:, 0]
         return Analysis(
-            action=result.action if gumbel else best,
+            action=action,
             visits=result.visits,
             policy=result.policy,
             prior=result.prior,
             action_values=result.action_values,
-            value=result.value,
+            value=value,
         )

@@ -155,10 +155,11 @@ def test_analysis_is_complete(algorithm):
     np.testing.assert_allclose(found.policy.sum(-1), 1, rtol=1e-5)
     assert legal[np.arange(BATCH), found.action][playing].all()
     assert not found.action_values[found.visits == 0].any()
-    # The root's value is the mean of what was found, seen by the mover: its own value once.
+    # The value is that of the move which would be played, seen by the mover.
+    chosen = found.action_values[np.arange(BATCH), found.action]
+    np.testing.assert_array_equal(found.value[playing], chosen[playing])
+    assert (found.visits[np.arange(BATCH), found.action][playing] > 0).all()
     prediction = predict(player, states)
-    mean = (found.visits * found.action_values).sum(-1) + np.asarray(prediction.value)
-    np.testing.assert_allclose(found.value[playing], mean[playing] / (SIMULATIONS + 1), atol=1e-5)
     # No noise in the prior, whatever self-play's share of it.
     logits = np.where(legal, prediction.policy_logits, -np.inf)[playing]
     weights = np.exp(logits - logits.max(-1, keepdims=True))
