@@ -9,7 +9,7 @@ from typing import Any
 _HOMES = {
     "Config": "azjax.config",
     "UserError": "azjax.errors",
-    "load_config": "azjax.config",
+    "load_config": "azjax.config_file",
     "load_player": "azjax.players.load",
     "play_match": "azjax.arena.match",
     "read_metrics": "azjax.metrics",

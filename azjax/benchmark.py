@@ -22,7 +22,8 @@ from azjax_envs import Game
 from jax.sharding import Mesh
 
 from azjax.arena.openings import random_openings
-from azjax.config import NetworkConfig, SearchConfig, load_config
+from azjax.config import NetworkConfig, SearchConfig
+from azjax.config_file import load_config
 from azjax.cycle import TrainState, make_trainer, state_specs
 from azjax.devices import use_all_cores
 from azjax.learner import Batch, make_optimizer, update

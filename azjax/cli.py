@@ -38,7 +38,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def train(arguments: list[str]) -> None:
     """Train a player from a config file: azjax train configs/tic_tac_toe.toml"""
-    from azjax.config import Config, load_config
+    from azjax.config import Config
+    from azjax.config_file import load_config
     from azjax.devices import Hosts, join_hosts, use_all_cores
 
     config, rest = None, arguments

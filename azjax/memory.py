@@ -60,11 +60,11 @@ def search_bytes(trainer: Trainer) -> int:
 def device_memory(device: jax.Device) -> int | None:
     """Bytes that arrays may take on `device`, None where it does not tell.
 
-    CPU devices share the memory that the machine has free.
+    CPU devices share the memory of the machine. What is free of it right now says little, since
+    the system fills it with files that it gives up when asked.
     """
     if device.platform == "cpu":
-        free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        return free // len(jax.local_devices())
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()
     return (device.memory_stats() or {}).get("bytes_limit")
 
 

@@ -21,7 +21,8 @@ from azjax import plots
 from azjax.arena.match import play_match
 from azjax.arena.report import report
 from azjax.checkpoint import Checkpoints
-from azjax.config import Config, save_config
+from azjax.config import Config
+from azjax.config_file import save_config
 from azjax.cycle import Trainer, TrainState, make_trainer
 from azjax.errors import UserError
 from azjax.memory import refuse_if_too_large

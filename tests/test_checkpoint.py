@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from azjax.checkpoint import Checkpoints
-from azjax.config import save_config
+from azjax.config_file import save_config
 from azjax.errors import UserError
 from azjax.players.load import load_network
 from tests import tiny

@@ -14,11 +14,8 @@ from azjax.config import (
     NetworkConfig,
     ReplayConfig,
     SelfPlayConfig,
-    config_from_dict,
-    config_to_dict,
-    load_config,
-    save_config,
 )
+from azjax.config_file import config_from_dict, config_to_dict, load_config, save_config
 from azjax.errors import UserError
 
 SECTIONS = {

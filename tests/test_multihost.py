@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from azjax.checkpoint import Checkpoints
-from azjax.config import load_config
+from azjax.config_file import load_config
 from azjax.metrics import read_metrics
 from tests import tiny
 

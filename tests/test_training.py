@@ -10,7 +10,7 @@ from rich.console import Console
 
 from azjax import training as train_module
 from azjax.checkpoint import Checkpoints
-from azjax.config import load_config
+from azjax.config_file import load_config
 from azjax.errors import UserError
 from azjax.metrics import RunLogger, read_metrics
 from azjax.training import resume, train

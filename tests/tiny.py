@@ -16,7 +16,8 @@ import jax
 import numpy as np
 import tomli_w
 
-from azjax.config import Config, config_from_dict
+from azjax.config import Config
+from azjax.config_file import config_from_dict
 from azjax.cycle import Trainer, TrainState, make_trainer
 from azjax.players.load import make_game
 from azjax.sharding import make_mesh

@@ -13,7 +13,8 @@ import jax
 from azjax_envs import Game, make
 
 from azjax.checkpoint import Checkpoints
-from azjax.config import Config, load_config
+from azjax.config import Config
+from azjax.config_file import load_config
 from azjax.cycle import first_variables
 from azjax.errors import UserError
 from azjax.network import Network, Variables
