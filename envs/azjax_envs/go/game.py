@@ -1,0 +1,226 @@
+"""The game of go."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
+from azjax_envs.go import drawing, rules, superko
+from azjax_envs.rows import any_cell, count, one_cell, unpack, word_type
+from azjax_envs.symmetry import dihedral, on_cells
+
+_BOARDS = 8  # what a network sees of the past (AlphaGo Zero)
+_COLUMNS = "ABCDEFGHJKLMNOPQRST"  # without I
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["boards", "atari", "open", "print", "prints", "ply", "passes", "lost"],
+    meta_fields=[],
+)
+@dataclasses.dataclass(frozen=True)
+class GoState:
+    """Row bitboards (see `azjax_envs.rows`), and the fingerprints of all boards of the game."""
+
+    boards: Array  # [8, 2, size], the latest 8 boards, newest first; black's stones, white's
+    atari: Array  # [size], the stones in chains with one liberty
+    open: Array  # [size], the cells on which the player to move may place a stone
+    print: Array  # uint32 [3], the board's fingerprint
+    prints: Array  # uint32 [3, max_steps], those of all boards, by ply
+    ply: Array  # int16 []
+    passes: Array  # uint8 [], how many in a row
+    lost: Array  # bool [], the player to move has lost
+
+
+@dataclasses.dataclass(frozen=True)
+class Go:
+    """Go by the Tromp-Taylor rules, with positional superko and (mostly) without suicide.
+
+    Black, player 0, begins. A move places a stone or passes; chains of the opponent's without a
+    liberty are captured, then own ones, which is forbidden unless `suicide` is set. A placement
+    that recreates any earlier board of the game is illegal; a pass never is. Two passes in a row
+    end the game, and so do 2 * size * size moves. Then a side's score is its stones and the empty
+    cells that reach only them; White adds `komi`. More points win, equal points are a draw.
+
+    Action row * size + column places a stone, rows counted from the top; the last action passes.
+    In text, moves are as in GTP: "D4" (columns without I, rows from the bottom), "pass".
+
+    Observation [size, size, 17], AlphaGo Zero's planes: 0 to 7 the stones of the player to move on
+    the latest 8 boards, newest first; 8 to 15 the opponent's; 16 is one everywhere for Black.
+
+    Sources: https://tromp.github.io/go.html; Silver et al., "Mastering the game of Go without human
+    knowledge", 2017 (the planes). Where those rules end the game at once, a superko repetition is
+    here a move that cannot be made.
+    """
+
+    size: int = 19
+    komi: float = 7.5
+    suicide: bool = False
+
+    def __post_init__(self):
+        require_range("go", "size", self.size, 2, 19)
+        is_number = isinstance(self.komi, int | float) and not isinstance(self.komi, bool)
+        if not is_number or not abs(self.komi) <= 361:
+            raise ValueError(f"go: komi must be a number from -361 to 361, not {self.komi!r}")
+        if not isinstance(self.suicide, bool):
+            raise ValueError(f"go: suicide must be true or false, not {self.suicide!r}")
+
+    @property
+    def name(self) -> str:
+        return "go" if self.size == Go.size else f"go_{self.size}x{self.size}"
+
+    @property
+    def num_actions(self) -> int:
+        return self.size**2 + 1
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self.size, self.size, 2 * _BOARDS + 1)
+
+    @property
+    def max_steps(self) -> int:
+        return 2 * self.size**2
+
+    @property
+    def num_symmetries(self) -> int:
+        return 8
+
+    def init(self, key: Array | None = None) -> GoState:
+        word = word_type(self.size)
+        return GoState(
+            boards=jnp.zeros((_BOARDS, 2, self.size), word),
+            atari=jnp.zeros(self.size, word),
+            open=jnp.full(self.size, 2**self.size - 1, word),
+            print=jnp.zeros(3, jnp.uint32),
+            prints=jnp.zeros((3, self.max_steps), jnp.uint32),
+            ply=jnp.zeros((), jnp.int16),
+            passes=jnp.zeros((), jnp.uint8),
+            lost=jnp.zeros((), jnp.bool_),
+        )
+
+    def step(self, state: GoState, action: Array) -> GoState:
+        action = jnp.asarray(action).astype(jnp.int32)
+        over, player = self.is_terminal(state), self.current_player(state)
+        is_pass = action == self.size**2
+        placed = jnp.where((action >= 0) & ~is_pass & ~over, action, -1)
+        stone = one_cell(placed, self.size, self.size) & state.open
+        legal = is_pass | any_cell(stone)
+        moves = legal & ~over
+
+        # An illegal move and one after the end place nothing, so that all below stays as it is.
+        after, taken, gone = rules.play(self._position(state), stone)
+        changes = superko.fingerprint(stone, player) - superko.fingerprint(taken, 1 - player)
+        if self.suicide:
+            changes = changes - superko.fingerprint(gone, player)
+        sides = jnp.where(player == 0, *self._orders(after.own, after.other))
+        boards = jnp.concatenate([sides[None], state.boards[:-1]])
+        ply = state.ply + moves
+        now = state.print + changes
+        passes = jnp.where(is_pass, state.passes + 1, 0).astype(jnp.uint8)
+        written = moves & (jnp.arange(self.max_steps, dtype=jnp.int16) == ply)
+        state = GoState(
+            boards=jnp.where(moves, boards, state.boards),
+            atari=after.atari,
+            open=state.open,
+            print=now,
+            prints=jnp.where(written, now[:, None], state.prints),
+            ply=ply,
+            passes=jnp.where(moves, passes, state.passes),
+            lost=state.lost | ~over & ~legal,
+        )
+        return dataclasses.replace(state, open=self._open(state))
+
+    def current_player(self, state: GoState) -> Array:
+        return (state.ply & 1).astype(jnp.int32)
+
+    def legal_action_mask(self, state: GoState) -> Array:
+        mask = jnp.append(unpack(state.open, self.size).reshape(-1), True)
+        return mask & ~self.is_terminal(state)
+
+    def is_terminal(self, state: GoState) -> Array:
+        return state.lost | (state.passes >= 2) | (state.ply >= self.max_steps)
+
+    def returns(self, state: GoState) -> Array:
+        # Areas are flooded only where they decide, which is what keeps a step in a search cheap.
+        black, white = self._score(state, where=self.is_terminal(state) & ~state.lost)
+        result = jnp.sign(black - white).astype(jnp.int32)
+        result = jnp.where(state.lost, 2 * self.current_player(state) - 1, result)
+        return returns_of(jnp.where(self.is_terminal(state), result, 0))
+
+    def score(self, state: GoState) -> Array:
+        """float32 [2], the points of each side if the game ended now: area, and White's komi."""
+        return jnp.stack(self._score(state, where=jnp.ones((), jnp.bool_)))
+
+    def ownership(self, state: GoState) -> Array:
+        """float32 [size * size]: 1 the area of the player to move, -1 the opponent's, else 0."""
+        black, white = self._area(state, where=jnp.ones((), jnp.bool_))
+        black, white = (unpack(cells, self.size).astype(jnp.float32) for cells in (black, white))
+        owner = black - white
+        return jnp.where(self.current_player(state) == 0, owner, -owner).reshape(-1)
+
+    def observe(self, state: GoState) -> Array:
+        player = self.current_player(state)
+        boards = unpack(state.boards, self.size).astype(jnp.float32)  # [8, 2, size, size]
+        black, white = jnp.moveaxis(boards, 1, 0)
+        own, other = jnp.where(player == 0, black, white), jnp.where(player == 0, white, black)
+        colour = jnp.broadcast_to(player == 0, (1, self.size, self.size)).astype(jnp.float32)
+        return jnp.moveaxis(jnp.concatenate([own, other, colour]), 0, -1)
+
+    def symmetries(self) -> Symmetries:
+        return on_cells(dihedral(self.size, self.size), np.arange(self.size**2), self.num_actions)
+
+    def action_to_string(self, state: GoState, action: int) -> str:
+        if action == self.size**2:
+            return "pass"
+        row, column = divmod(int(action), self.size)
+        return f"{_COLUMNS[column]}{self.size - row}"
+
+    def string_to_action(self, state: GoState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: GoState) -> str:
+        codes = np.asarray(self.view(state)).reshape(self.size, self.size)
+        lines = [
+            f"{self.size - row:2} " + " ".join(".XO"[code % 3] for code in codes[row])
+            for row in range(self.size)
+        ]
+        return "\n".join([*lines, "   " + " ".join(_COLUMNS[: self.size])])
+
+    def svg_board(self) -> str:
+        return drawing.svg_board(self.size, _COLUMNS)
+
+    def view(self, state: GoState) -> Array:
+        """One code for each cell: 0 empty, 1 black, 2 white; 4 and 5 a stone just placed."""
+        black, white = (unpack(state.boards[0, side], self.size) for side in (0, 1))
+        before = unpack(state.boards[1], self.size)
+        stones = black + 2 * white
+        new = (black & ~before[0]) | (white & ~before[1])
+        return (stones + 3 * new).astype(jnp.int32).reshape(-1)
+
+    def _position(self, state: GoState) -> rules.Position:
+        own, other = jnp.where(self.current_player(state) == 0, *self._orders(*state.boards[0]))
+        return rules.Position(own=own, other=other, atari=state.atari)
+
+    def _orders(self, a: Array, b: Array) -> tuple[Array, Array]:
+        return jnp.stack([a, b]), jnp.stack([b, a])
+
+    def _open(self, state: GoState) -> Array:
+        position = self._position(state)
+        known = (self.current_player(state), state.print, state.prints)
+        breathing = rules.breathing_moves(position)
+        moves = breathing & ~superko.repetitions(position, *known)
+        if self.suicide:
+            dying = position.empty & ~breathing
+            moves |= dying & ~superko.repeating_suicides(position, dying, *known)
+        return moves
+
+    def _score(self, state: GoState, *, where: Array) -> tuple[Array, Array]:
+        black, white = self._area(state, where=where)
+        return count(black).astype(jnp.float32), count(white) + jnp.float32(self.komi)
+
+    def _area(self, state: GoState, *, where: Array) -> tuple[Array, Array]:
+        return rules.area(*jnp.where(where, state.boards[0], 0))

@@ -1,0 +1,94 @@
+"""Moves and area of go on row bitboards, for all chains of a board at once.
+
+Besides the stones, a position carries which of them stand in atari: in a chain with one liberty.
+That one set tells every legal move and every capture, and a move changes it only for the chains
+next to it and next to what it captures.
+"""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.rows import above, any_cell, below, count, flood, neighbours
+
+
+@dataclasses.dataclass(frozen=True)
+class Position:
+    """The stones of both sides, and those of either that are in atari; boards [size] of words."""
+
+    own: Array  # of the player to move
+    other: Array
+    atari: Array
+
+    @property
+    def empty(self) -> Array:
+        """The cells without a stone."""
+        size = self.own.shape[-1]
+        return np.array(2**size - 1, self.own.dtype) & ~(self.own | self.other)
+
+
+def breathing_moves(position: Position) -> Array:
+    """The empty cells where a stone of `own` has a liberty after captures: no suicide.
+
+    That is so next to an empty cell, to an own chain with a second liberty, and to an opponent's
+    chain in atari, which is captured.
+    """
+    helpful = position.empty | position.own & ~position.atari | position.other & position.atari
+    return position.empty & neighbours(helpful)
+
+
+def captures(position: Position, stone: Array) -> Array:
+    """The opponent's stones that are taken by a move on `stone`, a board of that one cell."""
+    return flood(neighbours(stone), position.other & position.atari)
+
+
+def suicides(position: Position, stone: Array) -> Array:
+    """The own stones, `stone` itself not counted, that are lost by a suicide on `stone`."""
+    return flood(neighbours(stone), position.own & position.atari)
+
+
+def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
+    """Puts `stone`, one empty cell or for a pass none, for `own`.
+
+    Returns:
+      The position after it, from the same side; the opponent's stones that were captured; and the
+      own stones that were lost by suicide, `stone` among them.
+    """
+    own, nothing = position.own | stone, jnp.zeros_like(stone)
+    # Five chains: the one that the stone joins, and those beside it, [5, size].
+    seeds = jnp.stack([stone, above(stone), below(stone), stone << 1, stone >> 1])
+    within = jnp.stack([own, *[position.other] * 4])
+    chains = flood(seeds, within)
+    joined, beside = chains[0], chains[1:]
+
+    captured = any_cell(beside & position.atari[None])
+    taken = _union(beside, captured)
+    empty = (position.empty & ~stone) | taken
+    is_suicide = any_cell(stone) & ~any_cell(neighbours(joined) & empty)
+    lost = jnp.where(is_suicide, joined, nothing)
+    empty = empty | lost
+    weak = count(neighbours(chains) & empty[None]) == 1
+
+    # A chain beside stones that left the board has one more liberty, so it is not in atari.
+    gone = taken | lost
+    side = jnp.where(is_suicide, position.other, position.own)
+    relieved = flood(neighbours(gone), side & position.atari & ~joined)
+    atari = position.atari & ~joined & ~relieved | _union(chains, weak)
+    after = Position(own=own & ~lost, other=position.other & ~taken, atari=atari & ~gone)
+    return after, taken, lost
+
+
+def area(black: Array, white: Array) -> tuple[Array, Array]:
+    """The cells of each side by Tromp and Taylor: its stones, and what reaches no others."""
+    empty = Position(black, white, black).empty
+    stones = jnp.stack([black, white])
+    reached = flood(stones, stones | empty[None])
+    return reached[0] & ~reached[1], reached[1] & ~reached[0]
+
+
+def _union(chains: Array, keep: Array) -> Array:
+    """The board [size] of those of the chains [K, size] that `keep`, bool [K], names."""
+    kept = jnp.where(keep[:, None], chains, jnp.zeros_like(chains))
+    return jnp.bitwise_or.reduce(kept, axis=0)

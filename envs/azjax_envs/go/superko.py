@@ -1,0 +1,110 @@
+"""Positional superko: which moves would bring back an earlier board.
+
+Every board of the game is kept as a fingerprint of three words, sums over its stones modulo 2^32:
+one of black's, one of white's, and one of both sides'. A move brings back an earlier board only if
+that board's own stones are those of now and one more, or, by suicide, less some. Which stone that
+would be can be read off the difference of two words; so one pass over the history finds the few
+moves that are worth a closer look, and only these are played out.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.go import rules
+from azjax_envs.rows import any_cell, one_cell, unpack
+
+_CELL_BITS = 9  # enough for 361 cells
+_NO_CELL = np.uint32(2**_CELL_BITS - 1)
+
+
+def fingerprint(stones: Array, colour: Array) -> Array:
+    """uint32 [3] of stones of one colour, words [size]; that of a board is the sum of both."""
+    size = stones.shape[0]
+    cells = np.arange(size * size, dtype=np.uint32)
+    bits = unpack(stones, size).reshape(-1)
+    alone = jnp.sum(jnp.where(bits, _cell_word(cells), 0), dtype=jnp.uint32)
+    both = jnp.sum(jnp.where(bits, _pair_word(cells, colour), 0), dtype=jnp.uint32)
+    nothing = jnp.zeros_like(alone)
+    return jnp.stack([_select(colour, alone, nothing), _select(colour, nothing, alone), both])
+
+
+def repetitions(position: rules.Position, player: Array, now: Array, history: Array) -> Array:
+    """The moves without suicide that bring back an earlier board.
+
+    Args:
+      position: the board, seen by the player to move.
+      player: int32 [], the player to move.
+      now: uint32 [3], the board's fingerprint.
+      history: uint32 [3, T], those of all boards of the game; the rest is zeros, which is the empty
+        board.
+    """
+    size = position.own.shape[-1]
+    own, other = _select(player, history[0], history[1]), _select(player, history[1], history[0])
+    added = own - _select(player, now[0], now[1])
+    cells = added & _NO_CELL
+    # One stone more on the own side, and it can be no other than this one.
+    candidates = jnp.where((added == _cell_word(cells)) & (cells < size**2), cells, _NO_CELL)
+
+    def look(carry):
+        candidates, found = carry
+        cell = jnp.min(candidates)
+        stone = one_cell(cell.astype(jnp.int32), size, size)
+        gone = fingerprint(rules.captures(position, stone), 1 - player)
+        gained = _pair_word(cell, player)
+        same = (
+            (candidates == cell)
+            & (other == _select(player, now[1] - gone[1], now[0] - gone[0]))
+            & (history[2] == now[2] + gained - gone[2])
+        )
+        found = jnp.where(jnp.any(same), found | stone, found)
+        return jnp.where(candidates == cell, _NO_CELL, candidates), found
+
+    nothing = jnp.zeros_like(position.own)
+    some = lambda carry: jnp.any(carry[0] != _NO_CELL)  # noqa: E731
+    return jax.lax.while_loop(some, look, (candidates, nothing))[1]
+
+
+def repeating_suicides(
+    position: rules.Position, moves: Array, player: Array, now: Array, history: Array
+) -> Array:
+    """Those of `moves`, suicides all, that bring back an earlier board; see `repetitions`."""
+
+    def look(carry):
+        moves, found = carry
+        stone = _first(moves)
+        after = now - fingerprint(rules.suicides(position, stone), player)
+        repeats = jnp.any(jnp.all(history == after[:, None], axis=0))
+        return moves ^ stone, jnp.where(repeats, found | stone, found)
+
+    some = lambda carry: any_cell(carry[0])  # noqa: E731
+    return jax.lax.while_loop(some, look, (moves, jnp.zeros_like(moves)))[1]
+
+
+def _first(board: Array) -> Array:
+    """The first cell of the first row that has any."""
+    row = jnp.argmax(board != 0)
+    return jnp.where(np.arange(board.shape[0]) == row, board & -board, jnp.zeros_like(board))
+
+
+def _select(player: Array, black: Array, white: Array) -> Array:
+    return jnp.where(player == 0, black, white)
+
+
+def _cell_word(cell):
+    """uint32, the word of a stone in its colour's sum; the cell can be read in it."""
+    return _mix(cell, 0x9E3779B9) << np.uint32(_CELL_BITS) | cell
+
+
+def _pair_word(cell, colour: Array):
+    """uint32, the word of a stone in the sum of both colours."""
+    return _select(colour, _mix(cell, 0x85EBCA77), _mix(cell, 0xC2B2AE3D))
+
+
+def _mix(cell, salt: int):
+    """uint32 -> uint32, the finaliser of MurmurHash3 (Appleby) over a cell and a salt."""
+    x = (cell + np.uint32(1)) * np.uint32(salt)
+    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return x ^ (x >> np.uint32(16))

@@ -1,0 +1,97 @@
+"""Bitboards with one word for each row of the board: what flood fills want.
+
+A board is an unsigned array [..., height]: bit c of word r is the cell in row r and column c.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+
+def word_type(width: int) -> np.dtype:
+    """The smallest word for rows of `width` cells, with a bit to spare for what is shifted out."""
+    return np.dtype(np.uint16 if width < 16 else np.uint32)
+
+
+def one_cell(cell: Array, height: int, width: int) -> Array:
+    """The board [height] with that one cell set; none where `cell` is not on the board."""
+    word = word_type(width)
+    bit = jnp.ones((), word) << (cell % width).astype(word)
+    return jnp.where(np.arange(height) == cell // width, bit, np.zeros((), word))
+
+
+def neighbours(board: Array) -> Array:
+    """The cells above, below and beside those of `board`. Bits beyond a row's end may be set."""
+    return above(board) | below(board) | board << 1 | board >> 1
+
+
+def above(board: Array) -> Array:
+    """`board`, moved up by a row."""
+    return jnp.concatenate([board[..., 1:], jnp.zeros_like(board[..., :1])], axis=-1)
+
+
+def below(board: Array) -> Array:
+    """`board`, moved down by a row."""
+    return jnp.concatenate([jnp.zeros_like(board[..., :1]), board[..., :-1]], axis=-1)
+
+
+def count(board: Array) -> Array:
+    """int32 [...], the number of cells set."""
+    return jnp.sum(jnp.bitwise_count(board), axis=-1, dtype=jnp.int32)
+
+
+def any_cell(board: Array) -> Array:
+    """bool [...], whether any cell is set."""
+    return jnp.any(board != 0, axis=-1)
+
+
+def unpack(board: Array, width: int) -> Array:
+    """Words [..., height] -> bool [..., height, width]."""
+    shifts = np.arange(width, dtype=board.dtype).reshape((1,) * board.ndim + (width,))
+    return board[..., None] >> shifts & 1 != 0
+
+
+def flood(seeds: Array, mask: Array) -> Array:
+    """The cells of `mask` that are joined to `seeds` through cells of `mask`; shapes alike.
+
+    Each pass goes down the rows and up again and fills every row on its way, so that there are as
+    many passes as a region has turns, not as it is long.
+    """
+    return _flood(seeds, mask)
+
+
+# Batched by hand: `vmap` of a while loop would hold back, by selecting, boards that are finished,
+# though these do not change anyway. And with all boards on the last axis a row is one long vector.
+@jax.custom_batching.custom_vmap
+def _flood(seeds: Array, mask: Array) -> Array:
+    height = mask.shape[-1]
+    mask_rows = jnp.moveaxis(mask, -1, 0).reshape(height, -1)
+    start = jnp.moveaxis(seeds & mask, -1, 0).reshape(height, -1)
+
+    def spread(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:
+        row, row_mask = row_and_mask
+        row = (row | last) & row_mask
+        # Adding a seed to its run of the mask carries through all of the run above it.
+        row = ((row + row_mask) ^ row_mask | row) & row_mask
+        row = row | row >> 1 & row_mask
+        return row, row
+
+    def sweep(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        before, _ = carry
+        last = jnp.zeros_like(before[0])
+        _, rows = jax.lax.scan(spread, last, (before, mask_rows))
+        _, rows = jax.lax.scan(spread, last, (rows, mask_rows), reverse=True)
+        return rows, jnp.any(rows != before)
+
+    rows, _ = jax.lax.while_loop(lambda carry: carry[1], sweep, (start, jnp.any(start != 0)))
+    return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
+
+
+@_flood.def_vmap
+def _flood_batch(size: int, batched: list[bool], seeds: Array, mask: Array) -> tuple[Array, bool]:
+    seeds, mask = (
+        x if is_batched else jnp.broadcast_to(x, (size, *x.shape))
+        for x, is_batched in zip((seeds, mask), batched, strict=True)
+    )
+    return _flood(seeds, mask), True
