@@ -19,7 +19,7 @@ _COLUMNS = "ABCDEFGHJKLMNOPQRST"  # without I
 
 @functools.partial(
     jax.tree_util.register_dataclass,
-    data_fields=["boards", "atari", "open", "print", "prints", "ply", "passes", "lost"],
+    data_fields=["boards", "atari", "open", "fingerprint", "history", "ply", "passes", "lost"],
     meta_fields=[],
 )
 @dataclasses.dataclass(frozen=True)
@@ -29,8 +29,8 @@ class GoState:
     boards: Array  # [8, 2, size], the latest 8 boards, newest first; black's stones, white's
     atari: Array  # [size], the stones in chains with one liberty
     open: Array  # [size], the cells on which the player to move may place a stone
-    print: Array  # uint32 [3], the board's fingerprint
-    prints: Array  # uint32 [3, max_steps], those of all boards, by ply
+    fingerprint: Array  # uint32 [3], the board's fingerprint
+    history: Array  # uint32 [3, max_steps], those of all boards, by ply
     ply: Array  # int16 []
     passes: Array  # uint8 [], how many in a row
     lost: Array  # bool [], the player to move has lost
@@ -95,8 +95,8 @@ class Go:
             boards=jnp.zeros((_BOARDS, 2, self.size), word),
             atari=jnp.zeros(self.size, word),
             open=jnp.full(self.size, 2**self.size - 1, word),
-            print=jnp.zeros(3, jnp.uint32),
-            prints=jnp.zeros((3, self.max_steps), jnp.uint32),
+            fingerprint=jnp.zeros(3, jnp.uint32),
+            history=jnp.zeros((3, self.max_steps), jnp.uint32),
             ply=jnp.zeros((), jnp.int16),
             passes=jnp.zeros((), jnp.uint8),
             lost=jnp.zeros((), jnp.bool_),
@@ -108,26 +108,28 @@ class Go:
         is_pass = action == self.size**2
         placed = jnp.where((action >= 0) & ~is_pass & ~over, action, -1)
         stone = one_cell(placed, self.size, self.size) & state.open
-        legal = is_pass | any_cell(stone)
+        puts = any_cell(stone)
+        legal = is_pass | puts
         moves = legal & ~over
 
         # An illegal move and one after the end place nothing, so that all below stays as it is.
         after, taken, gone = rules.play(self._position(state), stone)
-        changes = superko.fingerprint(stone, player) - superko.fingerprint(taken, 1 - player)
+        added = superko.fingerprint_of_cell(jnp.where(puts, placed, -1), player)
+        changes = added - superko.fingerprint(taken, 1 - player)
         if self.suicide:
             changes = changes - superko.fingerprint(gone, player)
         sides = jnp.where(player == 0, *self._orders(after.own, after.other))
         boards = jnp.concatenate([sides[None], state.boards[:-1]])
         ply = state.ply + moves
-        now = state.print + changes
+        now = state.fingerprint + changes
         passes = jnp.where(is_pass, state.passes + 1, 0).astype(jnp.uint8)
         written = moves & (jnp.arange(self.max_steps, dtype=jnp.int16) == ply)
         state = GoState(
             boards=jnp.where(moves, boards, state.boards),
             atari=after.atari,
             open=state.open,
-            print=now,
-            prints=jnp.where(written, now[:, None], state.prints),
+            fingerprint=now,
+            history=jnp.where(written, now[:, None], state.history),
             ply=ply,
             passes=jnp.where(moves, passes, state.passes),
             lost=state.lost | ~over & ~legal,
@@ -210,7 +212,7 @@ class Go:
 
     def _open(self, state: GoState) -> Array:
         position = self._position(state)
-        known = (self.current_player(state), state.print, state.prints)
+        known = (self.current_player(state), state.fingerprint, state.history)
         breathing = rules.breathing_moves(position)
         moves = breathing & ~superko.repetitions(position, *known)
         if self.suicide:

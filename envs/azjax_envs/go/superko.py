@@ -26,8 +26,14 @@ def fingerprint(stones: Array, colour: Array) -> Array:
     bits = unpack(stones, size).reshape(-1)
     alone = jnp.sum(jnp.where(bits, _cell_word(cells), 0), dtype=jnp.uint32)
     both = jnp.sum(jnp.where(bits, _pair_word(cells, colour), 0), dtype=jnp.uint32)
-    nothing = jnp.zeros_like(alone)
-    return jnp.stack([_select(colour, alone, nothing), _select(colour, nothing, alone), both])
+    return _by_colour(colour, alone, both)
+
+
+def fingerprint_of_cell(cell: Array, colour: Array) -> Array:
+    """uint32 [3] of one stone on `cell`, or zeros where that is negative."""
+    word = cell.astype(jnp.uint32)
+    both = _by_colour(colour, _cell_word(word), _pair_word(word, colour))
+    return jnp.where(cell >= 0, both, jnp.zeros_like(both))
 
 
 def repetitions(position: rules.Position, player: Array, now: Array, history: Array) -> Array:
@@ -86,6 +92,11 @@ def _first(board: Array) -> Array:
     """The first cell of the first row that has any."""
     row = jnp.argmax(board != 0)
     return jnp.where(np.arange(board.shape[0]) == row, board & -board, jnp.zeros_like(board))
+
+
+def _by_colour(colour: Array, alone: Array, both: Array) -> Array:
+    nothing = jnp.zeros_like(alone)
+    return jnp.stack([_select(colour, alone, nothing), _select(colour, nothing, alone), both])
 
 
 def _select(player: Array, black: Array, white: Array) -> Array:
