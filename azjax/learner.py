@@ -17,6 +17,7 @@ from azjax.config import Config, LearningConfig
 from azjax.network import Network, Prediction, Variables
 from azjax.replay import Row
 from azjax.search import mask_logits
+from azjax.seen import restore_unseen
 from azjax.sharding import AXIS
 
 Array = jax.Array
@@ -39,8 +40,9 @@ class Batch:
 
 def make_batch(game: Game, key: Array, rows: Row, value: Array, *, symmetries: bool) -> Batch:
     """Observes stored plies [N, ...], each under a random symmetry if wanted."""
-    observations = jax.vmap(game.observe)(rows.states)
-    masks = jax.vmap(game.legal_action_mask)(rows.states)
+    states = restore_unseen(game, rows.states)
+    observations = jax.vmap(game.observe)(states)
+    masks = jax.vmap(game.legal_action_mask)(states)
     policy = rows.policy.astype(jnp.float32)
     if symmetries:
         observations, policy, masks = random_symmetries(game, key, observations, policy, masks)

@@ -22,7 +22,7 @@ State = Any
 class Row:
     """One ply of B games, as stored; observations are made when a batch is drawn."""
 
-    states: State  # [B, ...], the position before the move
+    states: State  # [B, ...], the position before the move, without what learning never sees
     policy: Array  # float16 [B, A], the search's policy
     reward: Array  # float16 [B], result for the mover, 0 before the end
     discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1

@@ -14,6 +14,7 @@ from azjax.arena.openings import play_randomly
 from azjax.config import Config
 from azjax.replay import Row
 from azjax.search import Evaluate, Params, SearchResult, State, search, transition
+from azjax.seen import drop_unseen
 
 Array = jax.Array
 
@@ -77,7 +78,7 @@ def play(
             games.states, action
         )
         row = Row(
-            states=games.states,
+            states=drop_unseen(game, games.states),
             policy=result.policy.astype(jnp.float16),
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
