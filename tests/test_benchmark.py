@@ -1,9 +1,19 @@
 """Benchmarks print what they promise; no time is asserted."""
 
+import functools
 import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
 
 from azjax import benchmark
 from azjax.benchmark import SearchBenchmark, TrainBenchmark
+from azjax.benchmark_envs import EnvsBenchmark, rules_of
+from azjax.cli import main
+from azjax.random_play import choose_legal, play, random_bits, record, replay, spread_out
 
 
 def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
@@ -41,3 +51,87 @@ def test_every_contestant_is_called_in_every_round_and_the_first_is_dropped():
     )
     assert calls == ["a", "b"] * 3
     assert [len(times) for times in seconds.values()] == [2, 2]
+
+
+def test_envs_benchmark_measures_each_game(devices, capsys):  # JAX has started
+    EnvsBenchmark(
+        games=("tic_tac_toe", "dots_and_boxes_1x1"),
+        batches=(4, 8),
+        seconds=0.002,
+        repeats=2,
+        json=True,
+    ).run()
+    printed = capsys.readouterr()
+    facts = json.loads(printed.out)
+    assert "not pinned, as JAX had started before" in facts["cores"]
+    assert facts["tic_tac_toe"]["state bytes"] == 5
+    for name in ("tic_tac_toe", "dots_and_boxes_1x1"):
+        found = facts[name]
+        assert found["min"] <= found["steps"] <= found["max"]
+        assert found["by batch"].keys() == {"4", "8"}
+        assert f"{name}: 8 games at once" in printed.err
+
+
+def test_envs_benchmark_prints_a_table(capsys):
+    EnvsBenchmark(games=("tic_tac_toe",), batches=(4,), seconds=0.002, repeats=1).run()
+    assert "tic_tac_toe" in capsys.readouterr().out
+
+
+def test_envs_benchmark_complains_in_one_line(capsys):
+    assert main(["bench", "envs", "tic_tac_two"]) == 2
+    assert "did you mean 'tic_tac_toe'" in capsys.readouterr().err
+    assert main(["bench", "envs", "tic_tac_toe", "--batches", "0"]) == 2
+    assert "must be positive" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 17, 60, 64, 65, 121, 225, 256, 362])
+def test_any_legal_action_can_be_chosen_and_no_other(size):
+    chance = np.random.default_rng(size)
+    masks = chance.random((40, size)) < chance.random((40, 1))
+    masks[:, chance.integers(size)] = True
+    masks[0] = True
+    choose = jax.jit(jax.vmap(jax.vmap(choose_legal, (0, None)), (None, 0)))
+    bits = np.linspace(0, 2**32 - 1, 2000).astype(np.uint32)
+    chosen = np.asarray(choose(bits, masks))
+    for mask, actions in zip(masks, chosen, strict=True):
+        legal = np.flatnonzero(mask)
+        np.testing.assert_array_equal(actions, legal[(bits >> 16).astype(int) * legal.size >> 16])
+        assert set(actions) == set(legal)
+
+
+def test_random_bits_are_spread():
+    bits = np.stack([random_bits(4096, jnp.uint32(now)) for now in (0, 1)])
+    assert len(np.unique(bits)) > 0.999 * bits.size
+    ones = (bits[..., None] >> np.arange(32) & 1).mean(axis=(0, 1))
+    np.testing.assert_allclose(ones, 0.5, atol=0.03)
+
+
+def test_random_play_is_fair_and_starts_anew():
+    rules = rules_of(make("tic_tac_toe"))
+    warm = spread_out(rules, 9)
+    ages = [int(x).bit_count() for x in warm.taken]
+    assert len(set(ages)) >= 5
+    states = jax.tree.map(lambda x: jnp.tile(x, 64), warm)
+    played = play(rules, states, jnp.uint32(0), 64)
+    assert not jax.vmap(rules.over)(played).any()
+    actions = record(rules, states, jnp.uint32(0), 64)
+    replayed, count = replay(rules, states, actions, 1)
+    jax.tree.map(np.testing.assert_array_equal, played, replayed)
+    assert count.min() >= 64
+    moves, choices = expected_of_random_game(0, 0)
+    np.testing.assert_allclose(count.mean() / 64, choices / moves, rtol=0.005)
+    later = play(rules, states, jnp.uint32(1000), 64)
+    assert (np.asarray(later.taken) != np.asarray(played.taken)).mean() > 0.5
+
+
+@functools.cache
+def expected_of_random_game(own: int, other: int) -> tuple[float, float]:
+    """Moves still to be made in a random game of tic-tac-toe, and the sum of their numbers of
+    choices. Bits are cells; `own` is of the player to move."""
+    lines = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
+    free = [1 << cell for cell in range(9) if not (own | other) >> cell & 1]
+    if not free or any(other & line == line for line in lines):
+        return 0.0, 0.0
+    rest = [expected_of_random_game(other, own | bit) for bit in free]
+    moves, choices = (sum(values) / len(free) for values in zip(*rest, strict=True))
+    return 1 + moves, len(free) + choices

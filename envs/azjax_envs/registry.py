@@ -21,6 +21,12 @@ class _Entry:
 _GAMES = {
     "connect_four": _Entry("azjax_envs.connect_four:ConnectFour", ("rows", "columns", "connect")),
     "dots_and_boxes": _Entry("azjax_envs.dots_and_boxes:DotsAndBoxes", ("rows", "columns")),
+    "go": _Entry("azjax_envs.go:Go", ("size",)),
+    "gomoku": _Entry("azjax_envs.gomoku:Gomoku", ("size",)),
+    "hex": _Entry("azjax_envs.hex:Hex", ("size",)),
+    "mancala": _Entry("azjax_envs.mancala:Mancala", ("pits", "seeds")),
+    "mnk": _Entry("azjax_envs.gomoku:Mnk", ("m", "n", "k")),
+    "othello": _Entry("azjax_envs.othello:Othello", ("size",)),
     "tic_tac_toe": _Entry("azjax_envs.tic_tac_toe:TicTacToe"),
 }
 
@@ -36,13 +42,17 @@ def make(name: str, **options: Any) -> Game:
     Args:
       name: one of `available_games()`; or such a name with a size, as in `"connect_four_4x5"` (4
         rows, 5 columns); or `"module:Class"` for a game of your own, looked for on the import path
-        and in the working directory.
+        and in the working directory; or `"pgx:go_9x9"` for one of pgx's (see
+        `azjax_envs.adapters`).
       **options: parameters of the game, the fields of its class.
 
     Raises:
       ValueError: for an unknown name, an unknown option or a value out of range, saying what would
         be right.
     """
+    if name.startswith("pgx:"):
+        pgx_game = _load("azjax_envs.adapters:Pgx")
+        return _construct(name, pgx_game, {"env": name.removeprefix("pgx:")} | options)
     if ":" in name:
         return _construct(name, _load(name), options)
     base, entry, size = _parse(name)

@@ -11,6 +11,14 @@ def test_every_listed_name_makes_a_game_of_that_name():
         assert hash(make(name)) == hash(make(name))
 
 
+def test_a_game_of_pgx():
+    game = make("pgx:connect_four")
+    assert make(game.name) == game
+    assert make("pgx:connect_four", max_steps=10).max_steps == 10
+    with pytest.raises(ValueError, match="pgx has no 'go_8x8'; it has .*go_9x9"):
+        make("pgx:go_8x8")
+
+
 def test_size_in_the_name_and_as_options_are_one():
     assert make("connect_four_4x5") == make("connect_four", rows=4, columns=5)
     assert make("connect_four_4x5x3") == make("connect_four_4x5", connect=3)

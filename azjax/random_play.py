@@ -1,0 +1,219 @@
+"""Random games as fast as they go, to measure the speed of rules and of nothing else.
+
+Needs jax alone, and an old one will do: `benchmarks/side_by_side.py` loads this file in the Python
+of each peer, so that all play the same way.
+"""
+
+import dataclasses
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+WARM_LANES = 32  # games played to spread the lanes over all ages
+PLIES_RECORDED = 64
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rules:
+    """Pure functions of one state."""
+
+    start: Any
+    step: Callable[[Any, jax.Array], Any]
+    mask: Callable[[Any], jax.Array]  # bool [num_actions]
+    over: Callable[[Any], jax.Array]  # bool []
+
+
+class RandomPlayer:
+    """Random play of `batch` games: each call makes as many plies as take `seconds`.
+
+    `warm` is what `spread_out` gives. Its games are copied: what the copies draw differs.
+    """
+
+    def __init__(self, rules: Rules, warm: Any, batch: int, seconds: float):
+        self._rules, self._batch, self._seconds = rules, batch, seconds
+        lanes = jnp.arange(batch) % WARM_LANES
+        self._states = jax.tree_util.tree_map(lambda x: x[lanes], warm)
+        self._time = 0
+        self._plies = _times_to_fill(seconds, self._play)
+
+    @property
+    def steps(self) -> int:
+        """Steps of one call."""
+        return self._plies * self._batch
+
+    def __call__(self) -> Any:
+        return self._play(self._plies)
+
+    def replayer(self) -> "Replayer":
+        """The same games with the choice of actions left out."""
+        now = jnp.uint32(self._time)
+        actions = record(self._rules, self._states, now, PLIES_RECORDED)
+        return Replayer(self._rules, self._states, actions, self._seconds)
+
+    def _play(self, plies: int) -> Any:
+        self._states = play(self._rules, self._states, jnp.uint32(self._time), plies)
+        self._time += plies
+        return self._states
+
+
+class Replayer:
+    """Recorded play: each call makes as many plies as take `seconds`."""
+
+    def __init__(self, rules: Rules, states: Any, actions: jax.Array, seconds: float):
+        self._replay = functools.partial(replay, rules, states, actions)
+        self._rounds = _times_to_fill(seconds, self._replay)
+        self.steps = self._rounds * actions.size
+
+    def __call__(self) -> Any:
+        return self._replay(self._rounds)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def play(rules: Rules, states: Any, now: jax.Array, plies: jax.Array) -> Any:
+    """`states` [B] after `plies` random plies of each game, which starts anew whenever it ends.
+
+    Args:
+      rules: the game.
+      states: games in progress, none at its end.
+      now: uint32 [], which number the first ply has: other numbers, other games.
+      plies: int32 [], so that one program serves any number.
+    """
+    return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i)[0], states)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 3))
+def record(rules: Rules, states: Any, now: jax.Array, plies: int) -> jax.Array:
+    """The actions, int32 [plies, B], that `play` chooses."""
+    times = now + jnp.arange(plies, dtype=jnp.uint32)
+    return jax.lax.scan(lambda s, t: _ply(rules, s, t), states, times)[1]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def replay(rules: Rules, states: Any, actions: jax.Array, rounds: jax.Array) -> Any:
+    """Plays the recorded `actions` [plies, B], `rounds` times from `states`.
+
+    Each legal mask is made and counted. What is missing beside `play` is drawing the actions.
+
+    Returns:
+      How many actions were legal, so that no mask is left out, int32 [B]; and the last states.
+    """
+
+    def ply(carry, action):
+        current, count = carry
+        legal = jax.vmap(rules.mask)(current)
+        count = count + jnp.sum(legal, axis=1, dtype=jnp.int32)
+        return (_advance(rules, current, action), count), None
+
+    def again(_, carry):
+        # Depends on the round before, so that none is left out.
+        count = carry[1]
+        first = jnp.where(count[0] < 0, 0, actions[:1])
+        moves = jnp.concatenate([first, actions[1:]])
+        return jax.lax.scan(ply, (states, count), moves)[0]
+
+    count = jnp.zeros(actions.shape[1], jnp.int32)
+    return jax.lax.fori_loop(0, rounds, again, (states, count))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def spread_out(rules: Rules, length: jax.Array) -> Any:
+    """A few games in progress, of all ages up to `length` plies, as a long run would have them:
+    rules may be cheaper at the start than later, and no game is to be in step with the others."""
+    begins = jnp.arange(WARM_LANES) * length // WARM_LANES
+
+    def ply(t: jax.Array, states: Any) -> Any:
+        return _select(begins == t, rules.start, _ply(rules, states, t)[0])
+
+    def lanes(leaf: jax.Array) -> jax.Array:
+        return jnp.broadcast_to(leaf, (WARM_LANES, *jnp.shape(leaf)))
+
+    return jax.lax.fori_loop(0, length, ply, jax.tree_util.tree_map(lanes, rules.start))
+
+
+def choose_legal(bits: jax.Array, mask: jax.Array) -> jax.Array:
+    """A legal action by 16 random bits: int32 [], each as likely to within a part in 2**16.
+
+    The k-th legal action is the number of actions up to which at most k are legal. Beyond 16
+    actions that is looked for among the sums of small groups first, and then in one group. Running
+    sums are written out, for XLA makes slow loops of `cumsum` on a CPU.
+
+    Args:
+      bits: uint32 [].
+      mask: bool [num_actions], any of them set.
+    """
+    size = mask.shape[0]
+    small = jnp.uint8 if size < 256 else jnp.uint16
+    if size <= 16:
+        sums = _running_sums([mask[i].astype(small) for i in range(size)])
+        index = _index(bits, sums[-1])
+        return sum((total <= index).astype(jnp.int32) for total in sums)
+    width = 4 if size <= 64 else 8
+    groups = jnp.pad(mask, (0, -size % width)).reshape(-1, width)
+    counts = jnp.sum(groups, axis=1, dtype=small)
+    sums = jnp.stack(_running_sums(list(counts)))
+    index = _index(bits, sums[-1])
+    group = jnp.sum(sums <= index, dtype=jnp.int32)
+    before = jnp.where(group > 0, sums[jnp.maximum(group - 1, 0)], 0)
+    row = groups[group].astype(small)
+    inside = jnp.stack(_running_sums(list(row))) <= index - before
+    return group * width + jnp.sum(inside, dtype=jnp.int32)
+
+
+def random_bits(count: int, now: jax.Array) -> jax.Array:
+    """uint32 [count], hashes of a counter by the finaliser of MurmurHash3: much cheaper than
+    `jax.random`, and good enough to choose moves in a benchmark."""
+    x = jnp.arange(count, dtype=jnp.uint32) + now * np.uint32(0x9E3779B9)
+    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
+    return x ^ (x >> 16)
+
+
+def _times_to_fill(seconds: float, call: Callable[[int], Any]) -> int:
+    """How often to repeat what `call` repeats, so that it takes `seconds`."""
+    times = 1
+    jax.block_until_ready(call(times))  # compiles
+    while True:
+        started = time.perf_counter()
+        jax.block_until_ready(call(times))
+        taken = time.perf_counter() - started
+        if taken > seconds / 4:
+            return max(1, round(times * seconds / taken))
+        times *= 4
+
+
+def _ply(rules: Rules, states: Any, now: jax.Array) -> tuple[Any, jax.Array]:
+    masks = jax.vmap(rules.mask)(states)
+    actions = jax.vmap(choose_legal)(random_bits(masks.shape[0], jnp.uint32(now)), masks)
+    return _advance(rules, states, actions), actions
+
+
+def _advance(rules: Rules, states: Any, actions: jax.Array) -> Any:
+    """One step of each game, and a new one where it has ended."""
+    moved = jax.vmap(rules.step)(states, actions)
+    return _select(jax.vmap(rules.over)(moved), rules.start, moved)
+
+
+def _select(rows: jax.Array, start: Any, states: Any) -> Any:
+    """`start` in the given rows, bool [B], and `states` in the others."""
+
+    def choose(one, many):
+        return jnp.where(rows.reshape(-1, *[1] * (many.ndim - 1)), one, many)
+
+    return jax.tree_util.tree_map(choose, start, states)
+
+
+def _index(bits: jax.Array, count: jax.Array) -> jax.Array:
+    """An index below `count`, in the dtype of `count`."""
+    return ((bits >> 16) * count.astype(jnp.uint32) >> 16).astype(count.dtype)
+
+
+def _running_sums(values: list[jax.Array]) -> list[jax.Array]:
+    sums = values[:1]
+    for value in values[1:]:
+        sums.append(sums[-1] + value)
+    return sums
