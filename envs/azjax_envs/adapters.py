@@ -48,10 +48,11 @@ class PgxState:
 class Pgx:
     """Any environment of pgx, v2, that two players play without chance or hidden information.
 
-    `env` is an id that `pgx.make` knows, as in `make("pgx:go_9x9")`, or a `pgx.Env`. Rules, actions and observation are those of
-    pgx (a board without channels is given one; a vector becomes the channels of a single cell).
-    Player 0 moves first, whomever pgx would draw. An illegal action leaves the position as it is
-    and loses. pgx's rewards at the end are the result, and must be 1, 0 or -1.
+    `env` is an id that `pgx.make` knows, as in `make("pgx:go_9x9")`, or a `pgx.Env`. Rules, actions
+    and observation are those of pgx (a board without channels is given one; a vector becomes the
+    channels of a single cell). Player 0 moves first, whomever pgx would draw. An illegal action
+    leaves the position as it is and loses. pgx's rewards at the end are the result, and must be 1,
+    0 or -1.
 
     After `max_steps` steps a game is drawn. The default is one that no game with an id of pgx
     reaches before its own end, and 512 for an environment given as an object.

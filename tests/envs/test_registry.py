@@ -15,7 +15,7 @@ def test_a_game_of_pgx():
     game = make("pgx:connect_four")
     assert make(game.name) == game
     assert make("pgx:connect_four", max_steps=10).max_steps == 10
-    with pytest.raises(ValueError, match="pgx has no 'go_8x8'; it has .*go_9x9"):
+    with pytest.raises(ValueError, match=r"pgx has no 'go_8x8'; it has .*go_9x9"):
         make("pgx:go_8x8")
 
 

@@ -1,0 +1,289 @@
+"""Hex, on a board of any size, with or without the swap."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs import svg
+from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+
+# Labels of chains that touch a side, above all others; `_labels` gives the others.
+_FIRST, _SECOND = 126, 127
+_NO_CHAIN = -128
+
+# Around a cell, so that two that follow one another are neighbours, too.
+_RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["chains", "ply", "winner"], meta_fields=[]
+)
+@dataclasses.dataclass(frozen=True)
+class HexState:
+    chains: Array  # int8 [size * size], the label of each stone's chain, negative for player 1
+    ply: Array  # uint8 [], legal actions played
+    winner: Array  # int8 [], 0 while the game is open, 1 for player 0, -1 for player 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Hex:
+    """Hex: put a stone on a free cell; whoever joins their two sides of the board wins.
+
+    The board is a rhombus of hexagons, each row half a cell to the right of the one above it, so
+    that cell (row, column) touches those at (-1, 0), (-1, +1), (0, -1), (0, +1), (+1, -1) and
+    (+1, 0) from it. Player 0 joins top and bottom, player 1 left and right. A corner belongs to
+    both its sides. The game ends with the connection, and it cannot end without one: no draws.
+
+    With `swap`, the second player may answer the first stone by taking it over: it becomes a stone
+    of player 1 on the cell mirrored at the long diagonal, (column, row), where it stands to player
+    1's sides as it stood to player 0's, and player 0 is to move. That is legal on the second ply
+    only.
+
+    Action row * size + column puts a stone there; with `swap`, size * size is the swap. In text,
+    `a1`: the column as a letter, and the row as a number, 1 on top; and `swap`.
+
+    Observation [size, size, 3 or 4]: stones of the player to move, stones of the opponent, one
+    everywhere if the player to move is player 0, and with `swap`, one everywhere if it is legal.
+
+    Each stone carries the label of its chain, the largest of the labels that `_labels` gives its
+    cells, so that a stone joins at most three chains by comparing labels, with no search.
+
+    Rules, numbering and the swap are those of OpenSpiel's `hex`.
+    """
+
+    size: int = 11
+    swap: bool = False
+
+    def __post_init__(self):
+        require_range("hex", "size", self.size, 2, 13)
+        if not isinstance(self.swap, bool):
+            raise ValueError(f"hex: swap must be True or False, not {self.swap!r}")
+
+    @property
+    def name(self) -> str:
+        return "hex" if self.size == Hex.size else f"hex_{self.size}x{self.size}"
+
+    @property
+    def num_actions(self) -> int:
+        return self._num_cells + self.swap
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self.size, self.size, 3 + self.swap)
+
+    @property
+    def max_steps(self) -> int:
+        return self._num_cells + self.swap
+
+    @property
+    def num_symmetries(self) -> int:
+        return 2
+
+    def init(self, key: Array | None = None) -> HexState:
+        return HexState(
+            chains=jnp.zeros(self._num_cells, jnp.int8),
+            ply=jnp.zeros((), jnp.uint8),
+            winner=jnp.zeros((), jnp.int8),
+        )
+
+    def step(self, state: HexState, action: Array) -> HexState:
+        action = jnp.asarray(action, jnp.int32)
+        cell = jnp.clip(action, 0, self._num_cells - 1)
+        player = self.current_player(state)
+        colour = (1 - 2 * player).astype(jnp.int8)
+        legal = (action == cell) & (state.chains[cell] == 0)
+
+        # Two neighbours side by side are of one chain if both are the mover's.
+        around = colour * state.chains[jnp.asarray(_neighbours(self.size))[cell]]
+        joined = jnp.max(around.reshape(3, 2), axis=1)  # int8 [3], positive where a chain is met
+        labels = jnp.append(joined, jnp.asarray(_labels(self.size))[player, cell])
+        won = jnp.any(labels == _FIRST) & jnp.any(labels == _SECOND)
+        met = jnp.where(joined > 0, colour * joined, np.int8(_NO_CHAIN))
+        renamed = jnp.any(state.chains[:, None] == met[None, :], axis=1)
+        renamed |= np.arange(self._num_cells) == cell
+        chains = jnp.where(renamed, colour * jnp.max(labels), state.chains)
+
+        if self.swap:
+            swaps = (action == self._num_cells) & self._may_swap(state)
+            legal |= swaps
+            mirrored = -state.chains.reshape(self.size, self.size).T.reshape(-1)
+            chains = jnp.where(swaps, mirrored, chains)
+            won &= ~swaps
+        return settle(
+            state,
+            over=self.is_terminal(state),
+            legal=legal,
+            moved=HexState(
+                chains=chains,
+                ply=state.ply + np.uint8(1),
+                winner=jnp.where(won, colour, np.int8(0)),
+            ),
+            forfeited=dataclasses.replace(state, winner=-colour),
+        )
+
+    def current_player(self, state: HexState) -> Array:
+        return (state.ply & 1).astype(jnp.int32)
+
+    def legal_action_mask(self, state: HexState) -> Array:
+        free = (state.chains == 0) & ~self.is_terminal(state)
+        return jnp.append(free, self._may_swap(state)) if self.swap else free
+
+    def is_terminal(self, state: HexState) -> Array:
+        return state.winner != 0
+
+    def returns(self, state: HexState) -> Array:
+        return returns_of(state.winner)
+
+    def observe(self, state: HexState) -> Array:
+        player = self.current_player(state)
+        stones = (1 - 2 * player) * state.chains
+        planes = [stones > 0, stones < 0, jnp.broadcast_to(player == 0, stones.shape)]
+        if self.swap:
+            planes.append(jnp.broadcast_to(self._may_swap(state), stones.shape))
+        return jnp.stack(planes, -1).astype(jnp.float32).reshape(self.observation_shape)
+
+    def symmetries(self) -> Symmetries:
+        """The half turn; a reflection would exchange the players' sides."""
+        cells = np.arange(self._num_cells, dtype=np.int32)
+        cells = np.stack([cells, cells[::-1]])
+        swap = np.full((2, int(self.swap)), self._num_cells, np.int32)
+        return Symmetries(cells=cells, actions=np.concatenate([cells, swap], axis=1))
+
+    def action_to_string(self, state: HexState, action: int) -> str:
+        if action == self._num_cells:
+            return "swap"
+        row, column = divmod(action, self.size)
+        return f"{_letter(column)}{row + 1}"
+
+    def string_to_action(self, state: HexState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: HexState) -> str:
+        stones = np.sign(np.asarray(state.chains)).reshape(self.size, self.size)
+        lines = ["   " + " ".join(map(_letter, range(self.size)))]
+        for row, line in enumerate(stones):
+            lines.append(f"{' ' * row}{row + 1:>2} " + " ".join(".XO"[stone] for stone in line))
+        return "\n".join(lines)
+
+    def svg_board(self) -> str:
+        return _svg_board(self.size, self.swap)
+
+    def view(self, state: HexState) -> Array:
+        """One code for each cell: 0 empty, 1 player 0, 2 player 1; with `swap`, one more, 1 where
+        it is legal."""
+        codes = jnp.where(state.chains < 0, 2, jnp.sign(state.chains).astype(jnp.int32))
+        return jnp.append(codes, self._may_swap(state)) if self.swap else codes
+
+    @property
+    def _num_cells(self) -> int:
+        return self.size**2
+
+    def _may_swap(self, state: HexState) -> Array:
+        return (state.ply == 1) & ~self.is_terminal(state)
+
+
+@functools.cache
+def _neighbours(size: int) -> np.ndarray:
+    """int32 [cells, 6], around each cell; off the board, the cell itself: free when it is played,
+    it then joins nothing."""
+    row, column = np.divmod(np.arange(size**2), size)
+    around = []
+    for down, right in _RING:
+        to_row, to_column = row + down, column + right
+        inside = (to_row >= 0) & (to_row < size) & (to_column >= 0) & (to_column < size)
+        around.append(np.where(inside, to_row * size + to_column, row * size + column))
+    return np.stack(around, axis=1).astype(np.int32)
+
+
+@functools.cache
+def _labels(size: int) -> np.ndarray:
+    """int8 [2, cells], the label of each cell for each player.
+
+    Cells on a player's first or second side have that side's. Two cells side by side share one, to
+    have few enough of them: stones of one player on both are of one chain. So the largest label
+    of a chain's cells names the chain, or the side it touches, or the second where it touches both.
+    What is a row to player 0 is a column to player 1, so the labels mirror, as the swap does.
+    """
+    row, column = np.divmod(np.arange(size**2), size)
+    inner = row * ((size + 1) // 2) + column // 2 + 1
+    labels = np.where(row == 0, _FIRST, np.where(row == size - 1, _SECOND, inner))
+    mirrored = labels.reshape(size, size).T.reshape(-1)
+    return np.stack([labels, mirrored]).astype(np.int8)
+
+
+def _letter(column: int) -> str:
+    return chr(ord("a") + column)
+
+
+def _svg_board(size: int, swap: bool) -> str:
+    radius, left, top = 24, 58, 54
+    half = radius * math.sqrt(3) / 2
+    # The corners of a hexagon with a corner on top, from there to the right.
+    corners = [(0, -1), (1, -0.5), (1, 0.5), (0, 1), (-1, 0.5), (-1, -0.5)]
+
+    def centre(row: float, column: float) -> tuple[float, float]:
+        return left + half * (2 * column + row), top + 1.5 * radius * row
+
+    def outline(row: int, column: int, numbers: Iterable[int]) -> list[str]:
+        x, y = centre(row, column)
+        points = [corners[number] for number in numbers]
+        return [f"{x + half * right:.2f},{y + radius * down:.2f}" for right, down in points]
+
+    line = range(size)
+    sides = {
+        "first": [
+            [point for column in line for point in outline(0, column, (5, 0, 1))],
+            [point for column in line for point in outline(size - 1, column, (4, 3, 2))],
+        ],
+        "second": [
+            [point for row in line for point in outline(row, 0, (5, 4))],
+            [point for row in line for point in outline(row, size - 1, (1, 2))],
+        ],
+    }
+    parts = [
+        svg.element("polyline", cls=f"side {owner}", points=" ".join(points))
+        for owner, both in sides.items()
+        for points in both
+    ]
+    for cell in range(size**2):
+        row, column = divmod(cell, size)
+        x, y = centre(row, column)
+        shapes = [
+            svg.element("polygon", cls="area", points=" ".join(outline(row, column, range(6)))),
+            svg.element("circle", cls="stone", cx=x, cy=y, r=16),
+        ]
+        parts.append(svg.element("g", shapes, data_cell=cell, data_action=cell))
+    for place in line:
+        x, y = centre(0, place)
+        parts.append(svg.label(_letter(place), x, y - radius - 17))
+        x, y = centre(place, 0)
+        parts.append(svg.label(place + 1, x - half - 19, y))
+    (width, _), (_, bottom) = centre(size - 1, size - 1), centre(size - 1, 0)
+    width, height = width + half + 24, bottom + radius + 24
+    if swap:
+        height += 20
+        button = {"x": left - half, "y": height - 38, "width": 68, "height": 26, "rx": 13}
+        shapes = [
+            svg.element("rect", cls="area", **button),
+            svg.label("swap", left - half + 34, height - 25),
+        ]
+        parts.append(svg.element("g", shapes, cls="swap", data_cell=size**2, data_action=size**2))
+    return svg.document("Hex", width, height, _STYLE, parts)
+
+
+_STYLE = {
+    ".side": "fill: none; stroke-width: 14; stroke-linejoin: round; stroke-linecap: round",
+    ".first": "stroke: #d9463c",
+    ".second": "stroke: #2f6bc4",
+    ".area": "fill: #f6f1e4; stroke: #b9ad93; stroke-width: 1.5",
+    ".stone": "fill: none; stroke: none",
+    '[data-code="1"] .stone': "fill: #d9463c; stroke: #a92f27",
+    '[data-code="2"] .stone': "fill: #2f6bc4; stroke: #1f4c90",
+    '.swap[data-code="0"]': "opacity: 0.35; pointer-events: none",
+}

@@ -1,0 +1,330 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import check_game, make
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.oracles.go_positions import POSITIONS, Position
+from tests.oracles.go_rules import GoRules
+
+LETTERS = "ABCDEFGHJKLMNOPQRST"
+
+
+def action(game, text):
+    if text == "pass":
+        return game.size**2
+    return (game.size - int(text[1:])) * game.size + LETTERS.index(text[0])
+
+
+def actions(game, *moves):
+    return [action(game, text) for text in moves]
+
+
+def rows(game, state):
+    """The board alone, without what `to_string` writes around it."""
+    marks = [
+        [mark for mark in line if mark in ".XO"] for line in game.to_string(state).splitlines()
+    ]
+    return ["".join(line) for line in marks][: game.size]
+
+
+def is_legal(game, state, text):
+    return bool(game.legal_action_mask(state)[action(game, text)])
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def step(game, state, move):
+    return game.step(state, move)
+
+
+@functools.cache
+def player_of(game, games):
+    """Jitted: seed -> what is seen at each ply of random games, and the actions."""
+
+    def look(state):
+        return {
+            "mask": game.legal_action_mask(state),
+            "player": game.current_player(state),
+            "over": game.is_terminal(state),
+            "returns": game.returns(state),
+            "planes": game.observe(state) != 0,
+            "score": game.score(state),
+            "owner": game.ownership(state),
+        }
+
+    @jax.jit
+    def play(seed):
+        def ply(states, key):
+            seen = jax.vmap(look)(states)
+            chances = taste + jax.random.uniform(key, seen["mask"].shape)
+            chosen = jnp.argmax(jnp.where(seen["mask"], chances, -jnp.inf), axis=1)
+            return jax.vmap(game.step)(states, chosen), seen | {"action": chosen}
+
+        # In each game some cells are played rather than others, and few passes: stones are captured
+        # and put back, and boards recur.
+        key, taste_key = jax.random.split(jax.random.key(seed))
+        taste = jax.random.uniform(taste_key, (games, game.num_actions)).at[:, -1].set(-0.2)
+        start = jax.tree.map(lambda x: jnp.broadcast_to(x, (games, *x.shape)), game.init())
+        keys = jax.random.split(key, game.max_steps + 1)
+        return jax.lax.scan(ply, start, keys)[1]
+
+    return play
+
+
+def agree(game, games, seed=0):
+    """Holds random games against the plain rules; returns how many plies had a superko ban."""
+    record = jax.tree.map(np.asarray, player_of(game, games)(seed))
+    bans = 0
+    for lane in range(games):
+        rules = GoRules(game.size, game.komi, game.suicide)
+        for ply in range(game.max_steps + 1):
+            seen = {name: values[ply, lane] for name, values in record.items()}
+            assert seen["over"] == rules.over
+            legal = rules.legal()
+            assert np.flatnonzero(seen["mask"]).tolist() == legal
+            assert seen["player"] == rules.player
+            bans += not rules.over and len(legal) < len(rules.legal(superko=False))
+            np.testing.assert_array_equal(seen["planes"], planes(rules))
+            np.testing.assert_array_equal(seen["score"], np.float32(rules.score()))
+            sign = 1 - 2 * rules.player
+            np.testing.assert_array_equal(seen["owner"], sign * np.array(rules.owners()))
+            result = rules.result() if rules.over else 0
+            np.testing.assert_array_equal(seen["returns"], [result, -result])
+            if rules.over:
+                break
+            rules.play(int(seen["action"]))
+        assert rules.over
+    return bans
+
+
+def planes(rules):
+    """AlphaGo Zero's: the mover's stones of the last 8 boards, the other's, the colour."""
+    expected = np.zeros((17, rules.size**2), bool)
+    for age, board in enumerate(reversed(rules.boards[-8:])):
+        expected[age, list(board[rules.player])] = True
+        expected[8 + age, list(board[1 - rules.player])] = True
+    expected[16] = rules.player == 0
+    return expected.T.reshape(rules.size, rules.size, 17)
+
+
+def test_conforms():
+    assert check_game(make("go_9x9"), games=32) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("size", "suicide"), [(2, False), (3, True), (5, False), (13, True), (19, False)]
+)
+def test_conforms_more(size, suicide):
+    assert check_game(make("go", size=size, suicide=suicide), games=16) == []
+
+
+@pytest.mark.parametrize(
+    ("size", "suicide", "games", "bans"), [(3, True, 200, 400), (4, False, 100, 20)]
+)
+def test_random_games_by_the_plain_rules(size, suicide, games, bans):
+    assert agree(make("go", size=size, komi=0.5, suicide=suicide), games) >= bans
+
+
+@settings(max_examples=2, deadline=None, derandomize=True)
+@given(st.integers(2, 8), st.booleans(), st.sampled_from([0, -3, 6.5]), st.integers(0, 99))
+def test_random_games_of_any_size(size, suicide, komi, seed):
+    agree(make("go", size=size, suicide=suicide, komi=komi), 10, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suicide", [False, True])
+@pytest.mark.parametrize(("size", "games"), [(2, 3000), (3, 3000), (4, 1500), (5, 500), (9, 40)])
+def test_many_random_games_by_the_plain_rules(size, games, suicide):
+    agree(make("go", size=size, komi=0.5, suicide=suicide), games, seed=1)
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_constructed(play_line, name):
+    position = POSITIONS[name]
+    game = make("go", size=position.size)
+    state = play_line(game, actions(game, *position.moves()))
+    assert rows(game, state) == position.board.split()
+    rules = GoRules(game.size)
+    for move in actions(game, *position.moves()):
+        rules.play(move)
+    assert np.flatnonzero(game.legal_action_mask(state)).tolist() == rules.legal()
+    if position.banned:
+        assert not is_legal(game, state, position.banned)
+        lost = step(game, state, action(game, position.banned))
+        mover = int(game.current_player(state))
+        assert game.returns(lost)[mover] == -1
+        assert rows(game, lost) == position.board.split()
+
+
+# Black encloses the corner; White at A1 has one liberty, A2, and A2 has no other.
+CORNER = ["A3", "A1", "B2", "pass", "B1"]
+
+
+def test_suicide_of_two(play_line):
+    strict, loose = make("go_5x5"), make("go_5x5", suicide=True)
+    assert not is_legal(strict, play_line(strict, actions(strict, *CORNER)), "A2")
+    state = play_line(loose, actions(loose, *CORNER))
+    assert is_legal(loose, state, "A2")
+    gone = play_line(loose, actions(loose, *CORNER, "A2"))
+    assert rows(loose, gone) == [".....", ".....", "X....", ".X...", ".X..."]
+    assert loose.current_player(gone) == 0
+    assert loose.score(gone).tolist() == [25, 7.5]
+
+
+def test_suicide_of_two_that_recreates_a_board(play_line):
+    """White's stone went into the finished corner, so that the suicide brings that corner back."""
+    game = make("go_5x5", suicide=True)
+    state = play_line(game, actions(game, "A3", "pass", "B2", "pass", "B1", "A1", "pass"))
+    assert not is_legal(game, state, "A2")
+    later = play_line(
+        game, actions(game, "A3", "pass", "B2", "pass", "B1", "A1", "pass", "E5", "pass")
+    )
+    assert is_legal(game, later, "A2")
+
+
+def test_suicide_of_one_recreates_the_board(play_line):
+    game = make("go_5x5", suicide=True)
+    line = actions(game, "A2", "pass", "B1")
+    assert not is_legal(game, play_line(game, line), "A1")
+
+
+@pytest.mark.parametrize(
+    ("komi", "line", "result"),
+    [
+        (7.5, "pass pass", -1),
+        (0, "pass pass", 0),
+        (-0.5, "pass pass", 1),
+        (24.5, "C3 pass pass", 1),
+        (25, "C3 pass pass", 0),
+        (25.5, "C3 pass pass", -1),
+        (0, "pass C3 pass pass", -1),
+        (1, "A1 E5 pass pass", -1),
+        (0, "A1 E5 pass pass", 0),
+    ],
+)
+def test_two_passes_end_and_komi_decides(play_line, komi, line, result):
+    game = make("go_5x5", komi=komi)
+    before = play_line(game, actions(game, *line.split()[:-1]))
+    assert not game.is_terminal(before)
+    assert game.returns(before).tolist() == [0, 0]
+    after = step(game, before, action(game, "pass"))
+    assert game.is_terminal(after)
+    assert game.returns(after).tolist() == [result, -result]
+    assert not game.legal_action_mask(after).any()
+
+
+@pytest.mark.parametrize(
+    ("picture", "score"),
+    [
+        (".X.O. .X.O. .X.O. .X.O. .X.O.", (10, 10)),  # the middle reaches both
+        ("OX.OX OX.OX OOXXX .O.X. .O.X.", (11, 10)),  # liberties shared, as in a seki
+        ("..... ..... ..X.. ..... .....", (25, 0)),
+        ("..... ..... ..... ..... .....", (0, 0)),
+        (".XO.. XXO.. OOO.. ..... ....O", (4, 21)),
+    ],
+)
+def test_area(play_line, picture, score):
+    position = Position(picture, "black", "", picture)
+    game = make("go_5x5", komi=0.5)
+    state = play_line(game, actions(game, *position.moves()))
+    assert rows(game, state) == picture.split()
+    assert game.score(state).tolist() == [score[0], score[1] + 0.5]
+    owner = game.ownership(state)
+    assert [(owner == 1).sum(), (owner == -1).sum()] == list(score)
+    white_to_move = step(game, state, action(game, "pass"))
+    np.testing.assert_array_equal(game.ownership(white_to_move), -owner)
+
+
+def test_cut_and_scored(play_line):
+    """Black fills all but a corner, which takes everything; after 18 plies the game is over."""
+    game = make("go_3x3", komi=1)
+    fill = "A1 pass B1 pass C1 pass A2 pass B2 pass C2 pass A3 pass B3 C3"
+    line = actions(game, *fill.split())
+    state = play_line(game, line)
+    assert rows(game, state) == ["..O", "...", "..."]
+    state = play_line(game, [*line, *actions(game, "B2")])
+    assert not game.is_terminal(state)
+    state = play_line(game, [*line, *actions(game, "B2", "B3")])
+    assert game.is_terminal(state)
+    assert game.score(state).tolist() == [1, 3]
+    assert game.returns(state).tolist() == [-1, 1]
+    assert rows(game, step(game, state, 0)) == rows(game, state)
+
+
+def test_planes_after_a_pass(play_line):
+    game = make("go_5x5")
+    seen = np.asarray(game.observe(play_line(game, actions(game, "A5", "B5", "pass"))))
+    own, other = seen[0, 1, :8], seen[0, 0, 8:16]
+    assert own.tolist() == [1, 1, 0, 0, 0, 0, 0, 0]  # the pass shows the same board again
+    assert other.tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
+    assert seen[..., :16].sum() == 5
+    assert (seen[..., 16] == 0).all()
+    assert (game.observe(game.init())[..., 16] == 1).all()
+
+
+@pytest.mark.parametrize("wrong", [-1, 12, 26, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, wrong):
+    game = make("go_5x5", komi=-20)
+    state = step(game, play_line(game, actions(game, "C3", "D3")), wrong)
+    assert game.is_terminal(state)
+    assert game.returns(state).tolist() == [-1, 1]
+    assert game.returns(step(game, state, 0)).tolist() == [-1, 1]
+
+
+def test_text(play_line):
+    game = make("go_9x9")
+    state = play_line(game, actions(game, "A9", "J1", "H8"))
+    assert rows(game, state) == [
+        "X........",
+        ".......X.",
+        *["........."] * 6,
+        "........O",
+    ]
+    assert game.action_to_string(state, 0) == "A9"
+    assert game.action_to_string(state, 80) == "J1"
+    assert game.action_to_string(state, 81) == "pass"
+    assert game.string_to_action(state, "j9") == 8
+    assert game.string_to_action(state, "PASS") == 81
+    for text in ("I5", "A10", "A9", "K1", "resign"):
+        with pytest.raises(ValueError, match=f"'{text}' is not legal here; legal: B9, C9"):
+            game.string_to_action(state, text)
+    large = make("go")
+    assert large.action_to_string(large.init(), 18) == "T19"
+
+
+def test_every_placement_has_its_own_name():
+    game = make("go")
+    state = game.init()
+    names = [game.action_to_string(state, a) for a in range(game.num_actions)]
+    assert len(set(names)) == game.num_actions
+    assert not any("I" in name for name in names)
+    assert [game.string_to_action(state, names[a]) for a in (0, 18, 200, 361)] == [0, 18, 200, 361]
+
+
+@pytest.mark.parametrize(("size", "name"), [(2, "go_2x2"), (9, "go_9x9"), (19, "go")])
+def test_name_makes_the_game(size, name):
+    assert make("go", size=size).name == name
+    assert make(name) == make("go", size=size)
+
+
+def test_bad_options():
+    for size in (1, 20, 9.0, True):
+        with pytest.raises(ValueError, match="size must be an integer from 2 to 19"):
+            make("go", size=size)
+    for komi in ("7", None, float("nan"), float("inf"), True):
+        with pytest.raises(ValueError, match="komi must be a number"):
+            make("go", komi=komi)
+    with pytest.raises(ValueError, match="suicide must be"):
+        make("go", suicide=1)
+    with pytest.raises(ValueError, match="did you mean 'komi'"):
+        make("go", kommi=6.5)
+
+
+@pytest.mark.parametrize(("name", "most"), [("go_9x9", 3000), ("go", 14000)])
+def test_state_is_small(name, most):
+    assert sum(x.nbytes for x in jax.tree.leaves(make(name).init())) <= most

@@ -1,0 +1,271 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from azjax_envs import check_game, make
+from azjax_envs.svg import to_svg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from azjax.arena.solver import solve
+
+GAME = make("hex")
+SMALL = make("hex_3x3")
+SWAP = make("hex_3x3", swap=True)
+
+
+@pytest.mark.parametrize("size", [2, 13])
+@pytest.mark.parametrize("swap", [False, True])
+def test_conforms(size, swap):
+    assert check_game(make("hex", size=size, swap=swap), games=24) == []
+
+
+def test_open_spiel(agree_with_open_spiel):
+    lengths = agree_with_open_spiel(GAME, "hex(board_size=11)", games=200)
+    assert max(lengths) > 110
+    assert min(lengths) < 90
+
+
+@pytest.mark.parametrize("size", [2, 4, 13])
+def test_open_spiel_sizes(agree_with_open_spiel, size):
+    games = 60 if size == 13 else 200
+    agree_with_open_spiel(make(f"hex_{size}x{size}"), f"hex(board_size={size})", games)
+
+
+@pytest.mark.parametrize("size", [3, 11])
+def test_open_spiel_swap(agree_with_open_spiel, size):
+    game = make("hex", size=size, swap=True)
+    lengths = agree_with_open_spiel(game, f"hex(board_size={size},swap=true)", games=200)
+    if size == 3:
+        assert max(lengths) > 8  # a random game of 200 has swapped, and then all but filled up
+
+
+@settings(max_examples=4, deadline=None, derandomize=True)
+@given(st.integers(2, 12), st.booleans(), st.integers(0, 99))
+def test_open_spiel_any_size(agree_with_open_spiel, size, swap, seed):
+    reference = f"hex(board_size={size},swap={str(swap).lower()})"
+    agree_with_open_spiel(make("hex", size=size, swap=swap), reference, games=20, seed=seed)
+
+
+def test_swap_of_every_first_stone_is_open_spiels():
+    game = make("hex_5x5", swap=True)
+    reference = pyspiel.load_game("hex(board_size=5,swap=true)")
+    opened = jax.jit(jax.vmap(game.step, (None, 0)))(game.init(), jnp.arange(25))
+    assert jax.vmap(game.legal_action_mask)(opened)[:, 25].all()
+    swapped = jax.jit(jax.vmap(game.step, (0, None)))(opened, 25)
+    codes = np.asarray(jax.vmap(game.view)(swapped))
+    masks = np.asarray(jax.vmap(game.legal_action_mask)(swapped))
+    assert (jax.vmap(game.current_player)(swapped) == 0).all()
+    for first in range(25):
+        state = reference.new_initial_state()
+        state.apply_action(first)
+        state.apply_action(25)
+        assert str(state).split() == [".xo"[code] for code in codes[first, :25]]
+        assert codes[first, 25] == 0
+        assert np.flatnonzero(masks[first]).tolist() == state.legal_actions()
+
+
+def test_swap_only_on_the_second_ply(play_line):
+    assert not SWAP.legal_action_mask(SWAP.init())[9]
+    for line in ([], [4, 0], [4, 9]):
+        state = play_line(SWAP, line)
+        loser = int(SWAP.current_player(state))
+        assert not SWAP.legal_action_mask(state)[9]
+        assert SWAP.returns(SWAP.step(state, 9))[loser] == -1
+    assert SWAP.is_terminal(SMALL.step(play_line(SMALL, [4]), 9))
+
+
+def test_swapped_stone_reaches_the_side(play_line):
+    # Player 0's b1 touches the top; swapped it is player 1's a2, which touches the left.
+    state = play_line(SWAP, [1, 9, 0, 4, 8, 5])
+    assert SWAP.to_string(state) == "   a b c\n 1 X . .\n  2 O O O\n   3 . . X"
+    assert SWAP.returns(state).tolist() == [-1, 1]
+
+
+@pytest.fixture(scope="module")
+def solved():
+    return solve(SMALL)
+
+
+def winner_of(stones):
+    """1 or -1 for who has joined their sides in int [n, n], 0 for neither: breadth first."""
+    size = len(stones)
+    for player, board in ((1, stones), (-1, stones.T)):  # player 1's board, mirrored
+        reached = {(0, column) for column in range(size) if board[0, column] == player}
+        edge = list(reached)
+        while edge:
+            row, column = edge.pop()
+            for cell in (
+                (row - 1, column),
+                (row - 1, column + 1),
+                (row, column - 1),
+                (row, column + 1),
+                (row + 1, column - 1),
+                (row + 1, column),
+            ):
+                inside = 0 <= cell[0] < size and 0 <= cell[1] < size
+                if inside and cell not in reached and board[cell] == player:
+                    reached.add(cell)
+                    edge.append(cell)
+        if any(row == size - 1 for row, _ in reached):
+            return player
+    return 0
+
+
+def positions_by_hand(size):
+    """Every reachable board, as bytes, with its winner; by plain enumeration."""
+    start = np.zeros((size, size), np.int8)
+    found = {start.tobytes(): 0}
+    layer = [start]
+    for ply in range(size**2):
+        following = []
+        for board in layer:
+            for cell in np.argwhere(board == 0):
+                child = board.copy()
+                child[tuple(cell)] = 1 - 2 * (ply % 2)
+                if child.tobytes() not in found:
+                    found[child.tobytes()] = winner_of(child)
+                    following.append(child)
+        layer = [board for board in following if found[board.tobytes()] == 0]
+    return found
+
+
+def test_every_position_of_3x3(solved):
+    """The reference and `step` reach the same positions, with the same winner."""
+    states = solved.states(np.arange(solved.num_states))
+    wanted, seen = positions_by_hand(3), set()
+    masks = np.asarray(jax.vmap(SMALL.legal_action_mask)(states))
+    results = np.asarray(jax.vmap(SMALL.returns)(states))
+    for chains, mask, result in zip(np.asarray(states.chains), masks, results, strict=True):
+        stones = np.sign(chains)
+        winner = wanted[stones.tobytes()]
+        seen.add(stones.tobytes())
+        assert result.tolist() == [winner, -winner]
+        assert mask.tolist() == ((stones == 0) & (winner == 0)).tolist()
+    assert seen == set(wanted)
+
+
+def test_every_full_board_has_one_winner():
+    """The game cannot be drawn: on 3x3 any colouring joins one pair of sides, and only one."""
+    for number in range(2**9):
+        stones = np.array([number >> cell & 1 for cell in range(9)]).reshape(3, 3) * 2 - 1
+        assert winner_of(stones) == -winner_of(-stones.T) != 0
+
+
+def test_published_winning_openings(solved):
+    values = solved.action_values(np.array([0]))[0]
+    won = {SMALL.action_to_string(SMALL.init(), a) for a in np.flatnonzero(values == 1)}
+    assert won == {"c1", "a2", "b2", "c2", "a3"}
+    assert set(values.tolist()) == {-1, 1}
+
+
+def test_with_the_swap_the_second_player_wins():
+    solution = solve(SWAP)
+    assert (solution.action_values(np.array([0]))[0, :9] == -1).all()
+    centre = solution.lookup(jax.tree.map(lambda x: x[None], SWAP.step(SWAP.init(), 4)))
+    assert solution.optimal_actions(centre)[0].nonzero()[0].tolist() == [9]
+
+
+def cells(game, text):
+    state = game.init()
+    return [game.string_to_action(state, name) for name in text.split()]
+
+
+def test_one_stone_joins_three_chains(play_line):
+    # b3, d2 and c4 touch c3 and not one another; d1 and b5 complete the way from top to bottom.
+    game = make("hex_5x5")
+    before = play_line(game, cells(game, "d1 a1 d2 a2 b3 a3 c4 a4 b5 e1"))
+    assert not game.is_terminal(before)
+    after = play_line(game, cells(game, "d1 a1 d2 a2 b3 a3 c4 a4 b5 e1 c3"))
+    assert game.returns(after).tolist() == [1, -1]
+
+
+def test_chains_of_one_side_do_not_win(play_line):
+    # X touches the top with one chain and the bottom with another, which never meet.
+    game = make("hex_4x4")
+    state = play_line(game, cells(game, "a1 b1 a2 b2 a4 a3 d4 c3 b4"))
+    assert not game.is_terminal(state)
+
+
+def test_the_last_cell_of_the_largest_board_closes_a_winding_chain(play_line):
+    game = make("hex_13x13")
+    way = [(0, 12)]
+    for row in range(2, 11, 4):  # along every other row, forth and back
+        way += [(row - 1, 12)] + [(row, column) for column in reversed(range(13))]
+        way += [(row + 1, 0)] + [(row + 2, column) for column in range(13)]
+    own = [row * 13 + column for row, column in way]
+    theirs = [cell for cell in range(169) if cell not in own]
+    middle = own.pop(way.index((6, 6)))
+    before = play_line(game, [cell for pair in zip(own, theirs, strict=True) for cell in pair])
+    assert np.flatnonzero(game.legal_action_mask(before)).tolist() == [middle]
+    after = game.step(before, middle)
+    assert game.returns(after).tolist() == [1, -1]
+    assert game.returns(game.step(after, middle)).tolist() == [1, -1]
+
+
+@pytest.mark.parametrize("action", [4, -1, 9, 10, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, action):
+    state = SMALL.step(play_line(SMALL, [4]), action)
+    assert SMALL.is_terminal(state)
+    assert SMALL.returns(state).tolist() == [1, -1]
+    assert SMALL.returns(SMALL.step(state, 0)).tolist() == [1, -1]
+    assert not SMALL.legal_action_mask(state).any()
+
+
+def test_observation_is_the_movers_and_knows_the_colour(play_line):
+    planes = np.asarray(SWAP.observe(play_line(SWAP, [1])))
+    own, theirs, first, may_swap = np.moveaxis(planes, -1, 0)
+    assert not own.any()
+    assert np.argwhere(theirs).tolist() == [[0, 1]]
+    assert not first.any()
+    assert may_swap.all()
+    planes = np.asarray(SWAP.observe(play_line(SWAP, [1, 9])))
+    own, theirs, first, may_swap = np.moveaxis(planes, -1, 0)
+    assert not own.any()
+    assert np.argwhere(theirs).tolist() == [[1, 0]]
+    assert first.all()
+    assert not may_swap.any()
+    assert SMALL.observe(play_line(SMALL, [1])).shape == (3, 3, 3)
+
+
+def test_half_turn_is_the_only_symmetry():
+    symmetries = SWAP.symmetries()
+    assert symmetries.cells.tolist() == [list(range(9)), list(range(9))[::-1]]
+    assert symmetries.actions.tolist() == [list(range(10)), [*range(8, -1, -1), 9]]
+
+
+def test_text(play_line):
+    state = play_line(GAME, [0, 12, 10])
+    assert GAME.to_string(state).splitlines()[:2] == [
+        "   a b c d e f g h i j k",
+        " 1 X . . . . . . . . . X",
+    ]
+    assert GAME.to_string(state).splitlines()[2] == "  2 . O . . . . . . . . ."
+    assert GAME.action_to_string(state, 12) == "b2"
+    assert GAME.action_to_string(state, 120) == "k11"
+    assert GAME.string_to_action(state, " K11 ") == 120
+    opened = play_line(SWAP, [0])
+    assert SWAP.string_to_action(opened, "swap") == 9
+    with pytest.raises(ValueError, match=r"'a1' is not legal here; legal: b1, .*, c3, swap"):
+        SWAP.string_to_action(opened, "a1")
+
+
+def test_drawing_has_a_swap_only_where_the_game_has():
+    assert "swap" in to_svg(SWAP, SWAP.init())
+    assert ">swap<" not in to_svg(SMALL, SMALL.init())
+
+
+def test_name_and_range():
+    assert make("hex_5x5").name == "hex_5x5"
+    assert make("hex_11x11").name == "hex"
+    assert make("hex", size=7, swap=True).name == "hex_7x7"
+    for size in (1, 14, 5.0):
+        with pytest.raises(ValueError, match="size must be an integer from 2 to 13, not"):
+            make("hex", size=size)
+    with pytest.raises(ValueError, match="swap must be True or False, not 'yes'"):
+        make("hex", swap="yes")
+
+
+def test_state_is_small():
+    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 128

@@ -1,0 +1,324 @@
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pyspiel
+import pytest
+from azjax_envs import check_game, make
+from azjax_envs.svg import to_svg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from azjax.arena.solver import solve
+from tests.oracles import kalah
+
+GAME = make("mancala")
+SMALL = make("mancala_3x2")
+
+
+def position(game, own, other, player=0):
+    """A state with those pits and stores, the store last."""
+    own, other = jnp.array(own, jnp.uint8), jnp.array(other, jnp.uint8)
+    assert own.shape == other.shape == (game.pits + 1,)
+    return dataclasses.replace(game.init(), own=own, other=other, player=jnp.uint8(player))
+
+
+def sides(state):
+    return tuple(state.own.tolist()), tuple(state.other.tolist())
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def step(game, state, action):
+    return game.step(state, action)
+
+
+@pytest.mark.parametrize(
+    "game",
+    [GAME, make("mancala_10x10"), make("mancala_1x1", empty_capture=True)],
+    ids=str,
+)
+def test_conforms(game):
+    assert check_game(game, games=16) == []
+
+
+def test_open_spiel(play_randomly):
+    record = play_randomly(GAME, 300)
+    reference = pyspiel.load_game("mancala")
+    for lane in range(300):
+        state = reference.new_initial_state()
+        for ply in range(GAME.max_steps):
+            mask, player, over, returns, action = (
+                record[key][ply, lane] for key in ("mask", "player", "over", "returns", "action")
+            )
+            assert over == state.is_terminal()
+            if over:
+                assert not mask.any()
+                assert returns.tolist() == state.returns()
+                break
+            first = 1 + 7 * player  # the id of the mover's leftmost pit
+            assert player == state.current_player()
+            assert (np.flatnonzero(mask) + first).tolist() == state.legal_actions()
+            assert returns.tolist() == [0, 0]
+            state.apply_action(int(action + first))
+        assert state.is_terminal()
+    results = {tuple(result) for result in record["returns"][-1].tolist()}
+    assert results == {(1, -1), (-1, 1), (0, 0)}
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def play_out(game, plies, games, seed):
+    """Random games: the states and what is told of them, [plies + 1, games, ...]."""
+
+    def ply(states, key):
+        seen = {
+            "mask": jax.vmap(game.legal_action_mask)(states),
+            "over": jax.vmap(game.is_terminal)(states),
+            "returns": jax.vmap(game.returns)(states),
+        }
+        chances = jax.random.uniform(key, seen["mask"].shape)
+        action = jnp.argmax(jnp.where(seen["mask"], chances, -1.0), axis=1)
+        return jax.vmap(game.step)(states, action), (states, seen | {"action": action})
+
+    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (games, *x.shape)), game.init())
+    return jax.lax.scan(ply, start, jax.random.split(jax.random.key(seed), plies + 1))[1]
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(st.integers(1, 10), st.integers(1, 10), st.booleans(), st.integers(0, 99))
+def test_plain_rules_any_size(pits, seeds, empty_capture, seed):
+    """Every seed in its place at every ply, and the weights that bound the game fall."""
+    game = make("mancala", pits=pits, seeds=seeds, empty_capture=empty_capture)
+    plies, games = min(game.max_steps, 600), 24
+    states, record = jax.tree.map(np.asarray, play_out(game, plies, games, seed))
+    weight = pits * (pits - 1) + 1 + np.arange(pits)[::-1]
+    for lane in range(games):
+        both, player = list(kalah.start(pits, seeds)), 0
+        left = 2 * seeds * weight.sum()
+        assert left == game.max_steps
+        for ply in range(plies + 1):
+            own, other = both[player], both[1 - player]
+            over = kalah.is_over(own)
+            assert states.own[ply, lane].tolist() == list(own)
+            assert states.other[ply, lane].tolist() == list(other)
+            assert states.player[ply, lane] == player
+            assert record["over"][ply, lane] == over
+            if over:
+                margin = both[0][-1] - both[1][-1]
+                assert record["returns"][ply, lane].tolist() == [np.sign(margin), -np.sign(margin)]
+                break
+            assert record["returns"][ply, lane].tolist() == [0, 0]
+            assert record["mask"][ply, lane].tolist() == [count > 0 for count in own[:-1]]
+            pit = int(record["action"][ply, lane])
+            own, other, again = kalah.play(own, other, pit, empty_capture=empty_capture)
+            both[player], both[1 - player] = own, other
+            player = player if again else 1 - player
+            before, left = left, weight @ (np.array(own) + np.array(other))[:pits]
+            assert left < before
+        assert over
+
+
+PUBLISHED = [  # pits, seeds, the first player's margin with and without capture of a lone seed
+    ((3, 3), True, 2),
+    ((6, 1), True, 2),
+    ((4, 3), True, 8),
+    ((4, 3), False, 6),
+    ((6, 2), True, 10),
+    ((6, 2), False, 6),
+    pytest.param((4, 4), True, 2, marks=pytest.mark.slow),
+    pytest.param((5, 3), False, 6, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("size", "empty_capture", "margin"), PUBLISHED)
+def test_published_margins_by_plain_alpha_beta(size, empty_capture, margin):
+    """The plain rules, which the game keeps to seed by seed, have the published values."""
+    assert kalah.Solver(empty_capture=empty_capture).margin(*kalah.start(*size)) == margin
+
+
+@pytest.mark.parametrize(
+    ("size", "empty_capture", "margin"),
+    [
+        ((3, 3), True, 2),
+        ((6, 1), True, 2),
+        pytest.param((4, 3), True, 8, marks=pytest.mark.slow),
+        pytest.param((4, 3), False, 6, marks=pytest.mark.slow),
+    ],
+)
+def test_published_margins_by_enumeration(size, empty_capture, margin):
+    game = make("mancala", pits=size[0], seeds=size[1], empty_capture=empty_capture)
+    solution = solve(game, payoff="margin", max_states=20_000_000, max_bytes=8 << 30)
+    assert solution.value == margin
+    assert solution.plies.max() <= game.max_steps
+
+
+@pytest.mark.parametrize(
+    ("size", "empty_capture"), [((3, 2), False), ((3, 2), True), ((4, 2), False)]
+)
+def test_every_margin_is_plain_alpha_betas(size, empty_capture):
+    """Of the start, and of some of the positions reached from it."""
+    game = make("mancala", pits=size[0], seeds=size[1], empty_capture=empty_capture)
+    solution = solve(game, payoff="margin")
+    some = np.arange(0, solution.num_states, max(1, solution.num_states // 500))
+    states = jax.tree.map(np.asarray, solution.states(some))
+    plain = kalah.Solver(empty_capture=empty_capture)
+    for own, other, player, value in zip(
+        states.own.tolist(),
+        states.other.tolist(),
+        states.player,
+        solution.values[some],
+        strict=True,
+    ):
+        margin = plain.margin(tuple(own), tuple(other))
+        assert value == (margin if player == 0 else -margin)
+
+
+def test_a_seed_in_the_own_store_moves_again(play_line):
+    state = play_line(GAME, [2])
+    assert GAME.current_player(state) == 0
+    assert sides(state) == ((4, 4, 0, 5, 5, 5, 1), (4, 4, 4, 4, 4, 4, 0))
+    state = play_line(GAME, [2, 5])
+    assert GAME.current_player(state) == 1
+    assert sides(state) == ((5, 5, 5, 5, 4, 4, 0), (4, 4, 0, 5, 5, 0, 2))
+
+
+def test_a_long_chain_of_turns_and_the_sweep_after_it():
+    """One whole side is played off, a seed into the store at each turn, and then the game ends."""
+    pits = [0] * 6
+    line = []
+    while 0 in pits:  # backwards: from the store and the pits before it into the first empty one
+        near = pits[::-1].index(0)
+        pits = [*pits[: 5 - near], near + 1, *[count - 1 for count in pits[6 - near :]]]
+        line.insert(0, 5 - near)
+    assert len(line) >= 10
+    state = position(GAME, [*pits, 3], [0, 0, 7, 0, 0, 1, 30 - sum(pits) + 7], player=1)
+    theirs = sum(state.other.tolist())
+    for turn, pit in enumerate(line):
+        assert not GAME.is_terminal(state)
+        assert GAME.current_player(state) == 1
+        assert state.own[6] == 3 + turn
+        state = step(GAME, state, pit)
+    assert GAME.is_terminal(state)
+    assert GAME.score(state).tolist() == [theirs, 3 + len(line)]
+    assert GAME.returns(state).tolist() == [1, -1]
+    assert GAME.score(step(GAME, state, 2)).tolist() == [theirs, 3 + len(line)]
+
+
+def test_capture_needs_seeds_opposite_unless_told_otherwise():
+    own, other = (1, 0, 2, 0), (2, 0, 0, 0)
+    state = step(SMALL, position(SMALL, own, other), 0)  # into pit 2, opposite the empty pit 2
+    assert sides(state) == ((2, 0, 0, 0), (0, 1, 2, 0))
+    lone = make("mancala_3x2", empty_capture=True)
+    state = step(lone, position(lone, own, other), 0)
+    assert sides(state) == ((2, 0, 0, 0), (0, 0, 2, 1))
+    full = step(SMALL, position(SMALL, own, (2, 5, 0, 0)), 0)
+    assert sides(full) == ((2, 0, 0, 0), (0, 0, 2, 6))
+
+
+def test_no_capture_on_the_opponents_side_or_in_a_pit_with_seeds():
+    state = step(SMALL, position(SMALL, (2, 0, 2, 0), (0, 3, 0, 0)), 2)
+    assert sides(state) == ((1, 3, 0, 0), (2, 0, 0, 1))
+    state = step(SMALL, position(SMALL, (1, 1, 1, 0), (3, 3, 3, 0)), 0)
+    assert sides(state) == ((3, 3, 3, 0), (0, 2, 1, 0))
+
+
+def test_a_lap_passes_the_opponents_store_and_captures_at_its_end():
+    # Seven seeds go round to the pit they left, which then holds one, and take the opposite one.
+    state = step(SMALL, position(SMALL, (1, 7, 0, 5), (0, 4, 0, 6)), 1)
+    assert sides(state) == ((1, 0, 1, 6), (2, 0, 1, 12))
+    # Eight end one further; nine in the pit after that.
+    state = step(SMALL, position(SMALL, (1, 8, 0, 5), (0, 4, 0, 6)), 1)
+    assert sides(state) == ((1, 5, 1, 6), (2, 1, 2, 6))
+    # Two laps and two seeds end in the own store: another turn.
+    state = step(SMALL, position(SMALL, (0, 16, 0, 0), (0, 4, 0, 0)), 1)
+    assert sides(state) == ((2, 2, 3, 3), (2, 6, 2, 0))
+    assert SMALL.current_player(state) == 0
+
+
+def test_the_game_ends_when_either_side_is_empty():
+    # The mover's last seed goes into the store: no further turn, the rest is the opponent's.
+    state = step(SMALL, position(SMALL, (0, 0, 1, 4), (1, 2, 0, 1)), 2)
+    assert SMALL.is_terminal(state)
+    assert SMALL.score(state).tolist() == [5, 4]
+    # A capture takes the opponent's last seeds: the rest is the mover's.
+    state = step(SMALL, position(SMALL, (1, 0, 2, 0), (0, 3, 0, 5), player=1), 0)
+    assert SMALL.is_terminal(state)
+    assert SMALL.score(state).tolist() == [5, 6]
+    assert SMALL.returns(state).tolist() == [-1, 1]
+    # Equal stores are a draw.
+    state = step(SMALL, position(SMALL, (0, 0, 1, 4), (1, 2, 0, 2)), 2)
+    assert SMALL.returns(state).tolist() == [0, 0]
+    assert not SMALL.legal_action_mask(state).any()
+
+
+@pytest.mark.parametrize("action", [2, -1, 6, 7, 13, 2**31 - 1, -(2**31)])
+def test_illegal_action_loses(play_line, action):
+    state = step(GAME, play_line(GAME, [2]), action)
+    assert GAME.is_terminal(state)
+    assert GAME.returns(state).tolist() == [-1, 1]
+    assert GAME.returns(step(GAME, state, 5)).tolist() == [-1, 1]
+    assert not GAME.legal_action_mask(state).any()
+
+
+def test_illegal_action_loses_though_ahead():
+    state = step(SMALL, position(SMALL, (0, 1, 0, 11), (1, 0, 0, 0), player=1), 0)
+    assert SMALL.returns(state).tolist() == [1, -1]
+
+
+def test_observation_is_the_board_as_the_mover_sees_it():
+    planes = np.asarray(SMALL.observe(position(SMALL, (3, 0, 1, 2), (9, 1, 0, 6), player=1)))
+    assert planes.shape == (2, 5, 11)
+    np.testing.assert_allclose(planes[..., 0], [[1, 0, 0, 0, 1 / 3]] * 2)
+    np.testing.assert_allclose(planes[..., 1] * 7, [[0, 0, 1, 9, 0], [0, 3, 0, 1, 0]], atol=1e-6)
+    assert planes[..., 2].tolist() == [[0, 0, 0, 0, 0], [0, 1, 0, 1, 0]]
+    counts = [np.argwhere(planes[..., 3 + count]).tolist() for count in range(8)]
+    assert counts[0] == [[0, 1], [1, 2]]
+    assert counts[1] == [[0, 2], [1, 3]]
+    assert counts[3] == [[1, 1]]
+    assert counts[7] == [[0, 3]]
+    assert not counts[2] + counts[4] + counts[5] + counts[6]
+
+
+def test_opponents_pits_that_move_again_are_shown():
+    planes = np.asarray(SMALL.observe(position(SMALL, (1, 0, 0, 0), (10, 1, 1, 0))))
+    assert planes[..., 2].tolist() == [[0, 1, 0, 1, 0], [0, 0, 0, 0, 0]]
+
+
+def test_text(play_line):
+    state = play_line(GAME, [2, 5])
+    assert GAME.to_string(state).splitlines() == [
+        "       6   5   4   3   2   1",
+        "       4   4   5   5   5   5",
+        "   0                           2",
+        "       4   4   0   5   5   0",
+        "       1   2   3   4   5   6",
+    ]
+    assert GAME.action_to_string(state, 3) == "4"
+    assert GAME.string_to_action(state, " 4 ") == 3
+    with pytest.raises(ValueError, match="'3' is not legal here; legal: 1, 2, 4, 5, 6"):
+        GAME.string_to_action(play_line(GAME, [2]), "3")
+
+
+def test_view_counts_and_marks_what_may_be_emptied(play_line):
+    state = play_line(GAME, [2, 5])
+    codes = np.asarray(GAME.view(state)).reshape(2, 7, -1)
+    assert codes[..., 0].tolist() == [[0] * 7, [1, 1, 1, 1, 1, 1, 0]]
+    assert codes[..., 1].tolist() == [[4, 4, 0, 5, 5, 0, 2], [5, 5, 5, 5, 4, 4, 0]]
+    np.testing.assert_array_equal(codes[..., 2:].sum(axis=-1), codes[..., 1])
+    assert to_svg(GAME, state).count('data-action="5"') == 2
+
+
+def test_name_and_range():
+    assert make("mancala_6x4").name == "mancala"
+    assert make("mancala_4x3").name == "mancala_4x3"
+    assert make("mancala_4x3", empty_capture=True) != make("mancala_4x3")
+    for options in ({"pits": 0}, {"pits": 11}, {"seeds": 0}, {"seeds": 11}, {"seeds": 2.0}):
+        with pytest.raises(ValueError, match="must be an integer from 1 to 10, not"):
+            make("mancala", **options)
+    with pytest.raises(ValueError, match="empty_capture must be True or False, not 1"):
+        make("mancala", empty_capture=1)
+
+
+def test_state_is_small():
+    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) == 16
