@@ -1,0 +1,282 @@
+"""Gomoku, and the m,n,k-games it is one of: so many stones in a row win."""
+
+import dataclasses
+import functools
+import operator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs import svg
+from azjax_envs.bitboard import Words, any_bit, each
+from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
+from azjax_envs.lines import cell, computed_once, has_line, unpack, word_type
+from azjax_envs.symmetry import dihedral, on_cells
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["first", "taken", "stones", "lost"],
+    meta_fields=[],
+)
+@dataclasses.dataclass(frozen=True)
+class StonesState:
+    """Bitboards with one word for each row, from the top, and one bit for each column, from the
+    left."""
+
+    first: Words  # the stones of player 0
+    taken: Words  # all stones
+    stones: Array  # uint16 [], how many there are
+    lost: Array  # bool [], the player to move has lost
+
+
+class _Stones:
+    """What gomoku and the m,n,k-games share: all but the numbers."""
+
+    _shape: tuple[int, int]  # rows, columns
+    _line: int  # so many stones in a row win
+    _exactly: bool  # and no longer row does
+
+    @property
+    def num_actions(self) -> int:
+        height, width = self._shape
+        return height * width
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (*self._shape, 2)
+
+    @property
+    def max_steps(self) -> int:
+        return self.num_actions
+
+    @property
+    def num_symmetries(self) -> int:
+        return len(self.symmetries().cells)
+
+    def init(self, key: Array | None = None) -> StonesState:
+        height, width = self._shape
+        empty = (jnp.zeros((), word_type(width)),) * height
+        return StonesState(
+            first=empty,
+            taken=empty,
+            stones=jnp.zeros((), jnp.uint16),
+            lost=jnp.zeros((), jnp.bool_),
+        )
+
+    def step(self, state: StonesState, action: Array) -> StonesState:
+        over = self.is_terminal(state)
+        is_first = self.current_player(state) == 0
+        stone = each(
+            lambda bit, taken: jnp.where(over, jnp.zeros_like(bit), bit & ~taken),
+            cell(jnp.asarray(action), *self._shape),
+            state.taken,
+        )
+        legal = any_bit(stone)
+        first = each(lambda old, new: jnp.where(is_first, old | new, old), state.first, stone)
+        taken = each(operator.or_, state.taken, stone)
+        mine = each(lambda first, all: jnp.where(is_first, first, first ^ all), first, taken)
+        # The opponent is next to move, so a row of the mover's is the next mover's loss; and so is
+        # an illegal action, for there the turn stays.
+        wins = has_line(mine, length=self._line, exactly=self._exactly)
+        stones, lost = computed_once(state.stones + legal, state.lost | ~over & (wins | ~legal))
+        return StonesState(first=first, taken=taken, stones=stones, lost=lost)
+
+    def current_player(self, state: StonesState) -> Array:
+        return state.stones.astype(jnp.int32) & 1
+
+    def legal_action_mask(self, state: StonesState) -> Array:
+        return ~unpack(state.taken, self._shape[1]) & ~state.lost
+
+    def is_terminal(self, state: StonesState) -> Array:
+        return state.lost | (state.stones == self.num_actions)
+
+    def returns(self, state: StonesState) -> Array:
+        return returns_of(jnp.where(state.lost, 2 * self.current_player(state) - 1, 0))
+
+    def observe(self, state: StonesState) -> Array:
+        first = self._grid(state.first)
+        second = self._grid(state.taken) ^ first
+        is_first = self.current_player(state) == 0
+        planes = [jnp.where(is_first, first, second), jnp.where(is_first, second, first)]
+        return jnp.stack(planes, -1).astype(jnp.float32)
+
+    def symmetries(self) -> Symmetries:
+        # On a single row or column some are the same; and the identity sorts first.
+        cells = np.unique(dihedral(*self._shape), axis=0)
+        return on_cells(cells, np.arange(self.num_actions), self.num_actions)
+
+    def action_to_string(self, state: StonesState, action: int) -> str:
+        height, width = self._shape
+        row, column = divmod(action, width)
+        return f"{_LETTERS[column]}{height - row}"
+
+    def string_to_action(self, state: StonesState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: StonesState) -> str:
+        """X is player 0, O player 1."""
+        height, width = self._shape
+        codes = np.asarray(self.view(state)).reshape(height, width)
+        lines = [[f"{height - row:>2}", *(".XO"[c] for c in codes[row])] for row in range(height)]
+        return "\n".join(" ".join(line) for line in [*lines, ["  ", *_LETTERS[:width]]])
+
+    def svg_board(self) -> str:
+        return _svg_board(*self._shape)
+
+    def view(self, state: StonesState) -> Array:
+        """One code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
+        width = self._shape[1]
+        first, taken = unpack(state.first, width), unpack(state.taken, width)
+        return jnp.where(taken, jnp.where(first, 1, 2), 0).astype(jnp.int32)
+
+    def _grid(self, board: Words) -> Array:
+        """bool [height, width]."""
+        return unpack(board, self._shape[1]).reshape(self._shape)
+
+
+@dataclasses.dataclass(frozen=True)
+class Gomoku(_Stones):
+    """Gomoku: five stones in a row win, on a board of any size from 5 to 19.
+
+    The players place stones by turns on any free point. Five or more in a row, across, up or
+    diagonally, win; with `exactly_five` (as in standard gomoku) only five do, and after a longer
+    row the game goes on. A full board without a winning row is a draw. There is no opening rule:
+    player 0, who is black, may begin anywhere.
+
+    Action `row * size + column` places a stone, rows from the top. In text a letter for the column
+    (`a` to `s`, `i` included) and a number for the row, row 1 at the bottom: `h8` is the centre of
+    the board of 15.
+
+    Observation [size, size, 2], the top row first: stones of the player to move, stones of the
+    opponent.
+
+    Sources: freestyle and standard gomoku as in the rules of the Gomocup
+    (https://gomocup.org/rules).
+    """
+
+    size: int = 15
+    exactly_five: bool = False
+
+    def __post_init__(self):
+        require_range("gomoku", "size", self.size, 5, 19)
+        if not isinstance(self.exactly_five, bool):
+            raise ValueError(
+                f"gomoku: exactly_five must be true or false, not {self.exactly_five!r}"
+            )
+
+    @property
+    def name(self) -> str:
+        return "gomoku" if self.size == Gomoku.size else f"gomoku_{self.size}x{self.size}"
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return (self.size, self.size)
+
+    @property
+    def _line(self) -> int:
+        return 5
+
+    @property
+    def _exactly(self) -> bool:
+        return self.exactly_five
+
+
+@dataclasses.dataclass(frozen=True)
+class Mnk(_Stones):
+    """The m,n,k-games: `k` stones in a row win, on a board of `m` columns and `n` rows.
+
+    The players place stones by turns on any free cell. A row of `k` or more, across, up or
+    diagonally, wins; a full board without one is a draw. 3,3,3 is tic-tac-toe, 15,15,5 is gomoku.
+
+    Action `row * m + column` places a stone, rows from the top. In text a letter for the column
+    and a number for the row, row 1 at the bottom, as in gomoku.
+
+    Observation [n, m, 2], the top row first: stones of the player to move, stones of the opponent.
+
+    Sources: J. W. H. M. Uiterwijk and H. J. van den Herik, The advantage of the initiative,
+    Information Sciences 122 (2000), for the name and the values of the small games.
+    """
+
+    m: int = 3
+    n: int = 3
+    k: int = 3
+
+    def __post_init__(self):
+        require_range("mnk", "m", self.m, 1, 19)
+        require_range("mnk", "n", self.n, 1, 19)
+        require_range("mnk", "k", self.k, 1, max(self.m, self.n))
+
+    @property
+    def name(self) -> str:
+        return "mnk" if self == Mnk() else f"mnk_{self.m}x{self.n}x{self.k}"
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return (self.n, self.m)
+
+    @property
+    def _line(self) -> int:
+        return self.k
+
+    @property
+    def _exactly(self) -> bool:
+        return False
+
+
+_LETTERS = "abcdefghijklmnopqrs"
+
+
+def _svg_board(height: int, width: int) -> str:
+    size, margin = 34, 50
+
+    def x(column: float) -> float:
+        return margin + column * size
+
+    def y(row: float) -> float:
+        return margin + row * size
+
+    right, bottom = x(width - 1), y(height - 1)
+    wood = {"x": 28, "y": 28, "width": right - margin + 44, "height": bottom - margin + 44}
+    parts = [svg.element("rect", cls="wood", rx=6, **wood)]
+    for row in range(height):
+        parts.append(svg.element("line", cls="line", x1=x(0), y1=y(row), x2=right, y2=y(row)))
+        parts.append(svg.label(height - row, 14, y(row)))
+    for column in range(width):
+        parts.append(
+            svg.element("line", cls="line", x1=x(column), y1=y(0), x2=x(column), y2=bottom)
+        )
+        parts.append(svg.label(_LETTERS[column], x(column), bottom + 36))
+    for row, column in _stars(height, width):
+        parts.append(svg.element("circle", cls="star", cx=x(column), cy=y(row), r=3.5))
+    for action in range(height * width):
+        row, column = divmod(action, width)
+        area = {"x": x(column - 0.5), "y": y(row - 0.5), "width": size, "height": size}
+        shapes = [
+            svg.element("rect", cls="area", **area),
+            svg.element("circle", cls="stone", cx=x(column), cy=y(row), r=15),
+        ]
+        parts.append(svg.element("g", shapes, data_cell=action, data_action=action))
+    title = f"Board of {width} by {height} points"
+    return svg.document(title, right + 26, bottom + 50, _STYLE, parts)
+
+
+def _stars(height: int, width: int) -> list[tuple[int, int]]:
+    """The dots of a board: its centre, and points on the fourth lines of a large one."""
+    if min(height, width) < 9 or height % 2 == 0 or width % 2 == 0:
+        return []
+    corners = [(row, column) for row in (3, height - 4) for column in (3, width - 4)]
+    return [*corners, (height // 2, width // 2)]
+
+
+_STYLE = {
+    ".wood": "fill: #e3b468; stroke: #b98a3f; stroke-width: 2",
+    ".line": "stroke: #6d4c1d; stroke-width: 1.2; stroke-linecap: square",
+    ".star": "fill: #6d4c1d",
+    ".area": "fill: #000; fill-opacity: 0",
+    ".stone": "fill: none; stroke: none; stroke-width: 1.5",
+    '[data-code="1"] .stone': "fill: #22242a; stroke: #0d0e11",
+    '[data-code="2"] .stone': "fill: #faf8f2; stroke: #a39c8b",
+}

@@ -1,0 +1,335 @@
+"""Othello, on boards of 4x4, 6x6 and 8x8."""
+
+import dataclasses
+import functools
+import itertools
+import operator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs import svg
+from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+from azjax_envs.game import Symmetries, find_legal, returns_of
+from azjax_envs.symmetry import dihedral, on_cells
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["own", "taken", "moves", "player", "over", "forfeited"],
+    meta_fields=[],
+)
+@dataclasses.dataclass(frozen=True)
+class OthelloState:
+    """Bitboards with one lane for each row, from the top, and one bit for each column, from the
+    left."""
+
+    own: Words  # the discs of the player to move
+    taken: Words  # all discs
+    moves: Words  # where the player to move may place a disc; nowhere before a pass
+    player: Array  # uint8 [], to move
+    over: Array  # bool [], neither player can place a disc, or one has forfeited
+    forfeited: Array  # bool [], the player to move has lost by an illegal action
+
+
+@dataclasses.dataclass(frozen=True)
+class Othello:
+    """Othello (reversi with the crossed start): outflank the opponent's discs to turn them over.
+
+    The board has 4, 6 or 8 rows and columns. Four discs stand crossed in its centre, the upper
+    left and lower right ones white. Player 0 is black and moves first. A move places a disc on an
+    empty cell so that it brackets, together with another disc of the mover's and along a row, a
+    column or a diagonal, an unbroken line of one or more discs of the opponent's; every line so
+    bracketed is turned over. A player who cannot do so passes, and only then; the turn is the
+    other's. The game ends when neither player can place a disc: on a full board, when one colour
+    is wiped out, or earlier. More discs win, equal numbers draw; `score` counts the discs, and
+    empty cells count for nobody.
+
+    Action `row * size + column` places a disc, rows from the top; the last action is the pass. In
+    text a letter for the column and a number for the row, row 1 on top: `d3`, or `pass`.
+
+    Observation [size, size, 3]: discs of the player to move, discs of the opponent, and the cells
+    where the player to move may place a disc.
+
+    Sources: the rules of the World Othello Federation (https://www.worldothello.org), and for the
+    smaller boards the same start at their centre.
+    """
+
+    size: int = 8
+
+    def __post_init__(self):
+        if type(self.size) is not int or self.size not in (4, 6, 8):
+            raise ValueError(f"othello: size must be 4, 6 or 8, not {self.size!r}")
+
+    @property
+    def name(self) -> str:
+        return "othello" if self.size == 8 else f"othello_{self.size}x{self.size}"
+
+    @property
+    def num_actions(self) -> int:
+        return self.size**2 + 1
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self.size, self.size, 3)
+
+    @property
+    def max_steps(self) -> int:
+        # Two passes never follow each other, the first action is a disc, and so is the last.
+        return 2 * (self.size**2 - 4) - 1
+
+    @property
+    def num_symmetries(self) -> int:
+        return 8
+
+    def init(self, key: Array | None = None) -> OthelloState:
+        low, high = self.size // 2 - 1, self.size // 2
+        black, white, moves = np.zeros((3, self.size, self.size), bool)
+        black[[low, high], [high, low]] = True
+        white[[low, high], [low, high]] = True
+        moves[[low - 1, low, high, high + 1], [low, low - 1, high + 1, high]] = True
+        lanes = self._lanes
+        black, taken, moves = (
+            tuple(jnp.asarray(word) for word in lanes.constant(cells))
+            for cells in (black, black | white, moves)
+        )
+        no = jnp.zeros((), jnp.bool_)
+        return OthelloState(
+            own=black,
+            taken=taken,
+            moves=moves,
+            player=jnp.zeros((), jnp.uint8),
+            over=no,
+            forfeited=no,
+        )
+
+    def step(self, state: OthelloState, action: Array) -> OthelloState:
+        action = jnp.asarray(action)
+        is_cell = (action >= 0) & (action < self.size**2)
+        lane = jnp.where(is_cell, action // self.size, self.size)
+        disc = self._lanes.one(lane, action % self.size)
+        disc = each(
+            lambda bit, moves: jnp.where(state.over, np.uint32(0), bit & moves), disc, state.moves
+        )
+        passes = (action == self.size**2) & ~any_bit(state.moves) & ~state.over
+        legal = any_bit(disc) | passes
+
+        # Without a disc nothing is turned over, so that the boards change by a legal action only.
+        theirs = each(operator.xor, state.taken, state.own)
+        flips = self._flips(state.own, theirs, disc)
+        own = each(
+            lambda own, theirs, turned: jnp.where(legal, theirs & ~turned, own),
+            state.own,
+            theirs,
+            flips,
+        )
+        taken = each(operator.or_, state.taken, disc)
+        theirs = each(operator.xor, taken, own)
+        moves, answers = self._both_moves(own, theirs)
+        return OthelloState(
+            own=own,
+            taken=taken,
+            moves=moves,
+            player=state.player ^ legal,
+            over=state.over | ~legal | ~any_bit((*moves, *answers)),
+            forfeited=state.forfeited | ~legal & ~state.over,
+        )
+
+    def current_player(self, state: OthelloState) -> Array:
+        return state.player.astype(jnp.int32)
+
+    def legal_action_mask(self, state: OthelloState) -> Array:
+        cells = self._lanes.unpack(state.moves).reshape(-1)
+        passes = ~any_bit(state.moves)
+        return jnp.append(cells, passes) & ~state.over
+
+    def is_terminal(self, state: OthelloState) -> Array:
+        return state.over
+
+    def returns(self, state: OthelloState) -> Array:
+        first, second = self._counts(state)
+        result = jnp.where(state.over, jnp.sign(first - second), 0)
+        return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
+
+    def score(self, state: OthelloState) -> Array:
+        """float32 [2], the discs that each player has on the board."""
+        return jnp.stack(self._counts(state)).astype(jnp.float32)
+
+    def ownership(self, state: OthelloState) -> Array:
+        """float32 [size * size]: 1 the mover's disc, -1 the opponent's, 0 empty."""
+        own, theirs = (self._grid(board) for board in self._sides(state))
+        return (own.astype(jnp.float32) - theirs).reshape(-1)
+
+    def observe(self, state: OthelloState) -> Array:
+        planes = [self._grid(board) for board in (*self._sides(state), state.moves)]
+        return jnp.stack(planes, -1).astype(jnp.float32)
+
+    def symmetries(self) -> Symmetries:
+        cells = dihedral(self.size, self.size)
+        return on_cells(cells, np.arange(self.size**2), self.num_actions)
+
+    def action_to_string(self, state: OthelloState, action: int) -> str:
+        if action == self.size**2:
+            return "pass"
+        row, column = divmod(action, self.size)
+        return f"{'abcdefgh'[column]}{row + 1}"
+
+    def string_to_action(self, state: OthelloState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: OthelloState) -> str:
+        """X is black, O white, and * where the player to move may place a disc."""
+        codes = np.asarray(self.view(state))[:-1].reshape(self.size, self.size)
+        letters = "  " + " ".join("abcdefgh"[: self.size])
+        rows = [[str(row + 1), *(".XO*"[code] for code in codes[row])] for row in range(self.size)]
+        return "\n".join([letters, *(" ".join(row) for row in rows)])
+
+    def svg_board(self) -> str:
+        return _svg_board(self.size)
+
+    def view(self, state: OthelloState) -> Array:
+        """One code for each cell, row by row: 0 empty, 1 black, 2 white, 3 empty and a move of the
+        player to move; and one for the pass: 1 where it is to be played, otherwise 0."""
+        own, theirs = (self._grid(board) for board in self._sides(state))
+        moves = self.legal_action_mask(state)
+        mine = self.current_player(state) + 1
+        discs = jnp.where(own, mine, jnp.where(theirs, 3 - mine, 0)).reshape(-1)
+        cells = jnp.where(moves[:-1], 3, discs)
+        return jnp.append(cells, moves[-1]).astype(jnp.int32)
+
+    @property
+    def _lanes(self) -> Lanes:
+        return Lanes(self.size, self.size)
+
+    def _both_moves(self, own: Words, theirs: Words) -> tuple[Words, Words]:
+        """Where the player to move may place a disc, and where the opponent could."""
+
+        # A loop, because XLA on a CPU fuses no computation into one: without it every word of the
+        # moves would be computed from the flips anew (measured: a step took four times as long).
+        def side(boards, _):
+            return boards[::-1], self._moves(*boards)
+
+        moves = jax.lax.scan(side, (own, theirs), length=2)[1]
+        return tuple(word[0] for word in moves), tuple(word[1] for word in moves)
+
+    def _moves(self, own: Words, theirs: Words) -> Words:
+        """The empty cells that, with a disc of `own`, bracket discs of `theirs`."""
+        found = self._lanes.empty()
+        for distance, inside in self._directions:
+            run = self._run(own, each(operator.and_, theirs, inside), distance)
+            found = each(operator.or_, found, self._shift(run, distance))
+        board = self._lanes.constant(np.ones((self.size, self.size), bool))
+        return each(lambda found, a, b, all: found & all & ~(a | b), found, own, theirs, board)
+
+    def _flips(self, own: Words, theirs: Words, disc: Words) -> Words:
+        """The discs of `theirs` that `disc` brackets with one of `own`."""
+        flips = self._lanes.empty()
+        for distance, inside in self._directions:
+            run = self._run(disc, each(operator.and_, theirs, inside), distance)
+            closed = any_bit(each(operator.and_, self._shift(run, distance), own))
+            flips = each(
+                lambda flips, run, closed=closed: flips | jnp.where(closed, run, np.uint32(0)),
+                flips,
+                run,
+            )
+        return flips
+
+    def _run(self, start: Words, through: Words, distance: int) -> Words:
+        """The unbroken lines of `through` that begin next to `start`, in one direction."""
+        both = functools.partial(each, operator.and_)
+        run = both(self._shift(start, distance), through)
+        for _ in range(self.size - 3):
+            run = each(operator.or_, run, both(self._shift(run, distance), through))
+        return run
+
+    @property
+    def _directions(self) -> list[tuple[int, tuple[np.uint32, ...]]]:
+        """The eight directions, each with the cells that a line of it can pass through."""
+        size = self.size
+        inner = (np.arange(size) > 0) & (np.arange(size) < size - 1)
+        inner = self._lanes.constant(np.broadcast_to(inner, (size, size)))
+        every = self._lanes.constant(np.ones((size, size), bool))
+        steps = [(1, inner), (size, every), (size - 1, inner), (size + 1, inner)]
+        return [(sign * step, inside) for step, inside in steps for sign in (1, -1)]
+
+    def _shift(self, words: Words, distance: int) -> Words:
+        """Moves every bit up by `distance` places, or down where it is negative."""
+        if distance < 0:
+            return self._lanes.shift(words, -distance)
+        size = self._lanes.lanes_per_word * self.size
+        full, up, down = np.uint32(2**size - 1), np.uint32(distance), np.uint32(size - distance)
+        below = (jnp.zeros_like(words[0]), *words[:-1])
+        return tuple(
+            (word << up | low >> down) & full for word, low in zip(words, below, strict=True)
+        )
+
+    def _counts(self, state: OthelloState) -> tuple[Array, Array]:
+        """int32 [] each, the discs of player 0 and of player 1."""
+        own, theirs = map(count_bits, self._sides(state))
+        is_first = state.player == 0
+        return jnp.where(is_first, own, theirs), jnp.where(is_first, theirs, own)
+
+    def _sides(self, state: OthelloState) -> tuple[Words, Words]:
+        """The discs of the player to move and those of the opponent."""
+        return state.own, each(operator.xor, state.taken, state.own)
+
+    def _grid(self, words: Words) -> Array:
+        return self._lanes.unpack(words)
+
+
+def _svg_board(size: int) -> str:
+    cell, left, top = 56, 34, 34
+    board = size * cell
+    parts = [
+        svg.element(
+            "rect", cls="frame", x=left - 8, y=top - 8, width=board + 16, height=board + 16, rx=8
+        ),
+        svg.element("rect", cls="cloth", x=left, y=top, width=board, height=board),
+    ]
+    for action in range(size * size):
+        row, column = divmod(action, size)
+        x, y = left + column * cell, top + row * cell
+        middle = {"cx": x + cell / 2, "cy": y + cell / 2}
+        shapes = [
+            svg.element("rect", cls="area", x=x, y=y, width=cell, height=cell),
+            svg.element("circle", cls="disc", r=23, **middle),
+            svg.element("circle", cls="hint", r=7, **middle),
+        ]
+        parts.append(svg.element("g", shapes, data_cell=action, data_action=action))
+    # As on a real board, dots where the inner lines cross two cells from the edges.
+    if size > 4:
+        for row, column in itertools.product((2, size - 2), repeat=2):
+            parts.append(
+                svg.element("circle", cls="dot", cx=left + column * cell, cy=top + row * cell, r=4)
+            )
+    for i in range(size):
+        middle = (i + 0.5) * cell
+        parts.append(svg.label("abcdefgh"[i], left + middle, top - 20))
+        parts.append(svg.label(i + 1, left - 20, top + middle))
+    x, y = left + board / 2, top + board + 34
+    button = [
+        svg.element("rect", cls="button", x=x - 42, y=y - 15, width=84, height=30, rx=15),
+        svg.label("pass", x, y - 0.5),
+    ]
+    parts.append(svg.element("g", button, cls="pass", data_cell=size**2, data_action=size**2))
+    return svg.document("Othello", board + 2 * left, y + 26, _STYLE, parts)
+
+
+_STYLE = {
+    ".frame": "fill: #2b2622",
+    ".cloth": "fill: #1f7a4d",
+    ".area": "fill: #1f7a4d; stroke: #14573a; stroke-width: 1.5",
+    ".dot": "fill: #14573a",
+    ".disc": "fill: none; stroke: none; stroke-width: 2",
+    ".hint": "fill: none",
+    '[data-code="1"] .disc': "fill: #1c1e21; stroke: #0c0d0f",
+    '[data-code="2"] .disc': "fill: #f6f4ee; stroke: #c9c5b8",
+    '[data-code="3"] .hint': "fill: #0d3f29; fill-opacity: 0.45",
+    ".pass": "opacity: 0.3",
+    '.pass[data-code="1"]': "opacity: 1",
+    ".button": "fill: none; stroke: #8792a2; stroke-width: 1.5",
+    '.pass[data-code="1"] .button': "fill: #f8cb46; stroke: #cf9f1d",
+    '.pass[data-code="1"] text': "fill: #3b2f0b",
+}
