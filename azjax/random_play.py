@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 
 WARM_LANES = 32  # games played to spread the lanes over all ages
-PLIES_RECORDED = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,28 +48,10 @@ class RandomPlayer:
     def __call__(self) -> Any:
         return self._play(self._plies)
 
-    def replayer(self) -> "Replayer":
-        """The same games with the choice of actions left out."""
-        now = jnp.uint32(self._time)
-        actions = record(self._rules, self._states, now, PLIES_RECORDED)
-        return Replayer(self._rules, self._states, actions, self._seconds)
-
     def _play(self, plies: int) -> Any:
         self._states = play(self._rules, self._states, jnp.uint32(self._time), plies)
         self._time += plies
         return self._states
-
-
-class Replayer:
-    """Recorded play: each call makes as many plies as take `seconds`."""
-
-    def __init__(self, rules: Rules, states: Any, actions: jax.Array, seconds: float):
-        self._replay = functools.partial(replay, rules, states, actions)
-        self._rounds = _times_to_fill(seconds, self._replay)
-        self.steps = self._rounds * actions.size
-
-    def __call__(self) -> Any:
-        return self._replay(self._rounds)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -83,41 +64,7 @@ def play(rules: Rules, states: Any, now: jax.Array, plies: jax.Array) -> Any:
       now: uint32 [], which number the first ply has: other numbers, other games.
       plies: int32 [], so that one program serves any number.
     """
-    return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i)[0], states)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 3))
-def record(rules: Rules, states: Any, now: jax.Array, plies: int) -> jax.Array:
-    """The actions, int32 [plies, B], that `play` chooses."""
-    times = now + jnp.arange(plies, dtype=jnp.uint32)
-    return jax.lax.scan(lambda s, t: _ply(rules, s, t), states, times)[1]
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def replay(rules: Rules, states: Any, actions: jax.Array, rounds: jax.Array) -> Any:
-    """Plays the recorded `actions` [plies, B], `rounds` times from `states`.
-
-    Each legal mask is made and counted. What is missing beside `play` is drawing the actions.
-
-    Returns:
-      How many actions were legal, so that no mask is left out, int32 [B]; and the last states.
-    """
-
-    def ply(carry, action):
-        current, count = carry
-        legal = jax.vmap(rules.mask)(current)
-        count = count + jnp.sum(legal, axis=1, dtype=jnp.int32)
-        return (_advance(rules, current, action), count), None
-
-    def again(_, carry):
-        # Depends on the round before, so that none is left out.
-        count = carry[1]
-        first = jnp.where(count[0] < 0, 0, actions[:1])
-        moves = jnp.concatenate([first, actions[1:]])
-        return jax.lax.scan(ply, (states, count), moves)[0]
-
-    count = jnp.zeros(actions.shape[1], jnp.int32)
-    return jax.lax.fori_loop(0, rounds, again, (states, count))
+    return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i), states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -127,7 +74,7 @@ def spread_out(rules: Rules, length: jax.Array) -> Any:
     begins = jnp.arange(WARM_LANES) * length // WARM_LANES
 
     def ply(t: jax.Array, states: Any) -> Any:
-        return _select(begins == t, rules.start, _ply(rules, states, t)[0])
+        return _select(begins == t, rules.start, _ply(rules, states, t))
 
     def lanes(leaf: jax.Array) -> jax.Array:
         return jnp.broadcast_to(leaf, (WARM_LANES, *jnp.shape(leaf)))
@@ -186,14 +133,10 @@ def _times_to_fill(seconds: float, call: Callable[[int], Any]) -> int:
         times *= 4
 
 
-def _ply(rules: Rules, states: Any, now: jax.Array) -> tuple[Any, jax.Array]:
+def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:
+    """One random move of each game, and a new one where it has ended."""
     masks = jax.vmap(rules.mask)(states)
     actions = jax.vmap(choose_legal)(random_bits(masks.shape[0], jnp.uint32(now)), masks)
-    return _advance(rules, states, actions), actions
-
-
-def _advance(rules: Rules, states: Any, actions: jax.Array) -> Any:
-    """One step of each game, and a new one where it has ended."""
     moved = jax.vmap(rules.step)(states, actions)
     return _select(jax.vmap(rules.over)(moved), rules.start, moved)
 

@@ -34,8 +34,14 @@ def problem(game, seed):
     )
 
 
+# Their compilation takes a minute each.
+MORE_GAMES = ["go_3x3", "gomoku_5x5", "hex_3x3", "mancala_3x2", "mnk_4x3x3", "othello_4x4"]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize(
+    "name", [*GAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE_GAMES)]
+)
 def test_equals_stock_mctx_to_the_last_bit(name, policy):
     game = make(name)
     terminal = 0

@@ -1,0 +1,60 @@
+"""The contract, for every game in every size."""
+
+import pytest
+from azjax_envs import available_games, check_game, make
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SIZES = {
+    "connect_four": [f"{r}x{c}x{k}" for r, c, k in [(1, 1, 1), (2, 9, 3), (6, 7, 4), (31, 31, 31)]],
+    "dots_and_boxes": ["1x1", "1x7", "2x3", "5x5", "7x2"],
+    "go": [f"{n}x{n}" for n in range(2, 20)],
+    "gomoku": [f"{n}x{n}" for n in range(5, 20)],
+    "hex": [f"{n}x{n}" for n in range(2, 14)],
+    "mancala": [f"{p}x{s}" for p, s in [(1, 1), (1, 10), (2, 3), (4, 3), (6, 4), (6, 10), (10, 1)]],
+    "mnk": ["1x1x1", "1x5x2", "4x3x3", "3x4x4", "19x2x2", "7x19x6", "19x19x19"],
+    "othello": ["4x4", "6x6", "8x8"],
+    "tic_tac_toe": [""],
+}
+OPTIONS = {
+    "go": [{}, {"suicide": True, "komi": 0}],
+    "gomoku": [{}, {"exactly_five": True}],
+    "hex": [{}, {"swap": True}],
+    "mancala": [{}, {"empty_capture": True}],
+}
+GAMES = [
+    (f"{game}_{size}".rstrip("_"), options)
+    for game, sizes in SIZES.items()
+    for size in sizes
+    for options in OPTIONS.get(game, [{}])
+]
+
+
+def test_all_are_listed():
+    assert set(SIZES) == set(available_games())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options"), GAMES, ids=lambda x: x if isinstance(x, str) else "")
+def test_conforms(name, options):
+    assert check_game(make(name, **options), games=32) == []
+
+
+@st.composite
+def small_games(draw):
+    """A game that compiles quickly, of any kind, size and option."""
+    game = draw(st.sampled_from(["connect_four", "dots_and_boxes", "hex", "mancala", "mnk"]))
+    low, high = {"dots_and_boxes": (1, 3), "hex": (2, 5)}.get(game, (1, 7))
+    sides = [draw(st.integers(low, high)) for _ in range(2)]
+    numbers = {"connect_four": 3, "mnk": 3, "hex": 1}.get(game, 2)
+    numbers = [*sides, draw(st.integers(1, max(sides)))][:numbers]
+    numbers *= 2 if game == "hex" else 1
+    options = draw(st.sampled_from(OPTIONS.get(game, [{}])))
+    return make(f"{game}_{'x'.join(map(str, numbers))}", **options)
+
+
+@settings(max_examples=5, deadline=None, derandomize=True)
+@given(small_games(), st.integers(0, 2**32 - 1))
+def test_any_size_and_any_line_of_play_conforms(game, seed):
+    assert check_game(game, games=16, seed=seed) == []
+    assert make(game.name).name == game.name
