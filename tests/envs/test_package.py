@@ -41,7 +41,7 @@ def test_installs_alone():
 
 def test_readme_runs(capsys):
     snippets = re.findall(r"```python\n(.*?)```", (ENVS / "README.md").read_text(), re.DOTALL)
-    assert len(snippets) == 3
+    assert len(snippets) == 5
     namespace = {}
     for snippet in snippets:
         exec(compile(snippet, "envs/README.md", "exec"), namespace)
@@ -49,5 +49,8 @@ def test_readme_runs(capsys):
     finished, won = map(int, re.search(r"(\d+) games finished, (\d+) of them won", said).groups())
     assert 1024 * 3 < finished < 1024 * 15
     assert 0 < won <= finished
+    learned = re.search(r"score against random: ([\d.]+)%", said)
+    assert float(learned[1]) > 75
+    assert "pgx has mancala with 6144 legal moves" in said
     assert "1  O . X" in said
     assert namespace["drawing"].startswith("<svg")
