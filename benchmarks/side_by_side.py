@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import Any
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
-FALLEN = 0.5  # of the best rate: larger batches are not tried
+FALLEN = 0.5  # of the best rate: from 256 games on, larger batches are not tried
 RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "random_play.py"
 
 
@@ -140,7 +140,7 @@ def _best_batch(rules: Any, length: int, seconds: float, title: str) -> Contesta
         tried[batch] = round(steps / taken)
         if tried[batch] == max(tried.values()):
             best = batch, player
-        if tried[batch] < FALLEN * max(tried.values()):
+        if batch >= 256 and tried[batch] < FALLEN * max(tried.values()):
             break
     batch, player = best
     size = sum(leaf.nbytes for leaf in jax.tree_util.tree_leaves(rules.start))

@@ -17,6 +17,14 @@ jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs():
+    """Each holds several memory maps, of which Linux allows a process 65,530: the whole suite in
+    one process would come to more, and crash."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def devices() -> list[jax.Device]:
     """The four CPU devices."""

@@ -127,11 +127,15 @@ def legal_actions(game: Game, state: State) -> list[int]:
     return np.flatnonzero(_legal_action_mask(game, state)).tolist()
 
 
+_NAMED = 40  # legal actions that a message lists
+
+
 def find_legal(game: Game, state: State, text: str) -> int:
     """`string_to_action` for games where it is enough to look among the legal actions.
 
     Raises:
-      ValueError: naming the legal actions, or saying that there are none.
+      ValueError: naming legal actions, the first of them if they are many, or saying that there are
+        none.
     """
     wanted = text.strip().lower()
     names = {game.action_to_string(state, a): a for a in legal_actions(game, state)}
@@ -140,7 +144,9 @@ def find_legal(game: Game, state: State, text: str) -> int:
             return action
     if not names:
         raise ValueError(f"{text!r} cannot be played: the game is over")
-    raise ValueError(f"{text!r} is not legal here; legal: {', '.join(names)}")
+    some = ", ".join(list(names)[:_NAMED])
+    more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    raise ValueError(f"{text!r} is not legal here; legal: {some}{more}")
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -63,7 +63,7 @@ class Hex:
     def __post_init__(self):
         require_range("hex", "size", self.size, 2, 13)
         if not isinstance(self.swap, bool):
-            raise ValueError(f"hex: swap must be True or False, not {self.swap!r}")
+            raise ValueError(f"hex: swap must be true or false, not {self.swap!r}")
 
     @property
     def name(self) -> str:

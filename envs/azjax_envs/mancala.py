@@ -65,7 +65,7 @@ class Mancala:
         require_range("mancala", "seeds", self.seeds, 1, 10)
         if not isinstance(self.empty_capture, bool):
             raise ValueError(
-                f"mancala: empty_capture must be True or False, not {self.empty_capture!r}"
+                f"mancala: empty_capture must be true or false, not {self.empty_capture!r}"
             )
 
     @property

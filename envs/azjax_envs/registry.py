@@ -76,7 +76,8 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
     if not entry.size:
         raise ValueError(f"{base} has one size only: write {base!r}, not {name!r}")
     if not min(2, len(entry.size)) <= len(numbers) <= len(entry.size):
-        form = "x".join(entry.size) if len(entry.size) > 1 else f"{entry.size[0]}x{entry.size[0]}"
+        options = entry.size if len(entry.size) > 1 else 2 * entry.size
+        form = "x".join(f"<{option}>" for option in options)
         raise ValueError(f"{name!r} does not name a size: write {base}_{form}, with numbers")
     return base, entry, dict(zip(entry.size, numbers, strict=False))
 

@@ -263,7 +263,7 @@ def test_name_and_range():
     for size in (1, 14, 5.0):
         with pytest.raises(ValueError, match="size must be an integer from 2 to 13, not"):
             make("hex", size=size)
-    with pytest.raises(ValueError, match="swap must be True or False, not 'yes'"):
+    with pytest.raises(ValueError, match="swap must be true or false, not 'yes'"):
         make("hex", swap="yes")
 
 

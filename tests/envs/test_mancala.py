@@ -316,7 +316,7 @@ def test_name_and_range():
     for options in ({"pits": 0}, {"pits": 11}, {"seeds": 0}, {"seeds": 11}, {"seeds": 2.0}):
         with pytest.raises(ValueError, match="must be an integer from 1 to 10, not"):
             make("mancala", **options)
-    with pytest.raises(ValueError, match="empty_capture must be True or False, not 1"):
+    with pytest.raises(ValueError, match="empty_capture must be true or false, not 1"):
         make("mancala", empty_capture=1)
 
 
