@@ -52,7 +52,10 @@ def make(name: str, **options: Any) -> Game:
     """
     if name.startswith("pgx:"):
         pgx_game = _load("azjax_envs.adapters:Pgx")
-        return _construct(name, pgx_game, {"env": name.removeprefix("pgx:")} | options)
+        try:
+            return _construct(name, pgx_game, {"env": name.removeprefix("pgx:")} | options)
+        except ImportError as error:
+            raise ValueError(f"{name}: {error}") from error
     if ":" in name:
         return _construct(name, _load(name), options)
     base, entry, size = _parse(name)

@@ -19,6 +19,12 @@ def test_a_game_of_pgx():
         make("pgx:go_8x8")
 
 
+def test_a_game_of_pgx_without_pgx(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pgx", None)
+    with pytest.raises(ValueError, match="pgx:hex: pgx is not installed: pip install pgx"):
+        make("pgx:hex", max_steps=7)
+
+
 def test_size_in_the_name_and_as_options_are_one():
     assert make("connect_four_4x5") == make("connect_four", rows=4, columns=5)
     assert make("connect_four_4x5x3") == make("connect_four_4x5", connect=3)
