@@ -21,8 +21,8 @@ def test_a_game_of_pgx():
 
 def test_a_game_of_pgx_without_pgx(monkeypatch):
     monkeypatch.setitem(sys.modules, "pgx", None)
-    with pytest.raises(ValueError, match="pgx:hex: pgx is not installed: pip install pgx"):
-        make("pgx:hex", max_steps=7)
+    with pytest.raises(ValueError, match="pgx:any: pgx is not installed: pip install pgx"):
+        make("pgx:any")
 
 
 def test_size_in_the_name_and_as_options_are_one():
