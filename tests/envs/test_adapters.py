@@ -37,7 +37,7 @@ class SmallGo(Pgx):
     max_steps: int = 20
 
 
-@pytest.mark.parametrize("name", ["connect_four", "hex"])
+@pytest.mark.parametrize("name", ["connect_four", pytest.param("hex", marks=pytest.mark.slow)])
 def test_pgx_environments_conform(name):
     assert check_game(from_pgx(name), games=24) == []
 
