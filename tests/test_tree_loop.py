@@ -34,7 +34,7 @@ def problem(game, seed):
     )
 
 
-# Their compilation takes a minute each.
+# Their compilation takes some seconds each.
 MORE_GAMES = ["go_3x3", "gomoku_5x5", "hex_3x3", "mancala_3x2", "mnk_4x3x3", "othello_4x4"]
 
 
