@@ -86,29 +86,15 @@ def choose_legal(bits: jax.Array, mask: jax.Array) -> jax.Array:
     """A legal action by 16 random bits: int32 [], each as likely to within a part in 2**16.
 
     The k-th legal action is the number of actions up to which at most k are legal. Beyond 16
-    actions that is looked for among the sums of small groups first, and then in one group. Running
-    sums are written out, for XLA makes slow loops of `cumsum` on a CPU.
+    actions that is looked for among the sums of small groups first, and then in one group.
 
     Args:
       bits: uint32 [].
       mask: bool [num_actions], any of them set.
     """
     size = mask.shape[0]
-    small = jnp.uint8 if size < 256 else jnp.uint16
-    if size <= 16:
-        sums = _running_sums([mask[i].astype(small) for i in range(size)])
-        index = _index(bits, sums[-1])
-        return sum((total <= index).astype(jnp.int32) for total in sums)
-    width = 4 if size <= 64 else 8
-    groups = jnp.pad(mask, (0, -size % width)).reshape(-1, width)
-    counts = jnp.sum(groups, axis=1, dtype=small)
-    sums = jnp.stack(_running_sums(list(counts)))
-    index = _index(bits, sums[-1])
-    group = jnp.sum(sums <= index, dtype=jnp.int32)
-    before = jnp.where(group > 0, sums[jnp.maximum(group - 1, 0)], 0)
-    row = groups[group].astype(small)
-    inside = jnp.stack(_running_sums(list(row))) <= index - before
-    return group * width + jnp.sum(inside, dtype=jnp.int32)
+    counts = mask.astype(jnp.uint8 if size < 256 else jnp.uint16)
+    return _find(bits, counts)[0]
 
 
 def random_bits(count: int, now: jax.Array) -> jax.Array:
@@ -150,9 +136,30 @@ def _select(rows: jax.Array, start: Any, states: Any) -> Any:
     return jax.tree_util.tree_map(choose, start, states)
 
 
-def _index(bits: jax.Array, count: jax.Array) -> jax.Array:
-    """An index below `count`, in the dtype of `count`."""
-    return ((bits >> 16) * count.astype(jnp.uint32) >> 16).astype(count.dtype)
+def _find(bits: jax.Array, counts: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Draws one of the things counted, each as likely: int32 [], where in `counts` [n] it is, and
+    which of those there.
+
+    Up to 16 places are looked through one by one, with running sums written out, for XLA makes
+    slow loops of `cumsum` on a CPU. More are taken in groups, and then one group is looked through.
+    """
+    size = counts.shape[0]
+    if size <= 16:
+        sums = jnp.stack(_running_sums([counts[i] for i in range(size)]))
+        index = ((bits >> 16) * sums[-1].astype(jnp.uint32) >> 16).astype(sums.dtype)
+        return _place(sums, index)
+    width = 4 if size <= 64 else 8
+    groups = jnp.pad(counts, (0, -size % width)).reshape(-1, width)
+    group, index = _find(bits, jnp.sum(groups, axis=1, dtype=counts.dtype))
+    row = groups[group]
+    inside, index = _place(jnp.stack(_running_sums([row[i] for i in range(width)])), index)
+    return group * width + inside, index
+
+
+def _place(sums: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Where in running sums an index falls, and how far into that place."""
+    place = jnp.sum(sums <= index, dtype=jnp.int32)
+    return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
 
 
 def _running_sums(values: list[jax.Array]) -> list[jax.Array]:
