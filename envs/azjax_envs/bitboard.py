@@ -46,6 +46,11 @@ class Lanes:
         word = np.broadcast_to(lanes // self.lanes_per_word, bits.shape)
         return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
 
+    def place(self, index: int) -> tuple[int, np.uint32]:
+        """The word that holds bit `index`, lane * width + offset, and how far up in it."""
+        lane, offset = divmod(index, self.width)
+        return lane // self.lanes_per_word, np.uint32(self._place(lane, offset))
+
     def one(self, lane: Array, offset: Array | int = 0) -> Words:
         """The board with that one bit set, or none where `lane` is not in 0..lanes-1."""
         lane = jnp.where((lane >= 0) & (lane < self.lanes), lane, -1)
@@ -64,6 +69,32 @@ class Lanes:
         full = np.uint32(2**size - 1)
         down, up = np.uint32(part), np.uint32(size - part)
         return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
+
+    def move(self, words: Sequence[Array], distance: int) -> Words:
+        """As `shift`, but up by -`distance` places where it is negative. Bits may come to stand
+        beyond the last lane."""
+        if distance >= 0:
+            return self.shift(words, distance)
+        size = self.lanes_per_word * self.width
+        whole, part = divmod(-distance, size)
+        zero = jnp.zeros_like(words[0])
+        words = [*[zero] * (whole + 1), *words][: self.num_words + 1]
+        if part == 0:
+            return tuple(words[1:])
+        full = np.uint32(2**size - 1)
+        up, down = np.uint32(part), np.uint32(size - part)
+        return tuple((word << up | low >> down) & full for low, word in itertools.pairwise(words))
+
+    def flip(self, words: Sequence[Array]) -> Words:
+        """The lanes in reverse order."""
+        flipped = [jnp.zeros_like(words[0])] * self.num_words
+        lane_bits = np.uint32(2**self.width - 1)
+        for lane in range(self.lanes):
+            source, target = lane, self.lanes - 1 - lane
+            start, end = (np.uint32(self._place(at, 0)) for at in (source, target))
+            moved = (words[source // self.lanes_per_word] >> start & lane_bits) << end
+            flipped[target // self.lanes_per_word] |= moved
+        return tuple(flipped)
 
     def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
         """bool [], whether `length` bits stand `step` places apart in a row, for boards whose

@@ -1,0 +1,144 @@
+"""Boards of bits for chess on any size: set-wise operations, and steps in the eight directions."""
+
+import dataclasses
+import functools
+import operator
+from collections.abc import Iterable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+
+# (rows down, columns to the right), clockwise from north, which is where the mover's pawns go.
+DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+JUMPS = ((-2, 1), (-1, 2), (1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1))
+NORTH, EAST, WEST = 0, 2, 6
+ADVANCES = (7, 0, 1)  # the directions of pawns: capture to the left, push, capture to the right
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["words"], meta_fields=["size"])
+@dataclasses.dataclass(frozen=True)
+class Bits:
+    """A set of squares of a size x size board, as words that hold the rows from the top.
+
+    Words are uint32 of any shape, alike: [] for one set, [8] for a set in each direction.
+    """
+
+    words: Words
+    size: int
+
+    def __and__(self, other: "Bits") -> "Bits":
+        return Bits(each(operator.and_, self.words, other.words), self.size)
+
+    def __or__(self, other: "Bits") -> "Bits":
+        return Bits(each(operator.or_, self.words, other.words), self.size)
+
+    def __invert__(self) -> "Bits":
+        """Bits beyond the board may be set, too; no set of pieces has them."""
+        return Bits(tuple(~word for word in self.words), self.size)
+
+    def where(self, condition: Array) -> "Bits":
+        """These squares where `condition` bool holds, else none."""
+        return Bits(tuple(jnp.where(condition, w, np.uint32(0)) for w in self.words), self.size)
+
+    def move(self, down: int, right: int) -> "Bits":
+        """All squares moved by so many rows and columns; those that leave the board drop out."""
+        lanes = Lanes(self.size, self.size)
+        moved = lanes.move(self.words, -(down * self.size + right))
+        return Bits(moved, self.size) & _landing(self.size, down, right)
+
+    def each_way(self, ways: Sequence[tuple[int, int]]) -> "Bits":
+        """Sets [..., n], or [..., 1], moved each its own way: by so many rows down and to the
+        right. Squares that leave the board drop out."""
+        lanes = Lanes(self.size, self.size)
+        bits = lanes.lanes_per_word * self.size
+        distances = np.array([down * self.size + right for down, right in ways])
+        higher, by = distances > 0, np.abs(distances).astype(np.uint32)
+        rest = np.uint32(bits) - by
+        none = jnp.zeros_like(self.words[0])
+        around = [none, *self.words, none]
+        moved = []
+        for below, word, above in zip(around, self.words, around[2:], strict=False):
+            up, down = word << by | below >> rest, word >> by | above << rest
+            moved.append(jnp.where(higher, up, down))
+        landings = [_landing(self.size, *way).words for way in ways]
+        landings = tuple(np.array(words) for words in zip(*landings, strict=True))
+        return Bits(tuple(moved), self.size) & Bits(landings, self.size)
+
+    def union(self) -> "Bits":
+        """The union of sets [..., n], as [...]."""
+        sets = [
+            Bits(tuple(w[..., i] for w in self.words), self.size)
+            for i in range(self.words[0].shape[-1])
+        ]
+        return functools.reduce(operator.or_, sets)
+
+    def flip(self) -> "Bits":
+        """Upside down: the board as the other side sees it."""
+        return Bits(Lanes(self.size, self.size).flip(self.words), self.size)
+
+    def any(self) -> Array:
+        """bool, of the shape of the words."""
+        return any_bit(self.words)
+
+    def count(self) -> Array:
+        """int32, of the shape of the words."""
+        return count_bits(self.words)
+
+    def stack(self) -> Array:
+        """uint32 [W]."""
+        return jnp.stack(self.words)
+
+
+def unstack(words: Array, size: int) -> Bits:
+    """The board whose words uint32 [W] are given."""
+    return Bits(tuple(words[i] for i in range(words.shape[0])), size)
+
+
+def square(index: Array, size: int) -> Bits:
+    """The board with that one square, or none where `index` is not on it."""
+    lane = jnp.where(index < 0, -1, index // size)
+    return Bits(Lanes(size, size).one(lane, index % size), size)
+
+
+def squares(size: int, cells: np.ndarray) -> Bits:
+    """A constant board from bool [size, size]."""
+    return Bits(Lanes(size, size).constant(cells), size)
+
+
+def every(size: int) -> Bits:
+    return squares(size, np.ones((size, size), bool))
+
+
+def row(size: int, index: int) -> Bits:
+    """The squares of one row, counted from the top."""
+    return squares(size, np.arange(size)[:, None] == np.full((1, size), index))
+
+
+def union(boards: Iterable[Bits]) -> Bits:
+    return functools.reduce(operator.or_, boards)
+
+
+def stacked(boards: Sequence[Bits]) -> Bits:
+    """Sets [...] to sets [..., n]."""
+    words = zip(*(board.words for board in boards), strict=True)
+    return Bits(tuple(jnp.stack(word, axis=-1) for word in words), boards[0].size)
+
+
+def _landing(size: int, down: int, right: int) -> Bits:
+    """Where squares can come to stand that move so."""
+    rows, columns = np.arange(size)[:, None] - down, np.arange(size)[None, :] - right
+    inside = (rows >= 0) & (rows < size) & (columns >= 0) & (columns < size)
+    return squares(size, inside)
+
+
+def unpack(sets: Bits) -> Array:
+    """Sets [...] -> bool [..., size, size]."""
+    rows = []
+    for index in range(sets.size**2):
+        word, bit = Lanes(sets.size, sets.size).place(index)
+        rows.append(sets.words[word] >> bit & np.uint32(1) != 0)
+    return jnp.stack(rows, axis=-1).reshape(*rows[0].shape, sets.size, sets.size)

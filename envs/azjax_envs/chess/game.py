@@ -1,0 +1,185 @@
+"""The game of chess, and Gardner's chess on 5x5."""
+
+import dataclasses
+import functools
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Lanes
+from azjax_envs.chess import actions, drawing, notation, observation
+from azjax_envs.chess.state import ChessState, make_state, play
+from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+
+
+class _ChessGame:
+    """What both games share: all but the size of the board, the start and the length."""
+
+    name: ClassVar[str]
+    max_steps: ClassVar[int]
+    _size: ClassVar[int]
+    _start: ClassVar[str]
+
+    @property
+    def num_actions(self) -> int:
+        return self._size**2 * actions.num_planes(self._size)
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (self._size, self._size, observation.num_channels(self._size))
+
+    def init(self, key: Array | None = None) -> ChessState:
+        return jax.tree.map(jnp.asarray, _start(self))
+
+    def step(self, state: ChessState, action: Array) -> ChessState:
+        action = jnp.asarray(action).astype(jnp.int32)
+        played = jnp.clip(action, 0, self.num_actions - 1)
+        square, plane = jnp.divmod(played, actions.num_planes(self._size))
+        word, bit = jnp.divmod(square, 32)  # 5x5 has but one word
+        legal = state.legal[word, plane] >> bit.astype(jnp.uint32) & np.uint32(1) != 0
+        legal &= action == played
+        lost = jnp.where(state.ply % 2 == 0, -1, 1).astype(jnp.int8)
+        forfeited = dataclasses.replace(
+            state,
+            over=jnp.ones_like(state.over),
+            result=lost,
+            legal=jnp.zeros_like(state.legal),
+        )
+        moved = play(self._size, state, played)
+        return settle(state, over=state.over, legal=legal, moved=moved, forfeited=forfeited)
+
+    def current_player(self, state: ChessState) -> Array:
+        return (state.ply % 2).astype(jnp.int32)
+
+    def legal_action_mask(self, state: ChessState) -> Array:
+        # Square by square, because that is faster on a CPU than one shift of [squares, planes].
+        lanes = Lanes(self._size, self._size)
+        places = (lanes.place(square) for square in range(self._size**2))
+        return jnp.concatenate([state.legal[w] >> bit & np.uint32(1) != 0 for w, bit in places])
+
+    def is_terminal(self, state: ChessState) -> Array:
+        return state.over
+
+    def returns(self, state: ChessState) -> Array:
+        return returns_of(state.result)
+
+    def observe(self, state: ChessState) -> Array:
+        return observation.observe(self._size, self.max_steps, state)
+
+    def action_to_string(self, state: ChessState, action: int) -> str:
+        return notation.action_to_uci(self._size, jax.device_get(state), action)
+
+    def string_to_action(self, state: ChessState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def from_fen(self, text: str) -> ChessState:
+        """The position that a FEN describes, without a past; four to six fields.
+
+        Raises:
+          ValueError: for anything that is no FEN of a position that can be, saying why.
+        """
+        return _position(self, **notation.parse_fen(text, self._size))
+
+    def to_fen(self, state: ChessState) -> str:
+        """The position in Forsyth-Edwards notation; a square to capture en passant on is named
+        only where that is legal."""
+        return notation.format_fen(self._size, jax.device_get(state))
+
+    def to_string(self, state: ChessState) -> str:
+        return notation.to_text(self._size, jax.device_get(state))
+
+    def svg_board(self) -> str:
+        return drawing.svg_board(self._size)
+
+    def view(self, state: ChessState) -> Array:
+        """One code for each square from White's side, rank 8 first: 0 empty, 1 to 6 White's pawn,
+        knight, bishop, rook, queen, king, 7 to 12 Black's; 16 more where the last move went from or
+        to, 32 more where a king stands in check."""
+        return observation.view(self._size, state)
+
+
+@dataclasses.dataclass(frozen=True)
+class Chess(_ChessGame):
+    """Chess by the rules of FIDE.
+
+    Player 0 is White. The game ends at once, without a claim, on checkmate, stalemate, the third
+    occurrence of a position (the same pieces, side to move, castling rights, and en-passant capture
+    where one is legal), after 100 plies without a capture or a pawn's move (unless the last one
+    mates), with too little material (a lone knight or bishop, or bishops that all stand on one
+    colour), and after 512 plies. All but mate are draws.
+
+    Action square * 73 + plane, in AlphaZero's 73 planes; see `azjax_envs.chess.actions`. Squares
+    are seen by the side to move: row by row from its opponent's side, the a-file first, so that the
+    board is upside down for Black. In text, moves are UCI's: "e2e4", "e7e8q", "e1g1".
+
+    Observation [8, 8, 119], AlphaZero's planes, seen by the side to move. For each of the latest 8
+    positions, newest first: its pawns, knights, bishops, rooks, queens, king; the opponent's; two
+    planes that are one if the position had occurred at least once and twice before. Then one
+    everywhere if Black is to move; plies / 512; its right to castle king-side and queen-side; the
+    opponent's; plies without a capture or a pawn's move / 100.
+
+    Sources: FIDE Laws of Chess (2023), articles 3, 5 and 9, draws without a claim; Silver et al.,
+    "A general reinforcement learning algorithm that masters chess, shogi, and Go through
+    self-play", Science 2018 (actions and planes).
+    """
+
+    name: ClassVar[str] = "chess"
+    max_steps: ClassVar[int] = 512
+    num_symmetries: ClassVar[int] = 1
+    _size: ClassVar[int] = 8
+    _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+    def symmetries(self) -> Symmetries:
+        return Symmetries(
+            cells=np.arange(64, dtype=np.int32)[None],
+            actions=np.arange(self.num_actions, dtype=np.int32)[None],
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class GardnerChess(_ChessGame):
+    """Gardner's chess: the rules of chess on 5x5, without castling and double steps.
+
+    Player 0 is White; either side has a rook, a knight, a bishop, the queen and the king from a to
+    e, and five pawns before them, with one empty row between. Pawns become queens, rooks, bishops
+    or knights. The game ends as chess does, and in a draw after 256 plies.
+
+    Action square * 49 + plane, squares and planes as in `Chess`, with four distances.
+
+    Observation [5, 5, 115]: as in `Chess`, without the planes of castling, plies / 256.
+
+    Symmetries: left and right may be exchanged.
+
+    Sources: M. Gardner, "Mathematical Games", Scientific American, 1969; weakly solved as a draw by
+    M. Mhalla and F. Prost, "Gardner's minichess variant is solved", 2013.
+    """
+
+    name: ClassVar[str] = "gardner_chess"
+    max_steps: ClassVar[int] = 256
+    num_symmetries: ClassVar[int] = 2
+    _size: ClassVar[int] = 5
+    _start: ClassVar[str] = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
+
+    def symmetries(self) -> Symmetries:
+        size = self._size
+        squares = np.arange(size**2).reshape(size, size)
+        cells = np.stack([squares, squares[:, ::-1]]).reshape(2, -1).astype(np.int32)
+        planes = actions.num_planes(size)
+        ways = np.stack([np.arange(planes), actions.mirrored_planes(size)])
+        places = cells[:, :, None] * planes + ways[:, None]
+        return Symmetries(cells=cells, actions=places.reshape(2, -1).astype(np.int32))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _position(game: _ChessGame, **fields: Array) -> ChessState:
+    return make_state(game._size, **fields, plies=game.max_steps)
+
+
+@functools.cache
+def _start(game: _ChessGame) -> ChessState:
+    """As numpy arrays, that no tracer is kept."""
+    with jax.ensure_compile_time_eval():
+        return jax.device_get(game.from_fen(game._start))

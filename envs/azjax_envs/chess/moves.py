@@ -1,0 +1,231 @@
+"""All legal moves of a chess position at once, set-wise, without trying any of them.
+
+A plane of moves (see `azjax_envs.chess.actions`) is the set of squares from which a piece can make
+them: the squares that a move may end on, moved back, among the pieces that move so. Pins and checks
+are masks: a pinned piece moves along its pin, and in check a move must end on the checker or before
+it. All boards are seen by the side to move, whose pawns go up.
+
+The eight directions are an axis of the words, and what goes on square by square is a loop, for a
+program written out would take XLA minutes to compile.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.chess.board import (
+    ADVANCES,
+    DIRECTIONS,
+    EAST,
+    JUMPS,
+    NORTH,
+    WEST,
+    Bits,
+    every,
+    row,
+    squares,
+    stacked,
+    union,
+)
+
+BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
+JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)
+IS_DIAGONAL = np.arange(8) % 2 == 1
+
+
+class Pieces(NamedTuple):
+    """Who stands where; a queen is among the diagonal and among the straight pieces."""
+
+    own: Bits  # all pieces of the side to move
+    pawns: Bits  # of both sides, as all below
+    knights: Bits
+    diagonal: Bits  # bishops and queens
+    straight: Bits  # rooks and queens
+    kings: Bits
+
+    @property
+    def occupied(self) -> Bits:
+        return union(self[1:])
+
+    @property
+    def theirs(self) -> Bits:
+        return self.occupied & ~self.own
+
+
+class Moves(NamedTuple):
+    """What `legal_moves` finds."""
+
+    planes: Bits  # [planes], for each way to move, the squares where its legal moves start
+    check: Array  # bool [], whether the king is attacked
+    en_passant: Array  # bool [], whether an en-passant capture is legal
+
+
+class _Threats(NamedTuple):
+    """What the opponent's pieces do to the king of the side to move."""
+
+    unsafe: Bits  # [], the squares they attack, were the king not in the way
+    check: Array  # bool []
+    stops: Bits  # [], where any move but the king's must end: everywhere without check
+    sights: Bits  # [8], by direction from the king: what he sees, up to the first piece
+    attacks: Bits  # [8], by direction: the squares that riders of theirs attack going there
+    screens: Bits  # [8], by direction from the king: the only piece between him and a rider
+
+
+def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
+    """The legal moves of the side to move.
+
+    Args:
+      pieces: the position.
+      castling: uint8 [], bit 0 the king-side right of the side to move, bit 1 its queen-side right.
+        On boards of other sizes than 8 there is no castling.
+      passed: the square that a pawn has just passed with its double step, or none.
+    """
+    size, own = pieces.own.size, pieces.own
+    empty = ~pieces.occupied & every(size)
+    threats = _threats(pieces, empty)
+    pins = _spread(own) & threats.screens
+    free = _spread(own) & ~(_spread(pins.union()) & ~(pins | _opposite(pins)))
+    ends = ~own & every(size)
+
+    rides = _rides(_riders(pieces) & free, ends & threats.stops, empty)
+    king = own & pieces.kings
+    near = _spread(king) & _spread(ends & ~threats.unsafe).each_way(BACKWARD)
+    pawns, leap = _pawn_steps(pieces, free, threats.stops, empty)
+    en_passant = _en_passant(pieces, threats, free, passed)
+    none = squares(size, np.zeros((size, size), bool))
+    far = [none] * 8
+    if size == 8:
+        far[NORTH] = leap
+        for side in (EAST, WEST):
+            far[side] = _castle(king, castling, empty, threats, side)
+    rides = [near | pawns | en_passant | rides[0], stacked(far) | rides[1], *rides[2:]]
+
+    knights = own & pieces.knights & ~pins.union()
+    jumps = _spread(knights) & _spread(ends & threats.stops).each_way(JUMPS_BACK)
+    # Where a pawn becomes a queen, it may become another piece as well.
+    last_steps = rides[0] & _spread(pieces.pawns & row(size, 1))
+    under = 3 * [_spread(_at(last_steps, d)) for d in ADVANCES]
+    words = zip(*(sets.words for sets in (*rides, jumps, *under)), strict=True)
+    planes = tuple(jnp.concatenate(word) for word in words)
+    return Moves(Bits(planes, size), threats.check, en_passant.union().any())
+
+
+def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
+    """[8] for each distance: the riders that may go so far in each direction, to end on `ends`."""
+
+    def further(ends: Bits, _: None) -> tuple[Bits, Bits]:
+        starts = ends.each_way(BACKWARD)
+        return starts & _spread(empty), starts & riders
+
+    distances = ends.size - 1
+    ends = jax.tree.map(lambda word: jnp.broadcast_to(word, (8,)), ends)
+    _, rides = jax.lax.scan(further, ends, length=distances)
+    return [jax.tree.map(lambda word, k=k: word[k], rides) for k in range(distances)]
+
+
+def _pawn_steps(pieces: Pieces, free: Bits, stops: Bits, empty: Bits) -> tuple[Bits, Bits]:
+    """[8], the pawns that may step or capture in each direction; and [], those that may step two
+    squares."""
+    size, pawns = free.size, free & _spread(pieces.pawns)
+    none = squares(size, np.zeros((size, size), bool))
+    ends = [none] * 8
+    for d in ADVANCES:
+        ends[d] = _from((empty if d == NORTH else pieces.theirs) & stops, d)
+    leaps = _from(empty & ends[NORTH], NORTH) & row(size, size - 2)
+    return pawns & stacked(ends), _at(pawns, NORTH) & leaps
+
+
+def _en_passant(pieces: Pieces, threats: _Threats, free: Bits, passed: Bits) -> Bits:
+    """[8], by direction the pawn that may capture the one that has passed it.
+
+    Two men leave a line at once, so that pins alone do not tell. Either the captured pawn was what
+    kept a bishop or a queen from the king, or both stood side by side between the king and a rook.
+    """
+    captured = passed.move(1, 0)
+    stops = (threats.stops & (passed | captured)).any()
+    diagonal = threats.screens.where(IS_DIAGONAL).union()
+    possible = stops & ~(diagonal & captured).any()
+    found = [squares(free.size, np.zeros((free.size, free.size), bool))] * 8
+    for d in (ADVANCES[0], ADVANCES[2]):
+        pawn = _from(passed, d) & _at(free, d) & pieces.pawns
+        pair = pawn | captured
+        lined_up = [
+            (_at(threats.sights, side) & pair).any()
+            & (_at(threats.attacks, (side + 4) % 8) & pair).any()
+            for side in (EAST, WEST)
+        ]
+        found[d] = pawn.where(possible & ~lined_up[0] & ~lined_up[1])
+    return stacked(found)
+
+
+def _castle(king: Bits, castling: Array, empty: Bits, threats: _Threats, side: int) -> Bits:
+    """The king, if he may castle to the EAST or the WEST."""
+    path, between = np.zeros((2, 8, 8), bool)
+    path[7, slice(5, 7) if side == EAST else slice(2, 4)] = True
+    between[7, slice(5, 7) if side == EAST else slice(1, 4)] = True
+    blocked = (squares(8, between) & ~empty).any() | (squares(8, path) & threats.unsafe).any()
+    has_right = castling >> np.uint8(side == WEST) & np.uint8(1) != 0
+    return king.where(has_right & ~blocked & ~threats.check)
+
+
+def _threats(pieces: Pieces, empty: Bits) -> _Threats:
+    size, theirs = empty.size, pieces.theirs
+    king = pieces.kings & pieces.own
+    riders = _spread(theirs) & _riders(pieces)
+    attacks, sights = _fills(riders, empty | king), _fills(_spread(king), empty)
+    screens = sights & _spread(pieces.occupied) & _opposite(attacks)
+
+    jumps = _spread(theirs & pieces.knights).each_way(JUMPS).union()
+    steps = _spread(theirs & pieces.kings).each_way(DIRECTIONS).union()
+    pawns = theirs & pieces.pawns
+    unsafe = attacks.union() | jumps | steps | pawns.move(1, -1) | pawns.move(1, 1)
+
+    lines = sights.where((sights & riders).any()).union()
+    knights = _spread(king).each_way(JUMPS).union() & pieces.knights
+    checkers = theirs & (lines | knights | (king.move(-1, -1) | king.move(-1, 1)) & pieces.pawns)
+    number = checkers.count()
+    stops = (checkers | lines).where(number == 1) | every(size).where(number == 0)
+    return _Threats(unsafe, number > 0, stops, sights, attacks, screens)
+
+
+def _fills(starts: Bits, empty: Bits) -> Bits:
+    """[8], the squares that riders on `starts` [8] reach, the first piece in the way included."""
+
+    def further(_: int, fronts: tuple[Bits, Bits]) -> tuple[Bits, Bits]:
+        front, reached = fronts
+        front = (front & _spread(empty)).each_way(DIRECTIONS)
+        return front, reached | front
+
+    front = starts.each_way(DIRECTIONS)
+    return jax.lax.fori_loop(0, starts.size - 2, further, (front, front))[1]
+
+
+def _riders(pieces: Pieces) -> Bits:
+    """[8], the pieces of both sides that ride in each direction."""
+    pairs = zip(pieces.diagonal.words, pieces.straight.words, strict=True)
+    words = tuple(jnp.where(IS_DIAGONAL, diagonal, straight) for diagonal, straight in pairs)
+    return Bits(words, pieces.own.size)
+
+
+def _spread(board: Bits) -> Bits:
+    """[] -> [1], to be joined with a set for each direction."""
+    return Bits(tuple(jnp.asarray(word)[None] for word in board.words), board.size)
+
+
+def _opposite(sets: Bits) -> Bits:
+    """[8], what stands in the opposite direction."""
+    turned = tuple(jnp.concatenate([word[4:], word[:4]]) for word in sets.words)
+    return Bits(turned, sets.size)
+
+
+def _at(sets: Bits, direction: int) -> Bits:
+    """[8] -> []."""
+    return Bits(tuple(word[direction] for word in sets.words), sets.size)
+
+
+def _from(ends: Bits, direction: int) -> Bits:
+    """The squares from which a step in a direction ends on `ends`."""
+    return ends.move(*BACKWARD[direction])

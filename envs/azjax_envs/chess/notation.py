@@ -1,0 +1,240 @@
+"""Chess in text: FEN, UCI's names of moves, and a board for the terminal. Plain numpy."""
+
+import functools
+import re
+
+import numpy as np
+
+from azjax_envs.bitboard import Lanes
+from azjax_envs.chess import actions
+from azjax_envs.chess.board import DIRECTIONS, JUMPS
+from azjax_envs.chess.state import CLOCK, ChessState
+
+FILES = "abcdefgh"
+_RIGHTS = "KQkq"  # in the order of the bits of `castling`, seen by White
+_MOVES = 9999  # the highest move number that is taken
+
+
+def parse_fen(text: str, size: int) -> dict[str, np.ndarray]:
+    """Reads FEN with four to six fields; the clock and the move number may be left out: 0 1.
+
+    Returns:
+      The fields of `ChessState` that it tells: `pieces` uint32 [6, W], and int32 [] each
+      `castling`, `passed` (whether or not a capture is legal there), `clock` and `ply`.
+
+    Raises:
+      ValueError: in one line, if it is malformed or if no game can come to such a position.
+    """
+    fields = text.split()
+    if not 4 <= len(fields) <= 6:
+        raise _error(
+            text,
+            "it must have 4 to 6 fields (board, side to move, castling, en passant, halfmove "
+            f"clock, move number), not {len(fields)}",
+        )
+    placement, turn, castling, passed, clock, move = fields + ["0", "1"][len(fields) - 4 :]
+    grid = _read_board(text, placement, size)
+    if turn not in ("w", "b"):
+        raise _error(text, f"the side to move must be w or b, not {turn!r}")
+    is_white = turn == "w"
+    mover = grid if is_white else np.char.swapcase(grid)[::-1]
+    _require_possible(text, mover, grid, is_white)
+    numbers = {
+        "castling": _read_castling(text, castling, grid, is_white),
+        "passed": _read_passed(text, passed, mover, is_white),
+        "clock": _number(text, "halfmove clock", clock, 0, CLOCK),
+        "ply": 2 * _number(text, "move number", move, 1, _MOVES) - 1 - is_white,
+    }
+    return {"pieces": _pack(mover)} | {name: np.int32(n) for name, n in numbers.items()}
+
+
+def format_fen(size: int, state: ChessState) -> str:
+    """FEN with all its six fields, of a state in numpy."""
+    is_white = state.ply % 2 == 0
+    ranks = ["".join(row) for row in _letters(size, state)]
+    board = "/".join(re.sub(r"\.+", lambda run: str(len(run[0])), rank) for rank in ranks)
+    bits = _turn_rights(state.castling, is_white)
+    castling = "".join(letter for i, letter in enumerate(_RIGHTS) if bits >> i & 1) or "-"
+    passed = "-" if state.passed == size**2 else _square_name(size, state.passed, is_white)
+    turn = "w" if is_white else "b"
+    return f"{board} {turn} {castling} {passed} {state.clock} {state.ply // 2 + 1}"
+
+
+def action_to_uci(size: int, state: ChessState, action: int) -> str:
+    """The move in UCI, such as e2e4, e1g1 (castling) or e7e8q, from a state in numpy.
+
+    Raises:
+      ValueError: if the action leads off the board.
+    """
+    start, plane = divmod(int(action), actions.num_planes(size))
+    target = int(actions.targets(size)[start, plane]) if 0 <= start < size**2 else -1
+    if target < 0:
+        raise ValueError(f"action {action} leads off the board")
+    under = plane - actions.first_underpromotion(size)
+    promotion = actions.UNDERPROMOTIONS[under // 3] if under >= 0 else ""
+    if not promotion and target < size and _unpack(size, state.pieces[1])[start]:
+        promotion = "q"
+    is_white = state.ply % 2 == 0
+    return _square_name(size, start, is_white) + _square_name(size, target, is_white) + promotion
+
+
+def to_text(size: int, state: ChessState) -> str:
+    """The board seen by White, capitals for White's pieces, and whose turn it is."""
+    rows = _letters(size, state)
+    lines = [" ".join([str(size - i), *row]) for i, row in enumerate(rows)]
+    turn = "White" if state.ply % 2 == 0 else "Black"
+    return "\n".join([*lines, " ".join([" ", *FILES[:size]]), f"{turn} to move"])
+
+
+def _square_name(size: int, square: int, is_white: bool) -> str:
+    """The name of a square that the side to move counts from its far left."""
+    row, column = divmod(int(square), size)
+    return f"{FILES[column]}{size - row if is_white else row + 1}"
+
+
+def _letters(size: int, state: ChessState) -> np.ndarray:
+    """str [size, size], the letters of FEN seen by White, a point where a square is empty."""
+    own, pawns, knights, diagonal, straight, kings = (_unpack(size, b) for b in state.pieces)
+    kinds = {
+        "p": pawns,
+        "n": knights,
+        "b": diagonal & ~straight,
+        "r": straight & ~diagonal,
+        "q": diagonal & straight,
+        "k": kings,
+    }
+    letters = np.full(size**2, ".")
+    for letter, squares in kinds.items():
+        letters[squares] = letter
+    is_white = state.ply % 2 == 0
+    letters = np.where(own == is_white, np.char.upper(letters), letters).reshape(size, size)
+    return letters if is_white else letters[::-1]
+
+
+def _read_board(text: str, placement: str, size: int) -> np.ndarray:
+    """str [size, size], seen by White."""
+    ranks = placement.split("/")
+    if len(ranks) != size:
+        raise _error(text, f"the board must have {size} ranks, not {len(ranks)}")
+    for number, rank in zip(range(size, 0, -1), ranks, strict=True):
+        wrong = re.search(rf"[^pnbrqkPNBRQK1-{size}]", rank)
+        if wrong:
+            raise _error(
+                text,
+                f"rank {number} has {wrong[0]!r}; pieces are pnbrqk or PNBRQK, and runs of empty "
+                f"squares 1 to {size}",
+            )
+        if re.search(r"\d\d", rank):
+            raise _error(text, f"rank {number} has two numbers in a row; write their sum")
+    rows = [re.sub(r"\d", lambda digit: "." * int(digit[0]), rank) for rank in ranks]
+    for number, row in zip(range(size, 0, -1), rows, strict=True):
+        if len(row) != size:
+            raise _error(text, f"rank {number} must have {size} squares, not {len(row)}")
+    return np.array([list(row) for row in rows])
+
+
+def _require_possible(text: str, mover: np.ndarray, grid: np.ndarray, is_white: bool) -> None:
+    for name, king in (("White", "K"), ("Black", "k")):
+        number = int((grid == king).sum())
+        if number != 1:
+            raise _error(text, f"{name} must have one king, not {number}")
+    if (np.char.lower(grid[[0, -1]]) == "p").any():
+        raise _error(text, f"no pawn may stand on rank 1 or {len(grid)}")
+    if _is_attacked(mover, "k"):
+        names = ("White", "Black") if is_white else ("Black", "White")
+        raise _error(text, f"{names[1]} is in check though {names[0]} is to move")
+
+
+def _is_attacked(mover: np.ndarray, king: str) -> bool:
+    """Whether the side to move, whose letters are capitals, attacks the other king."""
+    size = len(mover)
+    [(row, column)] = np.argwhere(mover == king)
+
+    def at(down: int, right: int) -> str:
+        r, c = row + down, column + right
+        return mover[r, c] if 0 <= r < size and 0 <= c < size else ""
+
+    if any(at(*jump) == "N" for jump in JUMPS) or "P" in (at(1, -1), at(1, 1)):
+        return True
+    for down, right in DIRECTIONS:
+        riders = "BQ" if down and right else "RQ"
+        line = [at(down * k, right * k) for k in range(1, size)]
+        met = next((piece for piece in line if piece != "."), "")
+        if line[0] == "K" or (met and met in riders):
+            return True
+    return False
+
+
+def _read_castling(text: str, castling: str, grid: np.ndarray, is_white: bool) -> int:
+    if len(grid) != 8:
+        if castling != "-":
+            raise _error(text, f"there is no castling here: write -, not {castling!r}")
+        return 0
+    if castling == "-":
+        return 0
+    if not re.fullmatch("K?Q?k?q?", castling):
+        raise _error(text, f"castling must be - or some of KQkq in this order, not {castling!r}")
+    for right in castling:
+        row, white = (7, str.upper) if right.isupper() else (0, str.lower)
+        corner = 7 if right in "Kk" else 0
+        if grid[row, 4] != white("k") or grid[row, corner] != white("r"):
+            squares = f"e{8 - row} and a rook on {FILES[corner]}{8 - row}"
+            raise _error(text, f"castling {right} needs a king on {squares}")
+    bits = sum(1 << _RIGHTS.index(right) for right in castling)
+    return _turn_rights(bits, is_white)
+
+
+def _turn_rights(bits: int, is_white: bool) -> int:
+    """From White's view of castling rights to the mover's, and back."""
+    bits = int(bits)
+    return bits if is_white else bits >> 2 | (bits & 3) << 2
+
+
+def _read_passed(text: str, passed: str, mover: np.ndarray, is_white: bool) -> int:
+    size = len(mover)
+    if passed == "-":
+        return size * size
+    if size != 8:
+        raise _error(text, f"there is no en passant here: write -, not {passed!r}")
+    rank = 6 if is_white else 3
+    if not re.fullmatch(f"[a-h]{rank}", passed):
+        raise _error(text, f"en passant must be - or a square on rank {rank}, not {passed!r}")
+    column = FILES.index(passed[0])
+    if [*mover[1:4, column]] != [".", ".", "p"]:
+        raise _error(text, f"en passant on {passed}: no pawn has just passed that square")
+    return 2 * size + column
+
+
+def _number(text: str, name: str, value: str, low: int, high: int) -> int:
+    if not re.fullmatch("[0-9]{1,9}", value) or not low <= int(value) <= high:
+        raise _error(text, f"the {name} must be {low} to {high}, not {value!r}")
+    return int(value)
+
+
+def _error(text: str, problem: str) -> ValueError:
+    shown = text if len(text) <= 100 else text[:97] + "..."
+    return ValueError(f"FEN {shown!r}: {problem}")
+
+
+def _pack(mover: np.ndarray) -> np.ndarray:
+    """uint32 [6, W] from the letters that the side to move sees, its own as capitals."""
+    size, lower = len(mover), np.char.lower(mover)
+    boards = [np.char.isupper(mover), *(np.isin(lower, [*men]) for men in _BOARDS)]
+    return np.array([Lanes(size, size).constant(board) for board in boards], np.uint32)
+
+
+_BOARDS = ("p", "n", "bq", "rq", "k")  # the men of each board in `ChessState.pieces` but the first
+
+
+def _unpack(size: int, words: np.ndarray) -> np.ndarray:
+    """uint32 [W] -> bool [size * size]."""
+    word, bit = _places(size)
+    return (words[word] >> bit & np.uint32(1)).astype(bool)
+
+
+@functools.cache
+def _places(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each square its word and its bit there."""
+    per_word = Lanes(size, size).lanes_per_word * size
+    word, bit = np.divmod(np.arange(size * size), per_word)
+    return word, bit.astype(np.uint32)

@@ -1,0 +1,82 @@
+"""What a network, and a person, sees of a chess position."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Lanes
+from azjax_envs.chess.board import Bits, every, stacked, unpack
+from azjax_envs.chess.state import CLOCK, POSITIONS, ChessState
+
+_PLANES = 14  # of each position: six kinds of pieces for each side, two of repetitions
+
+
+def num_channels(size: int) -> int:
+    """Castling has its four planes on 8x8 only."""
+    return _PLANES * POSITIONS + (7 if size == 8 else 3)
+
+
+def observe(size: int, max_steps: int, state: ChessState) -> Array:
+    """float32 [size, size, channels], see `Chess`."""
+    own, theirs = _sides(jnp.concatenate([state.pieces[None], state.past]), size)
+    # Every other position was the opponent's to move: turned round, and the sides exchanged.
+    odd = (np.arange(POSITIONS) % 2 == 1)[:, None]
+    own, theirs = (_choose(odd, b.flip(), a) for a, b in ((own, theirs), (theirs, own)))
+    repeated = state.repeats[:, None] >= np.arange(1, 3)[None]
+    sets = (own.words, theirs.words, every(size).where(repeated).words)
+    planes = [jnp.concatenate(words, axis=1).reshape(-1) for words in zip(*sets, strict=True)]
+
+    rights = state.castling >> np.arange(4, dtype=np.uint8) & np.uint8(1)
+    numbers = [state.ply % 2, state.ply / max_steps]
+    numbers += list(rights) if size == 8 else []
+    numbers += [state.clock / CLOCK]
+    numbers = jnp.stack([jnp.asarray(number, jnp.float32) for number in numbers])
+    # Square by square, because that is faster on a CPU than one shift of [squares, planes].
+    squares = []
+    for square in range(size**2):
+        word, bit = Lanes(size, size).place(square)
+        squares += [(planes[word] >> bit & np.uint32(1)).astype(jnp.float32), numbers]
+    return jnp.concatenate(squares).reshape(size, size, -1)
+
+
+def piece_codes(size: int, state: ChessState) -> Array:
+    """int32 [size, size] from White's side, the far rank first: 0 empty, 1 to 6 White's pawn,
+    knight, bishop, rook, queen, king, 7 to 12 Black's."""
+    return _codes(state.pieces, state.ply, size)
+
+
+def view(size: int, state: ChessState) -> Array:
+    """int32 [size * size]: `piece_codes`, and 16 more where the last move went from or to, 32 more
+    where the king of the side to move stands in check."""
+    now = _codes(state.pieces, state.ply, size)
+    before = _codes(state.past[0], state.ply - np.uint16(1), size)
+    moved = (now != before) & jnp.any(state.past[0] != 0)
+    king = now == jnp.where(state.ply % 2 == 0, 6, 12)
+    return (now + 16 * moved + 32 * (king & state.check)).reshape(-1)
+
+
+def _codes(pieces: Array, ply: Array, size: int) -> Array:
+    own, theirs = _sides(pieces, size)
+    is_white = ply % 2 == 0
+    white = unpack(_choose(is_white, own, theirs.flip()))
+    black = unpack(_choose(is_white, theirs, own.flip()))
+    kinds = np.arange(1, 7, dtype=np.int32)[:, None, None]
+    return jnp.sum(white * kinds + black * (kinds + 6), axis=0, dtype=jnp.int32)
+
+
+def _sides(pieces: Array, size: int) -> tuple[Bits, Bits]:
+    """uint32 [..., 6, W] as a state has them -> [..., 6] by kind of piece, the mover's and the
+    other's."""
+    words = [pieces[..., i] for i in range(pieces.shape[-1])]
+    own, *kinds = (Bits(tuple(word[..., i] for word in words), size) for i in range(6))
+    pawns, knights, diagonal, straight, kings = kinds
+    bishops, rooks, queens = diagonal & ~straight, straight & ~diagonal, diagonal & straight
+    kinds = (pawns, knights, bishops, rooks, queens, kings)
+    return stacked([kind & own for kind in kinds]), stacked([kind & ~own for kind in kinds])
+
+
+def _choose(condition: Array, a: Bits, b: Bits) -> Bits:
+    return jax.tree.map(functools.partial(jnp.where, condition), a, b)

@@ -1,0 +1,248 @@
+"""What a chess position carries, and how it becomes the next one."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.chess import actions
+from azjax_envs.chess.board import Bits, row, square, squares, unstack
+from azjax_envs.chess.moves import Pieces, legal_moves
+from azjax_envs.lines import computed_once
+
+POSITIONS = 8  # what a network sees: the latest ones (AlphaZero)
+CLOCK = 100  # plies without capture or pawn move that draw
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        "pieces",
+        "castling",
+        "passed",
+        "clock",
+        "ply",
+        "last_ply",
+        "legal",
+        "check",
+        "past",
+        "repeats",
+        "hashes",
+        "over",
+        "result",
+    ],
+    meta_fields=[],
+)
+@dataclasses.dataclass(frozen=True)
+class ChessState:
+    """All boards as the side to move saw them, turned upside down for Black. A board is W words:
+    bit i of all its words is square i, row by row from the far rank."""
+
+    pieces: Array  # uint32 [6, W]: own pieces; pawns, knights, bishops + queens, rooks + queens,
+    #                kings of both sides
+    castling: Array  # uint8 []: 1 king-side and 2 queen-side of the side to move, 4 and 8 theirs
+    passed: Array  # uint8 []: the square of a legal en-passant capture, or size * size
+    clock: Array  # uint8 []: plies since a capture or a pawn's move
+    ply: Array  # uint16 []: even when White is to move
+    last_ply: Array  # uint16 []: where the game is drawn at the latest
+    legal: Array  # uint32 [W, planes]: for each way to move, from where that is legal
+    check: Array  # bool []
+    past: Array  # uint32 [7, 6, W]: `pieces` of the positions before, newest first
+    repeats: Array  # uint8 [8]: how often the latest 8 positions, this one first, had occurred
+    hashes: Array  # uint32 [2, 100]: of the positions since the last capture or pawn's move
+    over: Array  # bool []
+    result: Array  # int8 []: White's, 1 won, -1 lost, 0 drawn or open
+
+
+def make_state(
+    size: int,
+    pieces: Array,
+    *,
+    castling: Array,
+    passed: Array,
+    clock: Array,
+    ply: Array,
+    plies: int,
+) -> ChessState:
+    """A position without a past, from which `plies` more may be played; see `ChessState`.
+
+    `passed` is any square that a pawn has just passed, or size * size.
+    """
+    past = jnp.zeros((POSITIONS - 1, *pieces.shape), jnp.uint32)
+    return _arrive(
+        size,
+        unstack_pieces(pieces, size),
+        castling=castling.astype(jnp.uint8),
+        passed=passed,
+        clock=clock.astype(jnp.uint8),
+        ply=ply.astype(jnp.uint16),
+        last_ply=(ply + plies).astype(jnp.uint16),
+        past=past,
+        past_repeats=jnp.zeros(POSITIONS - 1, jnp.uint8),
+        hashes=jnp.zeros((2, CLOCK), jnp.uint32),
+    )
+
+
+def play(size: int, state: ChessState, action: Array) -> ChessState:
+    """The position after a legal action."""
+    planes = actions.num_planes(size)
+    start, plane = action // planes, action % planes
+    target = jnp.asarray(actions.targets(size))[start, plane].astype(jnp.int32)
+    before = unstack_pieces(state.pieces, size)
+    after, resets = _move(
+        before, square(state.passed.astype(jnp.int32), size), start, target, plane
+    )
+    turned = [board.flip() for board in (after.theirs, *after[1:])]
+    leaps = (before.pawns & square(start, size)).any() & (start - target == 2 * size)
+    words = computed_once(*(word for board in turned for word in board.words))
+    width = len(words) // len(turned)
+    turned = (words[i : i + width] for i in range(0, len(words), width))
+    return _arrive(
+        size,
+        Pieces(*(Bits(board, size) for board in turned)),
+        castling=_rights(state.castling, start, target),
+        passed=jnp.where(leaps, 2 * size + start % size, size * size),
+        clock=jnp.where(resets, 0, state.clock + 1).astype(jnp.uint8),
+        ply=state.ply + np.uint16(1),
+        last_ply=state.last_ply,
+        past=jnp.concatenate([state.pieces[None], state.past[:-1]]),
+        past_repeats=state.repeats[:-1],
+        hashes=state.hashes,
+    )
+
+
+def unstack_pieces(pieces: Array, size: int) -> Pieces:
+    """uint32 [6, W] -> the boards."""
+    return Pieces(*(unstack(pieces[i], size) for i in range(6)))
+
+
+def _arrive(
+    size: int,
+    pieces: Pieces,
+    *,
+    castling: Array,
+    passed: Array,
+    clock: Array,
+    ply: Array,
+    last_ply: Array,
+    past: Array,
+    past_repeats: Array,
+    hashes: Array,
+) -> ChessState:
+    """The state of a position just reached: its legal moves, repetitions, and whether it ends."""
+    moves = legal_moves(pieces, castling, square(passed, size))
+    check, en_passant = moves.check, moves.en_passant
+    legal = jnp.stack(moves.planes.words)
+    # Rules and hash know of an en-passant capture only where one is legal.
+    passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
+    fingerprint = _hash(pieces, castling, passed, ply)
+    earlier = np.arange(CLOCK) < clock
+    repeats = jnp.sum((hashes == fingerprint[:, None]).all(axis=0) & earlier, dtype=jnp.uint8)
+    stuck = ~jnp.any(legal != 0)
+    drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= last_ply) | _is_dead(pieces)
+    over = stuck | drawn
+    white_moves = ply % 2 == 0
+    mated = jnp.where(white_moves, -1, 1)
+    return ChessState(
+        pieces=jnp.stack([board.stack() for board in pieces]),
+        castling=castling,
+        passed=passed,
+        clock=clock,
+        ply=ply,
+        last_ply=last_ply,
+        legal=jnp.where(over, np.uint32(0), legal),
+        check=check,
+        past=past,
+        repeats=jnp.append(repeats, past_repeats),
+        hashes=jnp.where(np.arange(CLOCK) == clock, fingerprint[:, None], hashes),
+        over=over,
+        result=jnp.where(stuck & check, mated, 0).astype(jnp.int8),
+    )
+
+
+def _move(
+    pieces: Pieces, passed: Bits, start: Array, target: Array, plane: Array
+) -> tuple[Pieces, Array]:
+    """The boards after a move, seen by who made it; and whether it was a pawn's or a capture."""
+    size = pieces.own.size
+    origin, goal = square(start, size), square(target, size)
+    is_pawn = (pieces.pawns & origin).any()
+    en_passant = is_pawn & (goal & passed).any()
+    captures = en_passant | (goal & pieces.occupied).any()
+    promotes = is_pawn & (goal & row(size, 0)).any()
+    under = (plane - actions.first_underpromotion(size)) // 3  # below 0: none
+    to_queen = promotes & (under < 0)
+
+    gone = origin | goal | goal.move(1, 0).where(en_passant)
+
+    def carried(board: Bits, becomes: Array | bool, stays: Array | bool = True) -> Bits:
+        arrives = (board & origin).any() & stays | becomes
+        return board & ~gone | goal.where(arrives)
+
+    after = Pieces(
+        own=pieces.own & ~gone | goal,
+        pawns=carried(pieces.pawns, False, ~promotes),
+        knights=carried(pieces.knights, promotes & (under == 0)),
+        diagonal=carried(pieces.diagonal, to_queen | promotes & (under == 1)),
+        straight=carried(pieces.straight, to_queen | promotes & (under == 2)),
+        kings=carried(pieces.kings, False),
+    )
+    if size == 8:
+        castles = (pieces.kings & origin).any() & (abs(target - start) == 2)
+        for direction, corner, beside in ((2, 63, 61), (-2, 56, 59)):
+            now = castles & (target - start == direction)
+            out, into = square(corner, 8).where(now), square(beside, 8).where(now)
+            own, straight = (b & ~out | into for b in (after.own, after.straight))
+            after = after._replace(own=own, straight=straight)
+    return after, is_pawn | captures
+
+
+def _rights(castling: Array, start: Array, target: Array) -> Array:
+    """The castling rights after a move, as the other side sees them; on 5x5 there are none."""
+    lost = jnp.where((start == 60) | (start == 63), 1, 0) | jnp.where(
+        (start == 60) | (start == 56), 2, 0
+    )
+    lost |= jnp.where(target == 7, 4, 0) | jnp.where(target == 0, 8, 0)
+    kept = castling & ~lost.astype(jnp.uint8)
+    return kept >> np.uint8(2) | (kept & np.uint8(3)) << np.uint8(2)
+
+
+def _is_dead(pieces: Pieces) -> Array:
+    """bool [], whether neither side has the men to mate: a lone knight or bishop, or bishops that
+    all stand on one colour."""
+    size = pieces.own.size
+    light = squares(size, np.add.outer(np.arange(size), np.arange(size)) % 2 == 0)
+    heavy = (pieces.pawns | pieces.straight).any()
+    one_minor = (pieces.knights | pieces.diagonal).count() <= 1
+    bishops = pieces.diagonal
+    one_colour = ~(bishops & light).any() | ~(bishops & ~light).any()
+    return ~heavy & (one_minor | ~pieces.knights.any() & one_colour)
+
+
+def _hash(pieces: Pieces, castling: Array, passed: Array, ply: Array) -> Array:
+    """uint32 [2], a hash of all that makes positions the same: MurmurHash3 with two seeds.
+
+    Over so few words it is cheaper than Zobrist's keys, which must be looked up.
+    """
+    rest = castling.astype(jnp.uint32) | passed.astype(jnp.uint32) << 8
+    rest |= (ply & np.uint16(1)).astype(jnp.uint32) << 16
+    words = [word for board in pieces for word in board.words] + [rest]
+    return jnp.stack([_murmur(words, seed) for seed in (0x9747B28C, 0x3C6EF372)])
+
+
+def _murmur(words: list[Array], seed: int) -> Array:
+    """MurmurHash3 of some words (Appleby, public domain): uint32 []."""
+    h = jnp.uint32(seed)
+    for word in words:
+        word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
+        h = _rotated(h ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
+    h = (h ^ h >> 16) * np.uint32(0x85EBCA6B)
+    h = (h ^ h >> 13) * np.uint32(0xC2B2AE35)
+    return h ^ h >> 16
+
+
+def _rotated(word: Array, by: int) -> Array:
+    return word << np.uint32(by) | word >> np.uint32(32 - by)
