@@ -43,7 +43,7 @@ FALLEN = 0.5  # of the best rate: from 256 games on, larger batches are not trie
 RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "random_play.py"
 
 
-GAMES = {  # what OpenSpiel and pgx call them; None where pgx has no such game
+GAMES = {  # what OpenSpiel and pgx call them; None where one has no such game
     "tic_tac_toe": ("tic_tac_toe", "tic_tac_toe"),
     "connect_four": ("connect_four", "connect_four"),
     "othello": ("othello", "othello"),
@@ -53,6 +53,9 @@ GAMES = {  # what OpenSpiel and pgx call them; None where pgx has no such game
     "mancala": ("mancala", None),
     "go_9x9": ("go(board_size=9,komi=7.5)", "go_9x9"),
     "go_19x19": ("go(board_size=19,komi=7.5)", "go_19x19"),
+    "chess": ("chess", "chess"),
+    "gardner_chess": (None, "gardner_chess"),
+    "shogi": ("shogi", "shogi"),
 }
 
 
@@ -103,7 +106,7 @@ def _contestants(name: str, options: Any, worker: "Worker | None") -> dict[str, 
             print(f"{name} is left out of pgx 1: {facts['error']}", file=sys.stderr)
         else:
             found["pgx 1"] = Contestant(lambda: tuple(worker.ask({"run": True})), facts)
-    if "open_spiel" in options.peers:
+    if in_open_spiel and "open_spiel" in options.peers:
         print(f"{name} in OpenSpiel", file=sys.stderr, flush=True)
         found["OpenSpiel"] = _open_spiel(in_open_spiel, options.seconds)
     return found

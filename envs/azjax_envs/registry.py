@@ -19,14 +19,17 @@ class _Entry:
 
 
 _GAMES = {
+    "chess": _Entry("azjax_envs.chess:Chess"),
     "connect_four": _Entry("azjax_envs.connect_four:ConnectFour", ("rows", "columns", "connect")),
     "dots_and_boxes": _Entry("azjax_envs.dots_and_boxes:DotsAndBoxes", ("rows", "columns")),
+    "gardner_chess": _Entry("azjax_envs.chess:GardnerChess"),
     "go": _Entry("azjax_envs.go:Go", ("size",)),
     "gomoku": _Entry("azjax_envs.gomoku:Gomoku", ("size",)),
     "hex": _Entry("azjax_envs.hex:Hex", ("size",)),
     "mancala": _Entry("azjax_envs.mancala:Mancala", ("pits", "seeds")),
     "mnk": _Entry("azjax_envs.gomoku:Mnk", ("m", "n", "k")),
     "othello": _Entry("azjax_envs.othello:Othello", ("size",)),
+    "shogi": _Entry("azjax_envs.shogi:Shogi"),
     "tic_tac_toe": _Entry("azjax_envs.tic_tac_toe:TicTacToe"),
 }
 

@@ -6,8 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 SIZES = {
+    "chess": [""],
     "connect_four": [f"{r}x{c}x{k}" for r, c, k in [(1, 1, 1), (2, 9, 3), (6, 7, 4), (31, 31, 31)]],
     "dots_and_boxes": ["1x1", "1x7", "2x3", "5x5", "7x2"],
+    "gardner_chess": [""],
     "go": [f"{n}x{n}" for n in range(2, 20)],
     "gomoku": [f"{n}x{n}" for n in range(5, 20)],
     "hex": [f"{n}x{n}" for n in range(2, 14)],
@@ -16,6 +18,7 @@ SIZES = {
     ],
     "mnk": ["1x1x1", "1x5x2", "4x3x3", "3x4x4", "19x2x2", "7x19x6", "19x19x19"],
     "othello": ["4x4", "6x6", "8x8"],
+    "shogi": [""],
     "tic_tac_toe": [""],
 }
 OPTIONS = {

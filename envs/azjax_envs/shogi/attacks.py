@@ -1,0 +1,125 @@
+"""Who attacks what: checks, pins, where a king is safe, and whether a dropped pawn mates."""
+
+import dataclasses
+import functools
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Words, any_bit, count_bits, each
+from azjax_envs.lines import computed_once
+from azjax_envs.shogi import rays
+from azjax_envs.shogi.board import ALL, Pieces, both, either, without
+from azjax_envs.shogi.rays import Rays
+
+_STRAIGHT, _DIAGONAL = rays.lanes(0, 2, 4, 6), rays.lanes(1, 3, 5, 7)
+
+
+@dataclasses.dataclass(frozen=True)
+class Threats:
+    """What one side does to the king of the other."""
+
+    attacked: Words  # what it could go to, were the king not in the way: not safe for the king
+    checkers: Array  # int32 [], how many pieces give check
+    answers: Words  # where another piece ends the check: captures or comes between; else all cells
+    pinned: Words  # the pieces that shield the king
+    along: Rays  # those of them that may move in each direction, or against it
+
+
+def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words) -> Threats:
+    """What `side` does to a king.
+
+    Args:
+      side: the attacking pieces.
+      up: whether they are those of the player to move.
+      king: the attacked king.
+      guards: the king's side, itself included.
+      empty: the cells without a piece.
+    """
+    sliding, stepping = slides(side, up=up), steps(side, up=up)
+    hit = rays.slide(sliding, either(empty, king))
+    near = rays.step(stepping)
+    seen = rays.slide(rays.spread(king, rays.EVERY), empty, back=True)
+    hit, near, seen = computed_once(hit, near, seen)
+
+    jumped = either(*rays.jumps(side.knight, forward=up))
+    attacked = either(rays.merge(either(hit, near)), jumped)
+
+    # In each direction, the king's view back along it ends at a piece; if the attack along it
+    # reaches the king, that piece gives check, and if both end at a guard, that one is pinned.
+    checked = _any_in_lane(both(hit, king))  # bool [8]
+    lines = tuple(jnp.where(checked, word, np.uint32(0)) for word in seen)
+    nearby = both(rays.step(rays.spread(king, rays.EVERY), back=True), stepping)
+    knights = both(either(*rays.jumps(king, forward=not up)), side.knight)
+    singles = either(rays.merge(nearby), knights)
+    checkers = jnp.sum(checked, dtype=jnp.int32) + count_bits(singles)
+    answers = either(rays.merge(lines), singles)
+    answers = each(
+        lambda some, all: jnp.where(
+            checkers == 0, all, jnp.where(checkers == 1, some, np.uint32(0))
+        ),
+        answers,
+        ALL,
+    )
+    pins = both(both(hit, seen), guards)
+    return Threats(
+        attacked=attacked,
+        checkers=checkers,
+        answers=answers,
+        pinned=rays.merge(pins),
+        along=either(pins, rays.opposite(pins)),
+    )
+
+
+def is_mated_by_pawn(own: Pieces, other: Pieces, pawn: Words, *, theirs: Words, empty: Words):
+    """bool [], whether a pawn of the player to move, dropped before the other's king, mates.
+
+    Args:
+      own, other: the pieces of either side, without that pawn.
+      pawn: its cell, or none.
+      theirs: all pieces of the other side.
+      empty: the cells without a piece, the pawn's included.
+    """
+    left = without(empty, pawn)
+    danger = threats(own, up=True, king=other.king, guards=theirs, empty=left)
+    around = rays.merge(rays.step(rays.spread(other.king, rays.EVERY)))
+    escapes = without(without(around, theirs), danger.attacked)
+
+    # No piece can come between. A piece that is pinned along the file has the pawn before it on the
+    # way to the king, so that it is none of the pinned ones here, and may indeed take the pawn.
+    seen = rays.slide(rays.spread(pawn, rays.EVERY), empty, back=True)
+    nearby = rays.step(rays.spread(pawn, rays.EVERY), back=True)
+    takers = either(both(seen, slides(other, up=False)), both(nearby, steps(other, up=False)))
+    (takers,) = computed_once(takers)
+    knights = both(either(*rays.jumps(pawn, forward=True)), other.knight)
+    takers = without(either(rays.merge(takers), knights), either(danger.pinned, other.king))
+    return any_bit(pawn) & ~any_bit(escapes) & ~any_bit(takers)
+
+
+def slides(pieces: Pieces, *, up: bool) -> Rays:
+    """The pieces that slide in each direction; `up` for those of the player to move."""
+    return _union(
+        (either(pieces.rook, pieces.dragon), _STRAIGHT),
+        (either(pieces.bishop, pieces.horse), _DIAGONAL),
+        (pieces.lance, rays.lanes(0 if up else 4)),
+    )
+
+
+def steps(pieces: Pieces, *, up: bool) -> Rays:
+    """The pieces that go one cell in each direction."""
+    return _union(
+        (either(either(pieces.golden, pieces.horse), pieces.king), _STRAIGHT),
+        (either(either(pieces.silver, pieces.dragon), pieces.king), _DIAGONAL),
+        (either(pieces.silver, pieces.pawn), rays.lanes(0 if up else 4)),
+        (pieces.golden, rays.lanes(*((1, 7) if up else (3, 5)))),
+    )
+
+
+def _union(*parts: tuple[Words, np.ndarray]) -> Rays:
+    return functools.reduce(either, (rays.spread(words, where) for words, where in parts))
+
+
+def _any_in_lane(boards: Rays) -> Array:
+    """bool [8]."""
+    return (boards[0] | boards[1] | boards[2]) != 0

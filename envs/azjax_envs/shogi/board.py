@@ -1,0 +1,156 @@
+"""A shogi position in 17 words, always as the player to move sees it.
+
+A board is 81 cells, row by row from the far side of the player to move, so that own pieces move up,
+towards row 0. Five bitboards hold it, which read together at one cell give the piece there: four
+bits of its kind, and one that is set for the opponent's. A hand is one word with a count for each
+kind of piece.
+"""
+
+import dataclasses
+import functools
+import operator
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Lanes, Words, each
+
+# Kinds as they are numbered everywhere. Kinds 9 to 12, 14 and 15 are 1 to 4, 6 and 7 promoted: the
+# promoted kind is the plain one with PROMOTED added. 0 is an empty cell, and 13 nothing.
+PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK, KING = range(1, 9)
+PROMOTED = 8
+THEIRS = 16  # added where a kind and its owner are one number
+HORSE, DRAGON = BISHOP + PROMOTED, ROOK + PROMOTED
+KINDS = (*range(1, 13), HORSE, DRAGON)
+IN_HAND = range(PAWN, ROOK + 1)
+TOTAL = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP: 2, ROOK: 2, KING: 2}
+
+LANES = Lanes(9, 9)
+NUM_PLANES = 5  # the four bits of the kind, from the lowest, and the owner
+ALL = LANES.constant(np.ones((9, 9), bool))
+_WIDTHS = (5, 3, 3, 3, 3, 2, 2)  # bits of each count in a hand, from the pawns up
+_OFFSETS = tuple(sum(_WIDTHS[:i]) for i in range(len(_WIDTHS)))
+
+
+def rows(*numbers: int) -> tuple[np.uint32, ...]:
+    """The board with these rows set."""
+    cells = np.zeros((9, 9), bool)
+    cells[list(numbers)] = True
+    return LANES.constant(cells)
+
+
+ZONE = rows(0, 1, 2)  # where own pieces promote
+
+both = functools.partial(each, operator.and_)
+either = functools.partial(each, operator.or_)
+without = functools.partial(each, lambda a, b: a & ~b)
+
+
+def only_if(condition: Array, words: Words) -> Words:
+    """`words`, or nothing where the condition is false."""
+    return tuple(jnp.where(condition, word, np.uint32(0)) for word in words)
+
+
+@dataclasses.dataclass(frozen=True)
+class Pieces:
+    """Bitboards of the pieces of one side, or of both, by what they do."""
+
+    pawn: Words
+    lance: Words
+    knight: Words
+    silver: Words
+    golden: Words  # golds, and whatever has been promoted to move as they do
+    bishop: Words
+    rook: Words
+    horse: Words
+    dragon: Words
+    king: Words
+
+    def of(self, side: Words) -> "Pieces":
+        """Those that stand on `side`."""
+        boards = {name: both(board, side) for name, board in vars(self).items()}
+        return Pieces(**boards)
+
+    def only(self, *names: str) -> "Pieces":
+        """Those of the given kinds."""
+        return Pieces(
+            **{n: board if n in names else LANES.empty() for n, board in vars(self).items()}
+        )
+
+
+def occupied(planes: Array) -> Words:
+    """All pieces of a board, uint32 [5, 3]."""
+    return functools.reduce(either, (tuple(planes[i]) for i in range(NUM_PLANES - 1)))
+
+
+def pieces(planes: Array) -> Pieces:
+    """The pieces of both sides, from a board uint32 [5, 3]."""
+    one, two, four, promoted = (tuple(planes[i]) for i in range(NUM_PLANES - 1))
+
+    def plain(kind: int) -> Words:
+        bits = [(word, kind >> i & 1) for i, word in enumerate((one, two, four))]
+        first, *others = [word if bit else each(operator.inv, word) for word, bit in bits]
+        return functools.reduce(both, others, first)
+
+    boards = [plain(kind) for kind in range(8)]
+    pawn, lance, knight, silver, gold, bishop, rook = (without(b, promoted) for b in boards[1:])
+    # Of the promoted kinds all but horse and dragon move as golds do.
+    king, horse, dragon = (both(boards[kind], promoted) for kind in (0, BISHOP, ROOK))
+    small = functools.reduce(either, (boards[kind] for kind in (PAWN, LANCE, KNIGHT, SILVER)))
+    golden = either(gold, both(small, promoted))
+    return Pieces(pawn, lance, knight, silver, golden, bishop, rook, horse, dragon, king)
+
+
+def turned(planes: Array) -> Array:
+    """The board uint32 [5, 3] as the other player sees it: turned round, and owners swapped."""
+    owner = (planes[0] | planes[1] | planes[2] | planes[3]) & ~planes[NUM_PLANES - 1]
+    planes = jnp.concatenate([planes[:-1], owner[None]])
+    return _reversed(planes)[:, ::-1]
+
+
+def _reversed(word: Array) -> Array:
+    """The 27 bits of each word in opposite order."""
+    for distance, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
+        mask, distance = np.uint32(mask), np.uint32(distance)
+        word = word >> distance & mask | (word & mask) << distance
+    return (word >> np.uint32(16) | word << np.uint32(16)) >> np.uint32(5)
+
+
+def unpack(planes: Array) -> Array:
+    """The piece on each cell, int32 [81], from a board uint32 [5, 3], in numpy if that is numpy's:
+    its kind, and THEIRS added where it is the opponent's."""
+    bits = planes[:, :, None] >> np.arange(27, dtype=np.uint32)[None, None] & np.uint32(1)
+    values = bits << np.arange(NUM_PLANES, dtype=np.uint32)[:, None, None]
+    return values.sum(axis=0).astype(np.int32).reshape(81)
+
+
+def pack(cells: np.ndarray) -> np.ndarray:
+    """The opposite of `unpack`, in numpy."""
+    grid = np.asarray(cells).reshape(9, 9)
+    return np.array([LANES.constant(grid >> i & 1 == 1) for i in range(NUM_PLANES)], np.uint32)
+
+
+def holds(hand: Array, kind: int) -> Array:
+    """bool [], whether a piece of that kind is in the hand, uint32 []."""
+    return hand & np.uint32(_field(kind)) != 0
+
+
+def count_in_hand(hand: Array, kind: int) -> Array:
+    """How many pieces of that kind are in the hand, uint32 []."""
+    return (hand & np.uint32(_field(kind))) >> np.uint32(_OFFSETS[kind - 1])
+
+
+def unit(kind: Array) -> Array:
+    """uint32 [], a hand with one piece of that kind, promoted or not; nothing for other kinds."""
+    units = [jnp.where(kind % PROMOTED == k, np.uint32(one_in_hand(k)), 0) for k in IN_HAND]
+    return functools.reduce(operator.or_, units)
+
+
+def one_in_hand(kind: int) -> int:
+    """A hand with one piece of that kind."""
+    return 1 << _OFFSETS[kind - 1]
+
+
+def _field(kind: int) -> int:
+    return (1 << _WIDTHS[kind - 1]) - 1 << _OFFSETS[kind - 1]

@@ -1,0 +1,248 @@
+"""The game of shogi."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.lines import computed_once
+from azjax_envs.shogi import drawing, notation, observation, rays, repetition
+from azjax_envs.shogi.attacks import threats
+from azjax_envs.shogi.board import (
+    ALL,
+    IN_HAND,
+    KING,
+    LANES,
+    NUM_PLANES,
+    SILVER,
+    THEIRS,
+    count_in_hand,
+    occupied,
+    pieces,
+    turned,
+    unpack,
+    without,
+)
+from azjax_envs.shogi.moves import NUM_ACTION_PLANES, NUM_MOVES, legal_moves
+from azjax_envs.shogi.play import play
+from azjax_envs.shogi.state import (
+    BOARD_WORDS,
+    MAX_PLIES,
+    POSITION_WORDS,
+    ShogiState,
+    begin,
+    board,
+    cells,
+    from_position,
+    hands,
+    start,
+    to_position,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shogi:
+    """Shogi by the rules of professional games, but for impasse.
+
+    Player 0 is sente (black) and moves first. Pieces move, capture and promote as usual: a move
+    that starts or ends in the three farthest rows may promote, and must where the piece could never
+    move again. Captured pieces come to hand and are dropped later: nowhere that they could never
+    move from, a pawn not on a file with another own unpromoted pawn, and not where it mates at
+    once. A player without a legal move has lost. When a position (board, hands and player to move)
+    occurs for the fourth time, the game is over: lost for the player who gave check with every move
+    since its first occurrence, and drawn if nobody did, or both. After 512 plies, too, it is drawn.
+    There is no rule for entering kings (jishogi).
+
+    The board is always seen by the player to move, whose pieces move up: turned round for gote.
+    Action `(row * 9 + column) * 27 + plane` moves a piece to that cell, rows from the far side.
+    Planes 0 to 7 are the directions in which it moves, any distance: up, up right, right, down
+    right, down, down left, left, up left; 8 and 9 a knight's jumps to the left and right; 10 to 19
+    the same with promotion; 20 to 26 the drops of a pawn, lance, knight, silver, gold, bishop and
+    rook. Only the first piece behind the target can have come from there, so that no start need be
+    told: 81 x 27 actions instead of AlphaZero's 81 x 139. In text moves are as in USI: `7g7f`,
+    `8h2b+`, `P*5e`.
+
+    Observation [9, 9, 362], AlphaZero's planes: the latest 8 positions, newest first, 45 for each,
+    all from the side of the player to move:
+    - 0 to 13 the own pawns, lances, knights, silvers, golds, bishops, rooks, kings, promoted pawns,
+      lances, knights and silvers, horses (promoted bishops) and dragons (rooks);
+    - 14 to 27 the opponent's;
+    - 28 to 30 one everywhere where the position was there for the first, second, third time;
+    - 31 to 37 the own pawns, lances, knights, silvers, golds, bishops and rooks in hand, as shares
+      of all that there are; 38 to 44 the opponent's.
+    Before the start all are zero. Plane 360 is one everywhere for sente, and 361 the number of
+    plies played, as a share of 512.
+
+    The one symmetry is the mirror image: the rules know no left and right, though the start does.
+
+    Sources: the rules of the Japan Shogi Association as summed up in
+    https://en.wikipedia.org/wiki/Shogi; Silver et al., "A general reinforcement learning algorithm
+    that masters chess, shogi, and Go through self-play", 2018 (the planes).
+    """
+
+    @property
+    def name(self) -> str:
+        return "shogi"
+
+    @property
+    def num_actions(self) -> int:
+        return 81 * NUM_ACTION_PLANES
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        return (9, 9, observation.CHANNELS)
+
+    @property
+    def max_steps(self) -> int:
+        return MAX_PLIES
+
+    @property
+    def num_symmetries(self) -> int:
+        return 2
+
+    def init(self, key: Array | None = None) -> ShogiState:
+        return start()
+
+    def step(self, state: ShogiState, action: Array) -> ShogiState:
+        action = jnp.asarray(action).astype(jnp.int32)
+        inside = (action >= 0) & (action < self.num_actions)
+        target, plane = jnp.divmod(jnp.where(inside, action, 0), NUM_ACTION_PLANES)
+        cell = jnp.stack(LANES.one(target // 9, target % 9))
+        chosen = (np.arange(NUM_ACTION_PLANES) == plane)[None] & (state.legal & cell[:, None] != 0)
+        return settle(
+            state,
+            over=state.over,
+            legal=inside & jnp.any(chosen),
+            moved=self._moved(state, target, plane),
+            forfeited=dataclasses.replace(
+                state,
+                over=jnp.ones((), jnp.bool_),
+                result=(2 * state.player.astype(jnp.int8) - 1).astype(jnp.int8),
+            ),
+        )
+
+    def current_player(self, state: ShogiState) -> Array:
+        return state.player.astype(jnp.int32)
+
+    def legal_action_mask(self, state: ShogiState) -> Array:
+        bits = np.uint32(1) << np.arange(27, dtype=np.uint32)[None, :, None]
+        # Whoever flattens the mask or sums over it would compute it again, one by one.
+        (mask,) = computed_once((state.legal[:, None] & bits != 0) & ~state.over)
+        return mask.reshape(-1)
+
+    def is_terminal(self, state: ShogiState) -> Array:
+        return state.over
+
+    def returns(self, state: ShogiState) -> Array:
+        return returns_of(state.result.astype(jnp.int32))
+
+    def observe(self, state: ShogiState) -> Array:
+        progress = state.ply.astype(jnp.float32) / MAX_PLIES
+        return observation.observe(state.past, self.current_player(state), progress)
+
+    def symmetries(self) -> Symmetries:
+        cells = np.arange(81).reshape(9, 9)[:, ::-1].reshape(-1)
+        moves = [_STEPS.index((row, -column)) for row, column in _STEPS]
+        planes = [*moves, *(NUM_MOVES + move for move in moves), *range(2 * NUM_MOVES, 27)]
+        actions = cells[:, None] * NUM_ACTION_PLANES + np.array(planes)[None]
+        return Symmetries(
+            cells=np.stack([np.arange(81), cells]).astype(np.int32),
+            actions=np.stack([np.arange(self.num_actions), actions.reshape(-1)]).astype(np.int32),
+        )
+
+    def action_to_string(self, state: ShogiState, action: int) -> str:
+        return notation.to_usi(cells(state), int(state.player), int(action))
+
+    def string_to_action(self, state: ShogiState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: ShogiState) -> str:
+        """The board in the letters of SFEN, sente's in capitals, with both hands."""
+        return notation.to_text(to_position(state))
+
+    def from_sfen(self, text: str) -> ShogiState:
+        """The position that SFEN describes, as the first of its game: nothing before it counts for
+        repetition, but the number of the move does for the 512 plies.
+
+        Raises:
+          ValueError: where it is malformed, or no such position can be.
+        """
+        position = notation.parse_sfen(text, MAX_PLIES)
+        words, player, ply = from_position(position), position.player, position.ply
+        state, is_possible = _place(words, np.uint8(player), np.int16(ply))
+        if not is_possible:
+            raise notation.wrong(text, "the side that is not to move is in check")
+        return state
+
+    def to_sfen(self, state: ShogiState) -> str:
+        return notation.to_sfen(to_position(state))
+
+    def svg_board(self) -> str:
+        return drawing.svg_board()
+
+    def view(self, state: ShogiState) -> Array:
+        """One code for each cell as sente sees them: 0 empty; 1 to 14 sente's pawn, lance, knight,
+        silver, gold, bishop, rook, king, promoted pawn, lance, knight, silver, horse and dragon; 15
+        to 28 gote's; and 32 more where the last move started or ended. Then how many rooks,
+        bishops, golds, silvers, knights, lances and pawns sente has in hand, and how many gote."""
+        boards = state.past[:2, :BOARD_WORDS].reshape(2, NUM_PLANES, 3)
+        now, before = unpack(boards[0]), unpack(turned(boards[1]))
+        changed = (now != before) & jnp.any(boards[1] != 0)
+        kind = now % THEIRS
+        is_first = (now < THEIRS) == (state.player == 0)
+        codes = kind - (kind > KING + SILVER) + jnp.where(is_first, 0, 14)
+        codes = jnp.where(kind > 0, codes, 0) + jnp.where(changed, 32, 0)
+        codes = jnp.where(state.player == 0, codes, codes[::-1])
+        both = jnp.where(state.player == 0, hands(state), hands(state)[::-1])
+        held = [count_in_hand(both[i], kind) for i in (0, 1) for kind in reversed(IN_HAND)]
+        return jnp.concatenate([codes, jnp.stack(held).astype(jnp.int32)])
+
+    def _moved(self, state: ShogiState, target: Array, plane: Array) -> ShogiState:
+        """The state after a legal action."""
+        hand, waiting = hands(state)
+        planes, hand = play(board(state), hand, target, plane)
+        planes, hand = computed_once(turned(planes), hand)
+        legal, in_check = legal_moves(planes, waiting)
+        legal, in_check = computed_once(legal, in_check)
+
+        mover, player, ply = state.player, 1 - state.player, state.ply + np.int16(1)
+        position = jnp.concatenate([planes.reshape(-1), jnp.stack([waiting, hand])])
+        fingerprint = repetition.fingerprint(position, player)
+        earlier, first = repetition.earlier(state.fingerprints, fingerprint)
+        since = repetition.checking_since(state.since, mover, in_check, ply)
+
+        is_mate = jnp.all(legal == 0)
+        is_repeated = earlier >= 3
+        repeated = jnp.where(is_repeated, repetition.result(since, player, first), 0)
+        times = jnp.minimum(earlier + 1, 4).astype(jnp.uint32)
+        # Flat, for so a CPU copies it fast: to put rows together doubles the time of a step.
+        past = jnp.concatenate([position, times[None], state.past.reshape(-1)[:-POSITION_WORDS]])
+        here = np.arange(MAX_PLIES, dtype=np.int16) == ply
+        return ShogiState(
+            past=past.reshape(state.past.shape),
+            legal=legal,
+            fingerprints=jnp.where(here[None], fingerprint[:, None], state.fingerprints),
+            since=since,
+            ply=ply,
+            player=player,
+            over=is_mate | is_repeated | (ply >= MAX_PLIES),
+            result=jnp.where(is_mate, 1 - 2 * mover.astype(jnp.int8), repeated).astype(jnp.int8),
+        )
+
+
+@jax.jit
+def _place(position: Array, player: Array, ply: Array) -> tuple[ShogiState, Array]:
+    """The first state of a game, and whether the player who is not to move is out of check."""
+    planes = position[:BOARD_WORDS].reshape(NUM_PLANES, 3)
+    legal = legal_moves(planes, position[BOARD_WORDS])[0]
+    theirs = tuple(planes[NUM_PLANES - 1])
+    ours, empty = without(occupied(planes), theirs), without(ALL, occupied(planes))
+    own, king = pieces(planes).of(ours), pieces(planes).of(theirs).king
+    checkers = threats(own, up=True, king=king, guards=theirs, empty=empty).checkers
+    return begin(position, legal, player, ply), checkers == 0
+
+
+_STEPS = (*rays.DIRECTIONS, *rays.JUMPS)

@@ -1,0 +1,45 @@
+"""What a network sees of a shogi position: AlphaZero's planes."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.shogi.board import IN_HAND, KINDS, NUM_PLANES, THEIRS, TOTAL, count_in_hand, unpack
+
+POSITIONS = 8
+REPETITIONS = 3
+PLANES = 2 * len(KINDS) + REPETITIONS + 2 * len(IN_HAND)  # of one position
+CHANNELS = POSITIONS * PLANES + 2
+
+
+def observe(past: Array, player: Array, progress: Array) -> Array:
+    """float32 [9, 9, 362]; see `azjax_envs.shogi.Shogi`.
+
+    Args:
+      past: uint32 [8, 18], the latest positions, newest first, each as its player to move saw it.
+      player: int32 [], to move.
+      progress: float32 [], the share of the longest game that has been played.
+    """
+    away = np.arange(POSITIONS) % 2 == 1  # those in which the other player was to move
+    planes = jax.vmap(_planes)(past, away)  # [8, 81, 45]
+    planes = jnp.moveaxis(planes, 0, 1).reshape(81, -1)
+    last = jnp.stack([(player == 0).astype(jnp.float32), progress])
+    planes = jnp.concatenate([planes, jnp.broadcast_to(last, (81, 2))], axis=1)
+    return planes.reshape(9, 9, CHANNELS)
+
+
+def _planes(position: Array, away: Array) -> Array:
+    """float32 [81, 45] of one position; `away` where it is the opponent's view."""
+    cells = unpack(position[: 3 * NUM_PLANES].reshape(NUM_PLANES, 3))
+    cells = jnp.where(away, jnp.where(cells > 0, cells ^ THEIRS, 0)[::-1], cells)
+    hands = position[3 * NUM_PLANES : 3 * NUM_PLANES + 2]
+    hands = jnp.where(away, hands[::-1], hands)
+    kinds = np.array([*KINDS, *(kind + THEIRS for kind in KINDS)], np.int32)
+    times = position[-1] == np.arange(1, REPETITIONS + 1)
+    held = jnp.stack([count_in_hand(hands[i], kind) for i in (0, 1) for kind in IN_HAND])
+    held = held.astype(jnp.float32) / np.array([TOTAL[kind] for kind in IN_HAND] * 2, np.float32)
+    everywhere = jnp.concatenate([times.astype(jnp.float32), held])
+    on_cells = (cells[:, None] == kinds[None]).astype(jnp.float32)
+    everywhere = jnp.broadcast_to(everywhere, (81, everywhere.shape[0]))
+    return jnp.concatenate([on_cells, everywhere], axis=1)

@@ -1,0 +1,54 @@
+"""Playing a move on a position."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.bitboard import Words
+from azjax_envs.shogi import rays
+from azjax_envs.shogi.board import IN_HAND, LANES, NUM_PLANES, occupied, unit
+from azjax_envs.shogi.moves import NUM_MOVES
+
+# How far each plane moves a piece at least; its slides go any multiple. Drops have no start.
+_STEPS = (*rays.DIRECTIONS, *rays.JUMPS)
+_PLACES = np.array([9 * row + column for row, column in _STEPS] * 2, np.int32)
+
+
+def play(planes: Array, hand: Array, target: Array, plane: Array) -> tuple[Array, Array]:
+    """The board uint32 [5, 3] and the hand uint32 [] of the player to move after a legal move, not
+    yet turned to the other player.
+
+    Args:
+      planes, hand: the same before it.
+      target: int32 [], the cell to which a piece goes.
+      plane: int32 [], how it gets there; see `azjax_envs.shogi.moves`.
+    """
+    drops = plane >= 2 * NUM_MOVES
+    dropped = jnp.where(drops, plane - 2 * NUM_MOVES + IN_HAND.start, 0)
+    start = jnp.where(drops, -1, _start(planes, target, plane))
+    start, end = (jnp.stack(LANES.one(cell // 9, cell % 9)) for cell in (start, target))  # [3]
+
+    bits = np.arange(NUM_PLANES)
+    moved = jnp.any(planes & start[None] != 0, axis=1)
+    promotes = (plane >= NUM_MOVES) & ~drops & (bits == NUM_PLANES - 2)
+    moved = moved | (dropped >> bits & 1 == 1) | promotes
+    taken = jnp.any(planes & end[None] != 0, axis=1)
+    taken = jnp.sum(jnp.where(taken, np.int32(1) << bits, 0)[:-1])
+    board = planes & ~(start | end)[None] | jnp.where(moved[:, None], end[None], np.uint32(0))
+    return board, hand + unit(taken) - unit(dropped)
+
+
+def _start(planes: Array, target: Array, plane: Array) -> Array:
+    """The cell of the first piece that one meets going back from the target, int32 []."""
+    places = jnp.sum(jnp.where(np.arange(2 * NUM_MOVES) == plane, _PLACES, 0), dtype=jnp.int32)
+    distances = np.arange(1, 9, dtype=np.int32)
+    taken = _is_set(occupied(planes), target - places * distances)
+    return target - places * jnp.min(jnp.where(taken, distances, 9))
+
+
+def _is_set(words: Words, cells: Array) -> Array:
+    """bool [n], whether each cell is on the board and set."""
+    low, middle, high = words
+    word = jnp.where(cells < 27, low, jnp.where(cells < 54, middle, high))
+    bit = word >> (cells % 27).astype(jnp.uint32) & np.uint32(1)
+    return (bit != 0) & (cells >= 0) & (cells < 81)

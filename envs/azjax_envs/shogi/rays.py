@@ -1,0 +1,106 @@
+"""Looking along all eight directions at once: a board for each, as lanes of one array.
+
+`Rays` are three words like any board's (see `azjax_envs.bitboard`), each of them an array uint32
+[8] with one lane for each direction. What is the same for all directions is a scalar, and meets
+them by broadcasting. Operations on such arrays compile in a third of the time that they take when
+they are written out for each direction; they run at half to all of the speed.
+"""
+
+import functools
+import operator
+
+import jax.numpy as jnp
+import numpy as np
+
+from azjax_envs.bitboard import Words
+from azjax_envs.shogi.board import LANES, both, either
+
+# Rows and columns of a step, clockwise from straight up; DIRECTIONS[(d + 4) % 8] is the opposite.
+DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
+JUMPS = ((-2, -1), (-2, 1))  # of a knight
+
+Rays = Words
+
+
+def lanes(*wanted: int) -> np.ndarray:
+    """uint32 [8], all bits set in these lanes."""
+    return np.where(np.isin(np.arange(8), wanted), np.uint32(2**32 - 1), np.uint32(0))
+
+
+EVERY = lanes(*range(8))
+
+
+def spread(words: Words, where: np.ndarray) -> Rays:
+    """The board in the lanes `where`, and an empty one in the others."""
+    return tuple(word & where for word in words)
+
+
+def step(rays: Rays, *, back: bool = False) -> Rays:
+    """Each lane moved one cell in its direction, or against it; what leaves the board is gone."""
+    low, middle, high = rays
+    down, over_down, up, over_up, arrives_down, arrives_up = _BACK if back else _AHEAD
+    return (
+        (low >> down | middle << over_down) & arrives_down | low << up & arrives_up,
+        (middle >> down | high << over_down) & arrives_down
+        | (middle << up | low >> over_up) & arrives_up,
+        high >> down & arrives_down | (high << up | middle >> over_up) & arrives_up,
+    )
+
+
+def slide(rays: Rays, through: Words, *, back: bool = False) -> Rays:
+    """What the lanes reach in their direction, through the cells `through` and one beyond."""
+    return step(_flood(rays, through, back), back=back)
+
+
+def slide_and_step(slides: Rays, steps: Rays, through: Words) -> Rays:
+    """`slide` of some and a single step of others."""
+    return step(either(_flood(slides, through, False), steps))
+
+
+def _flood(rays: Rays, through: Words, back: bool) -> Rays:
+    for _ in range(7):
+        rays = either(rays, both(step(rays, back=back), through))
+    return rays
+
+
+def merge(rays: Rays) -> Words:
+    """The union of all lanes."""
+    return tuple(functools.reduce(operator.or_, [word[i] for i in range(8)]) for word in rays)
+
+
+def opposite(rays: Rays) -> Rays:
+    """Each lane moved to the opposite direction."""
+    return tuple(jnp.concatenate([word[4:], word[:4]]) for word in rays)
+
+
+def jumps(words: Words, *, forward: bool) -> tuple[Words, Words]:
+    """Where knights get by each of JUMPS, or, not `forward`, by its opposite."""
+    left, right = (_columns(lambda c: c > 0), _columns(lambda c: c < 8))
+    moves = [(left, 19), (right, 17)] if forward else [(right, -19), (left, -17)]
+    return tuple(LANES.move(both(words, kept), places) for kept, places in moves)
+
+
+def _columns(wanted) -> tuple[np.uint32, ...]:
+    return LANES.constant(np.broadcast_to([wanted(c) for c in range(9)], (9, 9)))
+
+
+def _tables(directions) -> tuple[np.ndarray, ...]:
+    """Shift amounts and masks of `step`, uint32 [8] each.
+
+    A lane's bits go either down or up in a word, and some come from its neighbour. Both are
+    computed in all lanes, and the masks keep the right one without what has left at a side.
+    """
+    places = np.array([9 * row + column for row, column in directions])
+    down, up = np.maximum(-places, 0), np.maximum(places, 0)
+    masks = [_columns(lambda c, by=by: 0 <= c - by <= 8)[0] for _, by in directions]
+    masks = np.array(masks, np.uint32)
+    amounts = (down, 27 - down, up, 27 - up)
+    return (
+        *(amount.astype(np.uint32) for amount in amounts),
+        np.where(places < 0, masks, np.uint32(0)),
+        np.where(places > 0, masks, np.uint32(0)),
+    )
+
+
+_AHEAD = _tables(DIRECTIONS)
+_BACK = _tables([(-row, -column) for row, column in DIRECTIONS])

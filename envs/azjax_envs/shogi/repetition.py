@@ -1,0 +1,69 @@
+"""Positions that come back: a fingerprint for each, and who gave check all the while."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+NEVER = np.int16(2**15 - 1)  # the ply since which a side gives check, where it does not
+
+
+def fingerprint(position: Array, player: Array) -> Array:
+    """uint32 [2] of a position, uint32 [n], with `player` to move.
+
+    The two are sums over the words of MurmurHash3's finaliser (Appleby), each word salted by its
+    place: positions that differ in one word differ for sure, and others but for one pair in 2**63.
+    """
+    words = jnp.append(position, player.astype(jnp.uint32))
+    places = np.arange(2 * words.shape[0], dtype=np.uint32).reshape(2, -1)
+    salted = _mix(words[None] ^ _mix(places + np.uint32(1)))
+    # Never zero, which is what a history holds where there was no position.
+    return jnp.sum(salted, axis=1, dtype=jnp.uint32) | np.array([1, 0], np.uint32)
+
+
+def earlier(history: Array, now: Array) -> tuple[Array, Array]:
+    """How often a position was there before, int32 [], and at which ply first, int16 [].
+
+    Args:
+      history: uint32 [2, plies], the fingerprints of all earlier positions, by ply.
+      now: uint32 [2].
+    """
+    same = (history[0] == now[0]) & (history[1] == now[1])
+    plies = np.arange(history.shape[1], dtype=np.int16)
+    return jnp.sum(same, dtype=jnp.int32), jnp.min(jnp.where(same, plies, NEVER))
+
+
+def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -> Array:
+    """For each player, int16 [2], after which ply every move of theirs gave check, or NEVER.
+
+    Args:
+      since: the same before the move.
+      mover: who has moved.
+      gives_check: whether that was a check.
+      ply: the number of plies with that move.
+    """
+    updated = jnp.where(gives_check, jnp.minimum(since, ply), NEVER)
+    return jnp.where(np.arange(2) == mover, updated, since)
+
+
+def result(since: Array, player: Array, first: Array) -> Array:
+    """For player 0, int8 []: what the fourth occurrence of a position is worth.
+
+    A side all of whose moves since the first occurrence gave check has lost, unless that is so of
+    both.
+
+    Args:
+      since: what `checking_since` tells.
+      player: who is to move.
+      first: the ply of the first occurrence.
+    """
+    # The player to move has made the next move after it, and the other the one after that.
+    begins = first + jnp.where(np.arange(2) == player, 1, 2)
+    checked, by_other = since[0] <= begins[0], since[1] <= begins[1]
+    return by_other.astype(jnp.int8) - checked.astype(jnp.int8)
+
+
+def _mix(x):
+    """uint32 -> uint32, the finaliser of MurmurHash3."""
+    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return x ^ (x >> np.uint32(16))

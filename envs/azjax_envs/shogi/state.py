@@ -1,0 +1,146 @@
+"""The state of a game of shogi: how it begins, and how it is read."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.shogi import repetition
+from azjax_envs.shogi.board import (
+    BISHOP,
+    GOLD,
+    IN_HAND,
+    KING,
+    KNIGHT,
+    LANCE,
+    LANES,
+    NUM_PLANES,
+    PAWN,
+    ROOK,
+    SILVER,
+    THEIRS,
+    count_in_hand,
+    one_in_hand,
+    pack,
+    unpack,
+)
+from azjax_envs.shogi.moves import NUM_ACTION_PLANES
+from azjax_envs.shogi.notation import Position
+
+MAX_PLIES = 512
+BOARD_WORDS = 3 * NUM_PLANES
+POSITION_WORDS = BOARD_WORDS + 3
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["past", "legal", "fingerprints", "since", "ply", "player", "over", "result"],
+    meta_fields=[],
+)
+@dataclasses.dataclass(frozen=True)
+class ShogiState:
+    """5,005 bytes: 4,096 for the fingerprints, by which repetitions are found, 576 for the past,
+    which is what a network sees, 324 for the legal moves, and 9 for the rest."""
+
+    # The latest 8 positions, newest first and each as its player to move saw it: the board (see
+    # `azjax_envs.shogi.board`), the hands of that player and of the other, and how often the
+    # position has occurred; nothing but zeros before the start.
+    past: Array  # uint32 [8, 18]
+    legal: Array  # uint32 [3, 27], the targets of each plane, as the player to move sees them
+    fingerprints: Array  # uint32 [2, 512], of all positions, by ply
+    since: Array  # int16 [2], after which ply each player has given check with every move
+    ply: Array  # int16 []
+    player: Array  # uint8 [], to move
+    over: Array  # bool []
+    result: Array  # int8 [], for player 0
+
+
+def board(state: ShogiState) -> Array:
+    """uint32 [5, 3], as the player to move sees it; in numpy if the state is numpy's."""
+    return state.past[0, :BOARD_WORDS].reshape(NUM_PLANES, 3)
+
+
+def hands(state: ShogiState) -> Array:
+    """uint32 [2], of the player to move and of the other."""
+    return state.past[0, BOARD_WORDS : BOARD_WORDS + 2]
+
+
+def start() -> ShogiState:
+    """The state in which every game starts."""
+    position = np.append(pack(_START), [0, 0, 1]).astype(np.uint32)
+    return begin(jnp.asarray(position), jnp.asarray(_OPENINGS), np.uint8(0), np.int16(0))
+
+
+def begin(position: Array, legal: Array, player: Array, ply: Array) -> ShogiState:
+    """The first state of a game.
+
+    Args:
+      position: uint32 [18], the position as in `ShogiState.past`.
+      legal: uint32 [3, 27], its legal moves.
+      player: uint8 [], to move.
+      ply: int16 [], how many plies are taken to have been played.
+    """
+    is_mate = jnp.all(legal == 0)
+    fingerprint = repetition.fingerprint(position[:-1], player)
+    here = np.arange(MAX_PLIES, dtype=np.int16) == ply
+    before = jnp.zeros(7 * POSITION_WORDS, jnp.uint32)
+    return ShogiState(
+        past=jnp.concatenate([position, before]).reshape(8, POSITION_WORDS),
+        legal=legal,
+        fingerprints=jnp.where(here[None], fingerprint[:, None], np.uint32(0)),
+        since=jnp.full(2, repetition.NEVER),
+        ply=jnp.asarray(ply, jnp.int16),
+        player=jnp.asarray(player, jnp.uint8),
+        over=is_mate | (ply >= MAX_PLIES),
+        result=jnp.where(is_mate, 2 * jnp.asarray(player, jnp.int8) - 1, 0).astype(jnp.int8),
+    )
+
+
+def cells(state: ShogiState) -> np.ndarray:
+    """The pieces as the player to move sees them, int32 [81] in numpy; see `unpack`."""
+    return unpack(np.asarray(board(state)))
+
+
+def to_position(state: ShogiState) -> Position:
+    """What SFEN says of a state."""
+    found, player = cells(state), int(state.player)
+    held = [
+        [int(count_in_hand(hand, kind)) for kind in IN_HAND] for hand in np.asarray(hands(state))
+    ]
+    if player == 1:
+        found, held = _turned(found), held[::-1]
+    return Position(found, (tuple(held[0]), tuple(held[1])), player, int(state.ply))
+
+
+def from_position(position: Position) -> np.ndarray:
+    """uint32 [18] for `begin`."""
+    found, held = position.cells, position.hands
+    if position.player == 1:
+        found, held = _turned(found), held[::-1]
+    units = np.array([one_in_hand(kind) for kind in IN_HAND])
+    return np.append(pack(found), [*(units @ hand for hand in held), 1]).astype(np.uint32)
+
+
+def _turned(found: np.ndarray) -> np.ndarray:
+    return np.where(found > 0, found ^ THEIRS, 0)[::-1]
+
+
+def _openings() -> np.ndarray:
+    """uint32 [3, 27], the legal moves of the start: what `legal_moves` says of it, written down."""
+    cells = np.zeros((NUM_ACTION_PLANES, 9, 9), bool)
+    cells[0, 5] = True  # the pawns go up,
+    cells[0, 7, [0, 2, 3, 4, 5, 6, 8]] = True  # and the last row where no other piece is before it
+    cells[1, 7, 3:7] = True
+    cells[7, 7, 2:6] = True
+    cells[2, 7, 8] = cells[6, 7, 2:7] = True  # the rook
+    return np.array([LANES.constant(plane) for plane in cells], np.uint32).T
+
+
+_BACK = (LANCE, KNIGHT, SILVER, GOLD, KING, GOLD, SILVER, KNIGHT, LANCE)
+_HALF = (*9 * [PAWN], 0, BISHOP, *5 * [0], ROOK, 0, *_BACK)  # sente's, from rank g
+_START = np.array([*_HALF[::-1], *27 * [0], *_HALF])
+_START[:27] += np.where(_START[:27] > 0, THEIRS, 0)
+_OPENINGS = _openings()
