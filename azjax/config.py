@@ -25,10 +25,15 @@ class NetworkConfig:
     """Filters of every convolution; units of every dense layer of the MLP."""
     norm: Literal["batch", "layer", "none"] = "batch"
     """Normalisation after each convolution (batch: the paper's)."""
+    policy_head: Literal["dense", "planes"] = "dense"
+    """A dense layer over all cells (AlphaGo Zero), or planes of moves (AlphaZero's for chess):
+    `channels` filters of a 3x3 convolution, then of each cell the logits of its own actions.
+    Wants actions numbered cell * planes + plane."""
     policy_channels: int = 2
-    """Filters of the policy head's 1x1 convolution (paper: 2). Unused by the MLP."""
+    """Dense policy head: filters of its 1x1 convolution (paper: 2). Unused by the MLP."""
     value_channels: int = 1
-    """Filters of the value head's 1x1 convolution (paper: 1). Unused by the MLP."""
+    """Filters of the value head's convolution, which is the policy head's, 1x1 or 3x3 (paper: 1).
+    Unused by the MLP."""
     value_hidden: int = 256
     """Units of the value head's hidden layer (paper: 256)."""
     value_head: Literal["tanh", "wdl"] = "tanh"
@@ -39,6 +44,11 @@ class NetworkConfig:
     def __post_init__(self) -> None:
         _at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")
         _at_least(self, 1, "value_hidden")
+        if self.kind == "mlp" and self.policy_head == "planes":
+            raise UserError(
+                'network.policy_head = "planes": a tower of convolutions is wanted, '
+                'network.kind = "resnet", or network.policy_head = "dense"'
+            )
 
 
 @dataclass(frozen=True)

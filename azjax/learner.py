@@ -15,7 +15,7 @@ from azjax_envs import Game
 from azjax.augment import random_symmetries
 from azjax.config import Config, LearningConfig
 from azjax.network import Network, Prediction, Variables
-from azjax.replay import Row
+from azjax.replay import Row, unpack_policy
 from azjax.search import mask_logits
 from azjax.seen import restore_unseen
 from azjax.sharding import AXIS
@@ -43,7 +43,7 @@ def make_batch(game: Game, key: Array, rows: Row, value: Array, *, symmetries: b
     states = restore_unseen(game, rows.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
-    policy = rows.policy.astype(jnp.float32)
+    policy = unpack_policy(rows.policy, game.num_actions)
     if symmetries:
         observations, policy, masks = random_symmetries(game, key, observations, policy, masks)
     return Batch(observations=observations, masks=masks, policy=policy, value=value)

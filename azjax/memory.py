@@ -8,9 +8,11 @@ import jax
 
 from azjax.cycle import Trainer
 from azjax.errors import UserError
+from azjax.search_tree import keeps_children
 
-_TREE_NUMBERS = 6  # float32 or int32 numbers mctx keeps for each action of each node
-_NODE_NUMBERS = 5  # and for each node
+# In numbers of four bytes; see search_tree.py.
+_NODE_NUMBERS = 7  # of each node
+_ROOT_NUMBERS = 16  # of each action of a game: the rows that are at work, and the results
 
 
 def refuse_if_too_large(trainer: Trainer) -> None:
@@ -48,13 +50,14 @@ def replay_bytes(trainer: Trainer) -> int:
 
 
 def search_bytes(trainer: Trainer) -> int:
-    """Bytes of the search trees of one ply of self-play on each device."""
+    """Bytes of the search trees of one ply of self-play on each device, the network's aside."""
     config, game = trainer.config, trainer.game
-    state = jax.eval_shape(game.init)
-    node = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(state))
-    node += 4 * (_NODE_NUMBERS + _TREE_NUMBERS * game.num_actions)
-    nodes = (config.search.num_simulations + 1) * config.selfplay.games
-    return node * nodes // trainer.mesh.size
+    nodes = config.search.num_simulations + 1
+    state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
+    of_an_action = 2 if keeps_children(nodes, game.num_actions) else 1
+    node = state + 4 * (_NODE_NUMBERS + of_an_action * game.num_actions)
+    tree = nodes * node + 4 * _ROOT_NUMBERS * game.num_actions
+    return config.selfplay.games * tree // trainer.mesh.size
 
 
 def device_memory(device: jax.Device) -> int | None:

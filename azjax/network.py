@@ -15,6 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from azjax.config import NetworkConfig
+from azjax.errors import UserError
 from azjax.sharding import AXIS
 
 Array = jax.Array
@@ -31,11 +32,24 @@ class Prediction(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A network's shape: static and hashable; its arrays are passed to `apply`."""
+    """A network's shape: static and hashable; its arrays are passed to `apply`.
+
+    Raises:
+      UserError: the policy head has planes, and the actions are not as many for each cell.
+    """
 
     observation_shape: tuple[int, int, int]  # (height, width, channels)
     num_actions: int
     config: NetworkConfig
+
+    def __post_init__(self) -> None:
+        height, width, _ = self.observation_shape
+        if self.config.policy_head == "planes" and self.num_actions % (height * width):
+            raise UserError(
+                f'network.policy_head = "planes": as many actions for each of the {height} x '
+                f"{width} cells are wanted, and the game has {self.num_actions}; "
+                '"dense" would do'
+            )
 
     def init(self, key: Array) -> Variables:
         """Fresh variables from a PRNG key: parameters and running statistics, float32."""
@@ -96,27 +110,30 @@ class _Tower(nnx.Module):
         self.trunk = trunk(network, dtype, rngs)
         outputs = 3 if config.value_head == "wdl" else 1
         cells = height * width
-        if config.kind == "resnet":
-            # Both heads' 1x1 convolutions at once; batch normalisation is by channel anyway.
-            self.split = config.policy_channels
+        policy_outputs = network.num_actions
+        self.is_conv, self.by_cell = config.kind == "resnet", config.policy_head == "planes"
+        if self.is_conv:
+            # Both heads' convolutions at once; batch normalisation is by channel anyway.
+            self.split = config.channels if self.by_cell else config.policy_channels
             self.heads_conv = _Conv(
                 config.channels,
-                config.policy_channels + config.value_channels,
-                1,
+                self.split + config.value_channels,
+                3 if self.by_cell else 1,
                 config.norm,
                 dtype,
                 rngs,
             )
-            policy_inputs = cells * config.policy_channels
+            policy_inputs = cells * self.split
             value_inputs = cells * config.value_channels
+            if self.by_cell:
+                policy_inputs, policy_outputs = self.split, network.num_actions // cells
         else:
             policy_inputs = value_inputs = config.channels
-        self.is_conv = config.kind == "resnet"
         # Small last layers: an untrained net is near uniform and near zero, so that the first
         # searches are guided by the rules rather than by noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
         self.policy = nnx.Linear(
-            policy_inputs, network.num_actions, dtype=dtype, kernel_init=small, rngs=rngs
+            policy_inputs, policy_outputs, dtype=dtype, kernel_init=small, rngs=rngs
         )
         self.value_hidden = nnx.Linear(value_inputs, config.value_hidden, dtype=dtype, rngs=rngs)
         self.value = nnx.Linear(
@@ -129,9 +146,11 @@ class _Tower(nnx.Module):
         p = v = x
         if self.is_conv:
             heads = jax.nn.relu(self.heads_conv(x, train))
-            p = heads[..., : self.split].reshape(batch, -1)
-            v = heads[..., self.split :].reshape(batch, -1)
-        logits = self.policy(p).astype(jnp.float32)
+            p, v = heads[..., : self.split], heads[..., self.split :].reshape(batch, -1)
+            if not self.by_cell:
+                p = p.reshape(batch, -1)
+        # A dense layer over the channels of each cell is a 1x1 convolution.
+        logits = self.policy(p).reshape(batch, -1).astype(jnp.float32)
         value_logits = self.value(jax.nn.relu(self.value_hidden(v))).astype(jnp.float32)
         if value_logits.shape[-1] == 3:
             probabilities = jax.nn.softmax(value_logits)

@@ -13,6 +13,23 @@ Array = jax.Array
 State = Any
 
 
+_MANY_ACTIONS = 512  # more than this, and only the likeliest are kept
+_KEPT_ACTIONS = 128
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["actions", "probabilities"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class TopPolicy:
+    """The K likeliest of very many actions: few are legal, and fewer are worth remembering."""
+
+    actions: Array  # int16 [..., K], the likeliest first; int32 where A is over 32768
+    probabilities: Array  # float16 [..., K]
+
+
 @functools.partial(
     jax.tree_util.register_dataclass,
     data_fields=["states", "policy", "reward", "discount"],
@@ -23,7 +40,7 @@ class Row:
     """One ply of B games, as stored; observations are made when a batch is drawn."""
 
     states: State  # [B, ...], the position before the move, without what learning never sees
-    policy: Array  # float16 [B, A], the search's policy
+    policy: Array | TopPolicy  # float16 [B, A], the search's policy; its top where A is large
     reward: Array  # float16 [B], result for the mover, 0 before the end
     discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1
 
@@ -40,6 +57,36 @@ class Replay:
     rows: Row  # [R, B, ...]
     position: Array  # int32 [], where the next ply is written
     filled: Array  # int32 [], plies written so far, at most R
+
+
+def pack_policy(policy: Array) -> Array | TopPolicy:
+    """A policy float32 [..., A] as it is stored.
+
+    Where only the likeliest actions are kept, and others had weight too, what is kept sums to 1
+    again. Of equally likely ones those with the lower numbers are kept.
+    """
+    count = policy.shape[-1]
+    if count <= _MANY_ACTIONS:
+        return policy.astype(jnp.float16)
+    top, actions = jax.lax.top_k(policy, _KEPT_ACTIONS + 1)
+    kept, first_left_out = top[..., :-1], top[..., -1:]
+    whole = jnp.where(first_left_out > 0, jnp.sum(kept, axis=-1, keepdims=True), 1.0)
+    return TopPolicy(
+        actions=actions[..., :-1].astype(jnp.int16 if count <= 2**15 else jnp.int32),
+        probabilities=(kept / whole).astype(jnp.float16),
+    )
+
+
+def unpack_policy(policy: Array | TopPolicy, num_actions: int) -> Array:
+    """The policies float32 [N, A] of rows [N]."""
+    if not isinstance(policy, TopPolicy):
+        return policy.astype(jnp.float32)
+
+    def spread(actions: Array, probabilities: Array) -> Array:
+        empty = jnp.zeros(num_actions, jnp.float32)
+        return empty.at[actions].set(probabilities.astype(jnp.float32), unique_indices=True)
+
+    return jax.vmap(spread)(policy.actions.astype(jnp.int32), policy.probabilities)
 
 
 def empty_replay(row: Row, plies: int) -> Replay:

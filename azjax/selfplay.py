@@ -12,7 +12,7 @@ from azjax_envs import Game
 
 from azjax.arena.openings import play_randomly
 from azjax.config import Config
-from azjax.replay import Row
+from azjax.replay import Row, pack_policy
 from azjax.search import Evaluate, Params, SearchResult, State, search, transition
 from azjax.seen import drop_unseen
 
@@ -79,7 +79,7 @@ def play(
         )
         row = Row(
             states=drop_unseen(game, games.states),
-            policy=result.policy.astype(jnp.float16),
+            policy=pack_policy(result.policy),
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
         )

@@ -232,6 +232,13 @@ def test_what_must_fit_together():
             LearningConfig(drops=drops)
 
 
+def test_planes_need_convolutions():
+    for other in ({"kind": "resnet", "policy_head": "planes"}, {"kind": "mlp"}):
+        config_from_dict({"network": other})
+    said = refused({"network": {"kind": "mlp", "policy_head": "planes"}})
+    assert 'network.policy_head = "planes": a tower of convolutions is wanted' in said
+
+
 def test_overrides_lie_over_the_file(tmp_path):
     path = tmp_path / "a.toml"
     path.write_text('game = "hex_7x7"\n[network]\nblocks = 2\nchannels = 32\n')

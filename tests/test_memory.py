@@ -24,10 +24,10 @@ def test_sizes(devices):
     # 16 games, and as much again for the copy that a checkpoint is made from.
     ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1
     assert replay_bytes(trainer) == 2 * 16 * 16 * ply // devices
-    # 5 nodes (the root and 4 simulations) of 16 games: the state, 5 numbers of four bytes, and 6
-    # for each action.
-    node = state_bytes(trainer) + 4 * (5 + 6 * ACTIONS)
-    assert search_bytes(trainer) == 5 * 16 * node // devices
+    # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
+    # prior and the child of each action. With each game the rows that are at work.
+    node = state_bytes(trainer) + 4 * (7 + 2 * ACTIONS)
+    assert search_bytes(trainer) == 16 * (5 * node + 4 * 16 * ACTIONS) // devices
 
 
 def refused(monkeypatch, trainer, room):

@@ -6,7 +6,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from azjax.replay import Row, append, draw_indices, empty_replay, take, value_targets
+from azjax.learner import make_batch
+from azjax.replay import (
+    Row,
+    TopPolicy,
+    append,
+    draw_indices,
+    empty_replay,
+    pack_policy,
+    take,
+    unpack_policy,
+    value_targets,
+)
+from tests.oracles.searches import random_positions
+from tests.oracles.wide import Wide
 
 RING, LANES, ACTIONS = 12, 5, 3
 
@@ -161,3 +174,90 @@ def test_take_reads_what_was_written():
     taken = take_jit(replay, jnp.asarray([t * LANES + lane for t, lane in places]))
     expected = jax.tree.map(lambda x: jnp.stack([x[t, lane] for t, lane in places]), as_row(rows))
     chex.assert_trees_all_equal(taken, expected)
+
+
+# Policies over very many actions.
+
+MANY, KEPT = 600, 128
+pack_jit, unpack_jit = jax.jit(pack_policy), jax.jit(unpack_policy, static_argnums=1)
+
+
+def policies(lots, weighted, count=MANY):
+    """float32 [len(weighted), count]: as many actions with weight as are asked for, anywhere."""
+    found = np.zeros((len(weighted), count), np.float32)
+    for row, size in zip(found, weighted, strict=True):
+        places = lots.permutation(count)[:size]
+        row[places] = lots.dirichlet(np.ones(size))
+    return found
+
+
+def test_few_actions_are_kept_whole():
+    policy = policies(np.random.default_rng(0), [512, 3, 1], count=512)
+    packed = pack_jit(policy)
+    np.testing.assert_array_equal(packed, policy.astype(np.float16))
+    np.testing.assert_array_equal(unpack_jit(packed, 512), policy.astype(np.float16))
+
+
+def test_policies_of_few_weights_come_back_as_if_kept_whole():
+    policy = policies(np.random.default_rng(1), [1, 2, 30, KEPT - 1, KEPT])
+    policy[0] = 0
+    policy[0, [0, MANY - 1]] = 0.25, 0.75  # both ends
+    packed = pack_jit(policy)
+    assert packed.actions.shape == packed.probabilities.shape == (5, KEPT)
+    assert (packed.actions.dtype, packed.probabilities.dtype) == (np.int16, np.float16)
+    back = unpack_jit(packed, MANY)
+    assert back.dtype == np.float32
+    np.testing.assert_array_equal(back, policy.astype(np.float16))
+
+
+def test_of_more_weights_the_largest_are_kept_and_sum_to_one():
+    policy = policies(np.random.default_rng(2), [KEPT + 1, 300, MANY])
+    back = np.asarray(unpack_jit(pack_jit(policy), MANY))
+    for row, got in zip(policy, back, strict=True):
+        kept = np.argsort(-row, kind="stable")[:KEPT]
+        expected = np.zeros(MANY)
+        expected[kept] = row[kept] / row[kept].sum(dtype=np.float64)
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
+        assert abs(got.sum() - 1) < 1e-3
+        assert set(np.flatnonzero(got)) <= set(kept)
+    # The ones left out had weight: this is not what the whole would have given.
+    assert np.abs(back - policy).max(-1).min() > 0
+
+
+def test_of_equal_weights_the_first_are_kept():
+    policy = np.full((1, MANY), 1 / MANY, np.float32)
+    packed = pack_jit(policy)
+    np.testing.assert_array_equal(np.sort(packed.actions[0]), np.arange(KEPT))
+    np.testing.assert_array_equal(packed.probabilities[0], np.float16(1 / KEPT))
+
+
+@pytest.mark.parametrize(("count", "dtype"), [(2**15, np.int16), (2**15 + 1, np.int32)])
+def test_every_action_has_a_number(count, dtype):
+    policy = np.zeros((1, count), np.float32)
+    policy[0, -1] = 1
+    packed = pack_jit(policy)
+    assert packed.actions.dtype == dtype
+    np.testing.assert_array_equal(unpack_jit(packed, count), policy)
+
+
+def test_learning_sees_the_same_batch_as_from_whole_policies():
+    game = Wide(MANY, choices=40)
+    states = random_positions(game, jax.random.key(0), 64)
+    masks = np.asarray(jax.vmap(game.legal_action_mask)(states))
+    policy = jnp.asarray(masks * np.random.default_rng(3).random(masks.shape), jnp.float32)
+    policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-6)
+    rest = {"reward": jnp.zeros(64, jnp.float16), "discount": jnp.ones(64, jnp.int8)}
+    rows = Row(states=states, policy=pack_policy(policy), **rest)
+    assert isinstance(rows.policy, TopPolicy)
+    # Through the ring and back, one lane of 64 plies.
+    ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype), rows)
+    replay = append(empty_replay(ply, 64), jax.tree.map(lambda x: x[:, None], rows))
+    rows = take(replay, jnp.arange(64)[::-1])
+    whole = Row(states=states, policy=policy.astype(jnp.float16), **rest)
+    whole = jax.tree.map(lambda x: x[::-1], whole)
+    value = jnp.zeros(64)
+    batches = [
+        make_batch(game, jax.random.key(1), x, value, symmetries=True) for x in (rows, whole)
+    ]
+    chex.assert_trees_all_equal(*batches)
+    assert (batches[0].policy > 0).sum(-1).max() > 20

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.search_tree import whole_tree
 from azjax.tree_loop import make_loop_fn
 from tests.oracles.searches import (
     BATCH,
@@ -22,6 +23,8 @@ from tests.oracles.searches import (
     random_positions,
 )
 
+whole = jax.jit(whole_tree)
+
 
 def problem(game, seed):
     """Arguments of a compiled search: positions, a network and noise that differ by the seed."""
@@ -34,13 +37,22 @@ def problem(game, seed):
     )
 
 
+WIDE = "tests.oracles.wide:Wide"  # so many actions that rows are put together from the nodes
 # Their compilation takes some seconds each.
-MORE_GAMES = ["go_3x3", "gomoku_5x5", "hex_3x3", "mancala_3x2", "mnk_4x3x3", "othello_4x4"]
+MORE_GAMES = [
+    "gardner_chess",
+    "go_3x3",
+    "gomoku_5x5",
+    "hex_3x3",
+    "mancala_3x2",
+    "mnk_4x3x3",
+    "othello_4x4",
+]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(
-    "name", [*GAMES, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE_GAMES)]
+    "name", [*GAMES, WIDE, *(pytest.param(name, marks=pytest.mark.slow) for name in MORE_GAMES)]
 )
 def test_equals_stock_mctx_to_the_last_bit(name, policy):
     game = make(name)
@@ -56,7 +68,7 @@ def test_equals_stock_mctx_to_the_last_bit(name, policy):
         chex.assert_trees_all_equal(summary.visit_counts, expected.visit_counts)
         chex.assert_trees_all_equal(summary.qvalues, expected.qvalues)
         chex.assert_trees_all_equal(summary.value, expected.value)
-        chex.assert_trees_all_equal(tree, stock.search_tree)
+        chex.assert_trees_all_equal(whole(tree), stock.search_tree)
         chex.assert_tree_all_finite((ours.action_weights, summary))
         terminal += jax.vmap(game.is_terminal)(arguments[2]).sum()
         # The comparison means something: searches went deep and differ from one another.
@@ -155,7 +167,7 @@ def test_no_illegal_move_is_ever_searched(name, policy):
         states = random_positions(game, states_key, BATCH)
         output = run(params, key, states, jnp.ones((BATCH, 1)))
         legal, over, _, _ = map(np.asarray, describe_nodes(game, output.search_tree))
-        visits = np.asarray(output.search_tree.children_visits)
+        visits = np.asarray(whole(output.search_tree).children_visits)
         running = ~over
         assert visits[running & (visits.sum(-1) > 0)].any()
         astray = (visits > 0) & ~legal & running[:, :, None]

@@ -1,0 +1,37 @@
+"""Gamma variates, many at once, for Dirichlet noise over thousands of actions."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+Array = jax.Array
+
+
+def log_gamma_variates(key: Array, alpha: float, shape: tuple[int, ...]) -> Array:
+    """Logarithms of Gamma(alpha) variates, float32 `shape`; alpha > 0.
+
+    Marsaglia and Tsang, "A simple method for generating gamma variables" (2000): for alpha + 1 by
+    rejection, then times U ** (1 / alpha). All variates are tried for at once until the last is
+    accepted (each try succeeds with more than 0.95): `jax.random.loggamma` draws one after the
+    other on CPU, which takes some 15 times as long.
+    """
+    key, power_key = jax.random.split(key)
+    d = alpha + 2 / 3
+    c = (9 * d) ** -0.5
+
+    def going_on(state: tuple[Array, Array, Array]) -> Array:
+        return ~jnp.all(state[2])
+
+    def try_again(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        key, found, done = state
+        key, normal_key, uniform_key = jax.random.split(key, 3)
+        x = jax.random.normal(normal_key, shape)
+        v = jnp.maximum(1 + c * x, 0) ** 3
+        u = jax.random.uniform(uniform_key, shape)
+        accepted = jnp.log(u) < 0.5 * x * x + d * (1 - v + jnp.log(v))
+        return key, jnp.where(accepted & ~done, v, found), done | accepted
+
+    start = (key, jnp.ones(shape), jnp.zeros(shape, bool))
+    _, found, _ = jax.lax.while_loop(going_on, try_again, start)
+    return jnp.log(d * found) - jax.random.exponential(power_key, shape) / alpha
