@@ -256,14 +256,7 @@ class Othello:
 
     def _shift(self, words: Words, distance: int) -> Words:
         """Moves every bit up by `distance` places, or down where it is negative."""
-        if distance < 0:
-            return self._lanes.shift(words, -distance)
-        size = self._lanes.lanes_per_word * self.size
-        full, up, down = np.uint32(2**size - 1), np.uint32(distance), np.uint32(size - distance)
-        below = (jnp.zeros_like(words[0]), *words[:-1])
-        return tuple(
-            (word << up | low >> down) & full for word, low in zip(words, below, strict=True)
-        )
+        return self._lanes.move(words, -distance)
 
     def _counts(self, state: OthelloState) -> tuple[Array, Array]:
         """int32 [] each, the discs of player 0 and of player 1."""

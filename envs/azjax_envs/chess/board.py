@@ -52,7 +52,7 @@ class Bits:
 
     def each_way(self, ways: Sequence[tuple[int, int]]) -> "Bits":
         """Sets [..., n], or [..., 1], moved each its own way: by so many rows down and to the
-        right. Squares that leave the board drop out."""
+        right, by less than a word holds. Squares that leave the board drop out."""
         lanes = Lanes(self.size, self.size)
         bits = lanes.lanes_per_word * self.size
         distances = np.array([down * self.size + right for down, right in ways])
