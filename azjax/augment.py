@@ -11,8 +11,13 @@ Array = jax.Array
 
 
 def random_symmetries(
-    game: Game, key: Array, observations: Array, policies: Array, masks: Array
-) -> tuple[Array, Array, Array]:
+    game: Game,
+    key: Array,
+    observations: Array,
+    policies: Array,
+    masks: Array,
+    ownership: Array | None = None,
+) -> tuple[Array, Array, Array, Array | None]:
     """Each example under a symmetry of its own, drawn uniformly.
 
     Args:
@@ -21,9 +26,10 @@ def random_symmetries(
       observations: float [B, height, width, channels].
       policies: float [B, A].
       masks: legal actions, bool [B, A].
+      ownership: of each cell, float [B, height * width], or None.
     """
     if game.num_symmetries == 1:
-        return observations, policies, masks
+        return observations, policies, masks, ownership
     batch = observations.shape[0]
     choice = jax.random.randint(key, (batch,), 0, game.num_symmetries)
     symmetries = game.symmetries()
@@ -35,4 +41,5 @@ def random_symmetries(
         turned,
         jnp.take_along_axis(policies, actions, axis=1),
         jnp.take_along_axis(masks, actions, axis=1),
+        None if ownership is None else jnp.take_along_axis(ownership, cells, axis=1),
     )

@@ -23,13 +23,14 @@ from azjax.benchmark_envs import EnvsBenchmark
 from azjax.benchmark_tools import interleave, machine, show
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.config_file import load_config
-from azjax.cycle import TrainState, make_trainer, state_specs
 from azjax.devices import use_all_cores
 from azjax.learner import Batch, make_optimizer, update
 from azjax.network import Network
 from azjax.players.load import game_from_name, make_game
 from azjax.search import make_recurrent_fn, mask_logits, network_evaluate, search
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.train_state import TrainState, state_specs
+from azjax.trainer import make_trainer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,6 +195,7 @@ def _parts(
         masks=jnp.ones((size, game.num_actions), bool),
         policy=jnp.full((size, game.num_actions), 1 / game.num_actions),
         value=jnp.sign(jax.random.normal(key, (size,))),
+        auxiliary=None,
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))
     where = (specs.variables, specs.optimizer_state)

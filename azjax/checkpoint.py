@@ -20,10 +20,11 @@ from orbax.checkpoint.checkpoint_managers import (
     LatestN,
 )
 
-from azjax.cycle import TrainState
 from azjax.errors import UserError
+from azjax.train_state import TrainState
 
-# Two items, so that a player is loaded without the replay window.
+# Two items, so that a player is loaded without the replay window: the network that plays, and the
+# rest of the state.
 _VARIABLES = "variables"
 _REST = "rest"
 
@@ -82,11 +83,11 @@ class Checkpoints:
         # A copy of its own: on CPU the writer would otherwise read, without copying, the buffers
         # that the next cycle is given to write over.
         state = jax.tree.map(jnp.copy, state)
-        rest = {k: v for k, v in vars(state).items() if k != "variables"}
+        player, rest = _parts(state)
         self._manager.save(
             int(state.cycle),
             args=ocp.args.Composite(
-                variables=ocp.args.StandardSave(state.variables),
+                variables=ocp.args.StandardSave(player),
                 rest=ocp.args.StandardSave(rest),
             ),
             metrics={"merit": -math.inf if merit is None else merit},
@@ -99,17 +100,17 @@ class Checkpoints:
           UserError: there is none, or the checkpoint is of another config.
         """
 
+        player, rest = _parts(abstract)
+
         def restore(cycle: int) -> TrainState:
-            parts = dict(vars(abstract))
             args = ocp.args.Composite(
-                variables=ocp.args.StandardRestore(parts.pop("variables")),
-                rest=ocp.args.StandardRestore(parts),
+                variables=ocp.args.StandardRestore(player),
+                rest=ocp.args.StandardRestore(rest),
             )
             restored = self._manager.restore(cycle, args=args)
-            return TrainState(variables=restored[_VARIABLES], **restored[_REST])
+            return TrainState(**restored[_REST] | {_player(abstract): restored[_VARIABLES]})
 
-        expected = {k: v for k, v in vars(abstract).items() if k != "variables"}
-        return self._newest(restore, abstract.variables, expected, warn)
+        return self._newest(restore, player, rest, warn)
 
     def restore_variables(
         self, abstract: Any, cycle: int | None = None, *, warn: Callable[[str], None]
@@ -197,6 +198,17 @@ def _quiet_orbax() -> None:
             report(unraisable)
 
     sys.unraisablehook = filtered
+
+
+def _player(state: TrainState) -> str:
+    """The field of a state that holds the network that plays."""
+    return "variables" if state.average is None else "average"
+
+
+def _parts(state: TrainState) -> tuple[Any, dict[str, Any]]:
+    """The network that plays, and everything else."""
+    rest = dict(vars(state))
+    return rest.pop(_player(state)), rest
 
 
 def _merit(metrics: dict[str, float]) -> float:

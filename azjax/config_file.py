@@ -65,6 +65,7 @@ def config_to_dict(config: Config) -> dict[str, Any]:
     """Nested dicts of plain values, as TOML and JSON take them."""
     data = dataclasses.asdict(config)
     data["game"] = {"name": config.game.name, **dict(config.game.options)}
+    data["network"]["auxiliary"] = list(config.network.auxiliary)
     data["learning"]["drops"] = list(config.learning.drops)
     data["evaluation"]["opponents"] = list(config.evaluation.opponents)
     return data

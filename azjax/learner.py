@@ -13,6 +13,7 @@ import optax
 from azjax_envs import Game
 
 from azjax.augment import random_symmetries
+from azjax.auxiliary import AuxiliaryTargets, known_error
 from azjax.config import Config, LearningConfig
 from azjax.network import Network, Prediction, Variables
 from azjax.replay import Row, unpack_policy
@@ -25,7 +26,7 @@ Array = jax.Array
 
 @functools.partial(
     jax.tree_util.register_dataclass,
-    data_fields=["observations", "masks", "policy", "value"],
+    data_fields=["observations", "masks", "policy", "value", "auxiliary"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
@@ -35,18 +36,32 @@ class Batch:
     observations: Array  # float32 [N, height, width, channels]
     masks: Array  # bool [N, A], legal actions
     policy: Array  # float32 [N, A]
-    value: Array  # float32 [N], the game's result
+    value: Array  # float32 [N], what followed
+    auxiliary: AuxiliaryTargets | None
 
 
-def make_batch(game: Game, key: Array, rows: Row, value: Array, *, symmetries: bool) -> Batch:
+def make_batch(
+    game: Game,
+    key: Array,
+    rows: Row,
+    value: Array,
+    auxiliary: AuxiliaryTargets | None = None,
+    *,
+    symmetries: bool,
+) -> Batch:
     """Observes stored plies [N, ...], each under a random symmetry if wanted."""
     states = restore_unseen(game, rows.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
     policy = unpack_policy(rows.policy, game.num_actions)
     if symmetries:
-        observations, policy, masks = random_symmetries(game, key, observations, policy, masks)
-    return Batch(observations=observations, masks=masks, policy=policy, value=value)
+        ownership = None if auxiliary is None else auxiliary.ownership
+        observations, policy, masks, ownership = random_symmetries(
+            game, key, observations, policy, masks, ownership
+        )
+        if auxiliary is not None:
+            auxiliary = AuxiliaryTargets(score=auxiliary.score, ownership=ownership)
+    return Batch(observations, masks, policy, value, auxiliary)
 
 
 def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
@@ -56,7 +71,10 @@ def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
 
 
 def value_loss(prediction: Prediction, target: Array) -> Array:
-    """Value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss."""
+    """Value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
+
+    A value between the three, as of a search, is shared between the two beside it.
+    """
     if prediction.value_logits.shape[-1] == 1:
         return jnp.square(prediction.value - target)
     win = jnp.maximum(target, 0.0)
@@ -115,6 +133,8 @@ def update(
         squares = sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params))
         penalty = config.learning.l2 * squares
         total = policy + config.learning.value_weight * value + penalty
+        more = _auxiliary_losses(prediction, batch.auxiliary)
+        total += sum(getattr(config.learning, f"{name}_weight") * x for name, x in more.items())
         right = jnp.mean((jnp.abs(prediction.value - batch.value) < 0.5).astype(jnp.float32))
         losses = {
             "loss/total": total,
@@ -123,6 +143,7 @@ def update(
             "loss/l2": penalty,
             "value_accuracy": right,
         }
+        losses |= {f"loss/{name}": x for name, x in more.items()}
         return total, (stats, losses)
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
@@ -134,3 +155,23 @@ def update(
     change, optimizer_state = optimizer.update(gradient, optimizer_state, variables["params"])
     params = optax.apply_updates(variables["params"], change)
     return {"params": params, "stats": stats}, optimizer_state, losses
+
+
+def moving_average(average: Any, newest: Any, updates: Array, *, decay: float) -> Any:
+    """The average of the parameters after one update more; `updates` were made before.
+
+    While these are few, the average reaches back over a tenth of them only: the random start would
+    weigh on it for long.
+    """
+    keep = jnp.minimum(decay, (1.0 + updates) / (10.0 + updates))
+    return jax.tree.map(lambda old, new: keep * old + (1 - keep) * new, average, newest)
+
+
+def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> dict[str, Array]:
+    if targets is None:
+        return {}
+    return {
+        name: known_error(getattr(prediction, name), target)
+        for name, target in vars(targets).items()
+        if target is not None
+    }

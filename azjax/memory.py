@@ -6,9 +6,9 @@ import os
 
 import jax
 
-from azjax.cycle import Trainer
 from azjax.errors import UserError
 from azjax.search_tree import keeps_children
+from azjax.trainer import Trainer
 
 # In numbers of four bytes; see search_tree.py.
 _NODE_NUMBERS = 7  # of each node

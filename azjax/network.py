@@ -1,12 +1,13 @@
 """The two-headed network: a tower with a policy head and a value head.
 
-The only file that knows Flax NNX. The modules are used functionally: `Network.init` splits a module
-into its graph and its arrays once, `Network.apply` merges them again while tracing.
+This file and `towers.py` are the only ones that know Flax NNX. The modules are used functionally:
+`Network.init` splits a module into its graph and its arrays once, `Network.apply` merges them again
+while tracing.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
-from azjax.sharding import AXIS
+from azjax.towers import Conv, make_trunk
 
 Array = jax.Array
 Variables = dict[str, Any]  # {"params": nested dict of arrays, "stats": nested dict of arrays}
@@ -28,6 +29,8 @@ class Prediction(NamedTuple):
     policy_logits: Array  # [B, num_actions], illegal actions included
     value_logits: Array  # [B, 3] win, draw, loss for the mover; [B, 1] before tanh
     value: Array  # [B] expected result for the mover, in [-1, 1]
+    score: Array | None  # [B] final margin for the mover as a share of all points, in [-1, 1]
+    ownership: Array | None  # [B, cells] final owner: 1 the mover, -1 the opponent
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Network:
     def apply_train(self, variables: Variables, observations: Array) -> tuple[Prediction, Any]:
         """As `apply`, normalising by the batch's own statistics over all devices.
 
-        To be called under `shard_map` over the axis `AXIS`. Returns the prediction and the updated
-        `variables["stats"]`.
+        To be called under `shard_map` over the axis `sharding.AXIS`. Returns the prediction and
+        the updated `variables["stats"]`.
         """
         module = self._module(variables)
         prediction = module(observations, train=True)
@@ -100,153 +103,97 @@ def _plain(state: nnx.State) -> dict[str, Any]:
 
 
 class _Tower(nnx.Module):
-    """The whole network: trunk and both heads."""
+    """The whole network: one body under all heads, or a second one under the value head."""
 
     def __init__(self, network: Network, rngs: nnx.Rngs):
         config = network.config
         dtype = jnp.dtype(config.dtype)
         height, width, _ = network.observation_shape
-        trunk = _ConvTrunk if config.kind == "resnet" else _DenseTrunk
-        self.trunk = trunk(network, dtype, rngs)
-        outputs = 3 if config.value_head == "wdl" else 1
         cells = height * width
-        policy_outputs = network.num_actions
-        self.is_conv, self.by_cell = config.kind == "resnet", config.policy_head == "planes"
-        if self.is_conv:
-            # Both heads' convolutions at once; batch normalisation is by channel anyway.
-            self.split = config.channels if self.by_cell else config.policy_channels
-            self.heads_conv = _Conv(
-                config.channels,
-                self.split + config.value_channels,
-                3 if self.by_cell else 1,
-                config.norm,
-                dtype,
-                rngs,
-            )
-            policy_inputs = cells * self.split
-            value_inputs = cells * config.value_channels
-            if self.by_cell:
-                policy_inputs, policy_outputs = self.split, network.num_actions // cells
-        else:
-            policy_inputs = value_inputs = config.channels
+        is_conv, self.by_cell = config.kind == "resnet", config.policy_head == "planes"
+        policy_filters = config.channels if self.by_cell else config.policy_channels
+        value_filters = config.value_channels
+        # Both heads' convolutions at once; batch normalisation is by channel anyway.
+        self.separate, self.split = config.towers == "separate", policy_filters if is_conv else None
+        first_filters = policy_filters + (0 if self.separate else value_filters)
+        self.body = _Body(network, first_filters, rngs)
+        self.value_body = _Body(network, value_filters, rngs) if self.separate else None
         # Small last layers: an untrained net is near uniform and near zero, so that the first
         # searches are guided by the rules rather than by noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
-        self.policy = nnx.Linear(
-            policy_inputs, policy_outputs, dtype=dtype, kernel_init=small, rngs=rngs
-        )
+        last = functools.partial(nnx.Linear, dtype=dtype, kernel_init=small, rngs=rngs)
+        policy_inputs = cells * policy_filters if is_conv else config.channels
+        value_inputs = cells * value_filters if is_conv else config.channels
+        if self.by_cell:
+            self.policy = last(policy_filters, network.num_actions // cells)
+        else:
+            self.policy = last(policy_inputs, network.num_actions)
         self.value_hidden = nnx.Linear(value_inputs, config.value_hidden, dtype=dtype, rngs=rngs)
-        self.value = nnx.Linear(
-            config.value_hidden, outputs, dtype=dtype, kernel_init=small, rngs=rngs
-        )
+        self.value = last(config.value_hidden, 3 if config.value_head == "wdl" else 1)
+        has = config.auxiliary
+        self.score = last(config.value_hidden, 1) if "score" in has else None
+        owners = 1 if is_conv else cells
+        self.ownership = last(config.channels, owners) if "ownership" in has else None
 
     def __call__(self, observations: Array, train: bool) -> Prediction:
         batch = observations.shape[0]
-        x = self.trunk(observations, train)
-        p = v = x
-        if self.is_conv:
-            heads = jax.nn.relu(self.heads_conv(x, train))
-            p, v = heads[..., : self.split], heads[..., self.split :].reshape(batch, -1)
-            if not self.by_cell:
-                p = p.reshape(batch, -1)
+        x, first = self.body(observations, train)
+        p = v = first
+        if self.separate:
+            p, observations = in_order(first, observations)
+            x, v = self.value_body(observations, train)
+        elif self.split is not None:
+            p, v = first[..., : self.split], first[..., self.split :]
         # A dense layer over the channels of each cell is a 1x1 convolution.
-        logits = self.policy(p).reshape(batch, -1).astype(jnp.float32)
-        value_logits = self.value(jax.nn.relu(self.value_hidden(v))).astype(jnp.float32)
+        logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
+        hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))
+        value_logits = self.value(hidden).astype(jnp.float32)
         if value_logits.shape[-1] == 3:
             probabilities = jax.nn.softmax(value_logits)
             value = probabilities[:, 0] - probabilities[:, 2]
         else:
             value = jnp.tanh(value_logits[:, 0])
-        return Prediction(logits, value_logits, value)
+        return Prediction(
+            policy_logits=logits.reshape(batch, -1).astype(jnp.float32),
+            value_logits=value_logits,
+            value=value,
+            score=_tanh(self.score, hidden, (batch,)),
+            ownership=_tanh(self.ownership, x, (batch, -1)),
+        )
 
 
-class _ConvTrunk(nnx.Module):
-    """A convolution, then residual blocks (He et al. 2016, as AlphaGo Zero uses them)."""
+def _tanh(head: nnx.Module | None, x: Array, shape: tuple[int, ...]) -> Array | None:
+    return None if head is None else jnp.tanh(head(x).astype(jnp.float32).reshape(shape))
 
-    def __init__(self, network: Network, dtype: Any, rngs: nnx.Rngs):
+
+class _Body(nnx.Module):
+    """A trunk and, where it is one of convolutions, the heads' own on top of it."""
+
+    def __init__(self, network: Network, filters: int, rngs: nnx.Rngs):
         config = network.config
-        width = config.channels
-        planes = network.observation_shape[2]
-        self.stem = _Conv(planes, width, 3, config.norm, dtype, rngs)
-        self.blocks = nnx.List(
-            [_Block(width, config.norm, dtype, rngs) for _ in range(config.blocks)]
-        )
+        self.trunk = make_trunk(network.observation_shape, config, rngs)
+        size = 3 if config.policy_head == "planes" else 1
+        conv = config.kind == "resnet"
+        self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
 
-    def __call__(self, x: Array, train: bool) -> Array:
-        x = jax.nn.relu(self.stem(x, train))
-        for block in self.blocks:
-            x = block(x, train)
-        return x
+    def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
+        """The trunk's features, and the heads' [B, height, width, filters] (or the same)."""
+        x = self.trunk(observations, train)
+        return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
 
 
-class _Block(nnx.Module):
-    def __init__(self, channels: int, norm: str, dtype: Any, rngs: nnx.Rngs):
-        self.first = _Conv(channels, channels, 3, norm, dtype, rngs)
-        self.second = _Conv(channels, channels, 3, norm, dtype, rngs)
+@jax.custom_vjp
+def in_order(first: Array, second: Array) -> tuple[Array, Array]:
+    """Both as they are, but what is computed from `second` waits for `first`, and backwards the
+    other way round.
 
-    def __call__(self, x: Array, train: bool) -> Array:
-        y = jax.nn.relu(self.first(x, train))
-        return jax.nn.relu(x + self.second(y, train))
-
-
-class _Conv(nnx.Module):
-    """Convolution and normalisation."""
-
-    def __init__(self, inputs: int, outputs: int, size: int, norm: str, dtype: Any, rngs: nnx.Rngs):
-        self.conv = nnx.Conv(
-            inputs,
-            outputs,
-            (size, size),
-            use_bias=norm == "none",
-            dtype=dtype,
-            kernel_init=nnx.initializers.he_normal(),
-            rngs=rngs,
-        )
-        self.norm = _norm(norm, outputs, dtype, rngs)
-
-    def __call__(self, x: Array, train: bool) -> Array:
-        return _normalise(self.norm, self.conv(x), train)
+    Each tower's batch statistics are collectives, of which XLA's CPU backend must never have two
+    in flight (see docs/architecture.md).
+    """
+    return jax.lax.optimization_barrier((first, second))
 
 
-class _DenseTrunk(nnx.Module):
-    """Dense layers over the flattened board, for boards too small to need convolutions."""
-
-    def __init__(self, network: Network, dtype: Any, rngs: nnx.Rngs):
-        config = network.config
-        height, width, planes = network.observation_shape
-        sizes = [height * width * planes] + [config.channels] * config.blocks
-        self.layers = nnx.List(
-            [
-                nnx.Linear(
-                    a,
-                    b,
-                    dtype=dtype,
-                    kernel_init=nnx.initializers.he_normal(),
-                    use_bias=config.norm == "none",
-                    rngs=rngs,
-                )
-                for a, b in itertools.pairwise(sizes)
-            ]
-        )
-        self.norms = nnx.List([_norm(config.norm, b, dtype, rngs) for b in sizes[1:]])
-
-    def __call__(self, x: Array, train: bool) -> Array:
-        x = x.reshape(x.shape[0], -1)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = jax.nn.relu(_normalise(norm, layer(x), train))
-        return x
-
-
-def _norm(kind: str, features: int, dtype: Any, rngs: nnx.Rngs) -> nnx.Module | None:
-    if kind == "batch":
-        # Statistics over all devices' shares of the batch, so that N devices equal one.
-        return nnx.BatchNorm(features, momentum=0.95, axis_name=AXIS, dtype=dtype, rngs=rngs)
-    if kind == "layer":
-        return nnx.LayerNorm(features, dtype=dtype, rngs=rngs)
-    return None
-
-
-def _normalise(norm: nnx.Module | None, x: Array, train: bool) -> Array:
-    if isinstance(norm, nnx.BatchNorm):
-        return norm(x, use_running_average=not train)
-    return x if norm is None else norm(x)
+in_order.defvjp(
+    lambda first, second: (in_order(first, second), None),
+    lambda _, gradients: jax.lax.optimization_barrier(gradients),
+)

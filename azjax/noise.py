@@ -8,8 +8,8 @@ import jax.numpy as jnp
 Array = jax.Array
 
 
-def log_gamma_variates(key: Array, alpha: float, shape: tuple[int, ...]) -> Array:
-    """Logarithms of Gamma(alpha) variates, float32 `shape`; alpha > 0.
+def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...]) -> Array:
+    """Logarithms of Gamma(alpha) variates, float32 `shape`; alpha > 0, broadcast to `shape`.
 
     Marsaglia and Tsang, "A simple method for generating gamma variables" (2000): for alpha + 1 by
     rejection, then times U ** (1 / alpha). All variates are tried for at once until the last is

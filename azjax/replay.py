@@ -1,4 +1,4 @@
-"""The replay window: a time-major ring of plies, and the results that reach back through it."""
+"""The replay window: a time-major ring of plies."""
 
 from __future__ import annotations
 
@@ -31,18 +31,32 @@ class TopPolicy:
 
 
 @functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["score", "ownership"], meta_fields=[]
+)
+@dataclass(frozen=True)
+class Ending:
+    """How games stood after a ply, seen by who made it; of use where it was the last."""
+
+    score: Array | None  # float16 [B], margin as a share of all points; NaN: unknown
+    ownership: Array | None  # int8 [B, cells], 1 mine, -1 theirs, 0 nobody's; 127: unknown
+
+
+@functools.partial(
     jax.tree_util.register_dataclass,
-    data_fields=["states", "policy", "reward", "discount"],
+    data_fields=["states", "policy", "reward", "discount", "value", "full", "ending"],
     meta_fields=[],
 )
 @dataclass(frozen=True)
 class Row:
     """One ply of B games, as stored; observations are made when a batch is drawn."""
 
-    states: State  # [B, ...], the position before the move, without what learning never sees
+    states: State  # [B, ...], the position before the move, without what is never looked at again
     policy: Array | TopPolicy  # float16 [B, A], the search's policy; its top where A is large
     reward: Array  # float16 [B], result for the mover, 0 before the end
     discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1
+    value: Array  # float16 [B], the search's value of the position
+    full: Array  # bool [B], searched with all simulations, and so to be learnt from
+    ending: Ending | None  # where the network learns to predict it
 
 
 @functools.partial(
@@ -110,37 +124,6 @@ def append(replay: Replay, rows: Row) -> Replay:
         position=(replay.position + new) % size,
         filled=jnp.minimum(replay.filled + new, size),
     )
-
-
-def value_targets(replay: Replay) -> tuple[Array, Array]:
-    """Results of the games, seen by the player to move at each position.
-
-    A reverse scan from the newest ply to the oldest: target[t] = reward[t] + discount[t] *
-    target[t + 1], which holds for any order of turns.
-
-    Returns:
-      (targets float32 [R, B], known bool [R, B]): known is False for positions of games that have
-      not ended yet, and where nothing has been written.
-    """
-    size = replay.rows.reward.shape[0]
-    ages = jnp.arange(size)  # 0 is the newest ply
-    newest_first = (replay.position - 1 - ages) % size
-    reward = replay.rows.reward[newest_first].astype(jnp.float32)
-    discount = replay.rows.discount[newest_first].astype(jnp.float32)
-
-    def back(carry: tuple[Array, Array], ply: tuple[Array, Array]) -> tuple[Any, Any]:
-        target, known = carry
-        reward, discount = ply
-        target = reward + discount * target
-        known = known | (discount == 0)
-        return (target, known), (target, known)
-
-    batch = reward.shape[1]
-    start = (jnp.zeros(batch), jnp.zeros(batch, bool))
-    _, (targets, known) = jax.lax.scan(back, start, (reward, discount))
-    known = known & (ages < replay.filled)[:, None]
-    # The map between "ply t" and "age" is its own inverse.
-    return targets[newest_first], known[newest_first]
 
 
 def draw_indices(key: Array, known: Array, shape: tuple[int, ...]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -12,10 +13,12 @@ import mctx
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
+from azjax.forced_playouts import forcing, pruned_visits
 from azjax.network import Network
 from azjax.noise import log_gamma_variates
 from azjax.tree_loop import make_loop_fn
 
+_TINY = 1e-6
 Array = jax.Array
 State = Any
 Params = Any
@@ -32,7 +35,7 @@ class SearchResult(NamedTuple):
     visits: Array  # int32 [B, A]
     prior: Array  # float32 [B, A], the root's prior with its noise
     action_values: Array  # float32 [B, A], 0 where unvisited
-    value: Array  # float32 [B], the root's mean value
+    value: Array  # float32 [B], to be expected of the improved policy
 
 
 def transition(game: Game, state: State, action: Array) -> tuple[State, Array, Array]:
@@ -99,6 +102,8 @@ def search(
     config: SearchConfig,
     gumbel_scale: Array | float = 0.0,
     dirichlet_fraction: Array | float = 0.0,
+    root_temperature: float = 1.0,
+    forced_playouts: float = 0.0,
 ) -> SearchResult:
     """Searches B positions at once.
 
@@ -111,6 +116,8 @@ def search(
       config: algorithm and its constants.
       gumbel_scale: scale of Gumbel's noise, float or [B]; 1 explores, 0 plays the best.
       dirichlet_fraction: PUCT's share of root noise, float or [B].
+      root_temperature: PUCT's of the root's prior, before the noise.
+      forced_playouts: PUCT's at the root, see `forced_playouts.py`; the policy is pruned of them.
     """
     mask = jax.vmap(game.legal_action_mask)(states)
     search_key, noise_key, evaluate_key = jax.random.split(key, 3)
@@ -124,19 +131,32 @@ def search(
         )
     else:
         fraction = jnp.broadcast_to(jnp.asarray(dirichlet_fraction, logits.dtype), value.shape)
+        if root_temperature != 1.0:
+            logits = mask_logits(logits / root_temperature, mask)
         logits = add_dirichlet_noise(
-            noise_key, logits, mask, fraction[:, None], alpha=config.dirichlet_alpha
+            noise_key, logits, mask, fraction[:, None], total=config.dirichlet_total
         )
+        config = replace(config, forced_playouts=forced_playouts)
         output = puct_policy(params, search_key, logits, value, states, recurrent_fn, mask, config)
     tree = output.search_tree
     summary = tree.summary()
+    visits = summary.visit_counts.astype(jnp.int32)
+    prior = jax.nn.softmax(tree.children_prior_logits[:, tree.ROOT_INDEX])
+    action_values = jnp.where(visits > 0, summary.qvalues, 0.0)
+    policy = output.action_weights
+    if config.algorithm == "puct" and forced_playouts:
+        left = pruned_visits(visits, action_values, prior, config)
+        policy = left / jnp.maximum(jnp.sum(left, axis=-1, keepdims=True), 1)
+    tried = jnp.where(visits > 0, policy, 0.0)
+    weight = jnp.sum(tried, axis=-1)
+    mean = jnp.sum(tried * action_values, axis=-1) / jnp.maximum(weight, _TINY)
     return SearchResult(
         action=output.action,
-        policy=output.action_weights,
-        visits=summary.visit_counts.astype(jnp.int32),
-        prior=jax.nn.softmax(tree.children_prior_logits[:, tree.ROOT_INDEX]),
-        action_values=jnp.where(summary.visit_counts > 0, summary.qvalues, 0.0),
-        value=summary.value,
+        policy=policy,
+        visits=visits,
+        prior=prior,
+        action_values=action_values,
+        value=jnp.where(weight > _TINY, mean, summary.value),
     )
 
 
@@ -211,6 +231,8 @@ def puct_policy(
         qtransform=qtransform,
     )
     select_root = functools.partial(select, depth=0)
+    if config.forced_playouts:
+        select_root = forcing(select_root, config.forced_playouts)
     key, _, search_key = jax.random.split(key, 3)  # as mctx does; the second is for its noise
     logits = _log(jax.nn.softmax(logits))
     logits = mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)
@@ -232,9 +254,9 @@ def puct_policy(
 
 
 def add_dirichlet_noise(
-    key: Array, logits: Array, mask: Array, fraction: Array, *, alpha: float
+    key: Array, logits: Array, mask: Array, fraction: Array, *, total: float
 ) -> Array:
-    """Mixes Dirichlet(alpha) noise over the legal actions into the prior.
+    """Mixes Dirichlet noise over the legal actions into the prior.
 
     mctx draws its noise over all actions and masks afterwards, which leaves most of it on illegal
     moves. A Dirichlet over the legal actions is their gamma variables, normalised.
@@ -244,8 +266,9 @@ def add_dirichlet_noise(
       logits: masked prior logits [B, A].
       mask: legal actions, bool [B, A].
       fraction: share of noise [B, 1]; 0 leaves the prior as it is.
-      alpha: concentration.
+      total: concentration of all legal actions together; alpha is an equal share of it.
     """
+    alpha = total / jnp.maximum(jnp.sum(mask, axis=-1, keepdims=True), 1)
     # Normalised as logarithms: for a small alpha, the variables themselves underflow.
     noise = jax.nn.softmax(mask_logits(log_gamma_variates(key, alpha, logits.shape), mask))
     mixed = (1 - fraction) * jax.nn.softmax(logits) + fraction * noise

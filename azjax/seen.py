@@ -25,6 +25,8 @@ def drop_unseen(game: Game, states: State) -> State:
 
 def restore_unseen(game: Game, states: State) -> State:
     """States [N] to observe: what `drop_unseen` left, and zeros in place of the rest."""
+    if jax.tree.structure(states) == jax.tree.structure(jax.eval_shape(game.init)):
+        return states  # whole
     kept = iter(jax.tree.leaves(states))
     size = jax.tree.leaves(states)[0].shape[0]
     shapes, structure = jax.tree.flatten(jax.eval_shape(game.init))

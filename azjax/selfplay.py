@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.arena.openings import play_randomly
+from azjax.auxiliary import ending_of
 from azjax.config import Config
 from azjax.replay import Row, pack_policy
+from azjax.resignation import after_search, evidence_of
 from azjax.search import Evaluate, Params, SearchResult, State, search, transition
 from azjax.seen import drop_unseen
+from azjax.starts import Games, Openings, start_games
 
 Array = jax.Array
-
-
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["states", "plies"],
-    meta_fields=[],
-)
-@dataclass(frozen=True)
-class Games:
-    """B games in progress."""
-
-    states: State  # [B, ...]
-    plies: Array  # int32 [B], moves made in each
-
-
-def start_games(game: Game, key: Array, batch: int, *, opening_plies: int) -> Games:
-    """`batch` new games, each after 0 to `opening_plies` random moves, drawn uniformly.
-
-    Positions that good play never reaches are met, and valued by good play from there on.
-    """
-    init_key, length_key, move_key = jax.random.split(key, 3)
-    states = jax.vmap(game.init)(jax.random.split(init_key, batch))
-    lengths = jax.random.randint(length_key, (batch,), 0, opening_plies + 1)
-    states, plies = play_randomly(game, move_key, states, lengths, most=opening_plies)
-    return Games(states=states, plies=plies)
 
 
 def play(
@@ -51,74 +28,155 @@ def play(
     key: Array,
     games: Games,
     config: Config,
-) -> tuple[Games, Row, dict[str, Array]]:
+    *,
+    openings: Openings | None = None,
+    full: Array | None = None,
+    resign_below: Array | float = -2.0,
+) -> tuple[Games, Row, dict[str, Any]]:
     """Advances all games by `config.selfplay.plies_per_cycle` plies.
+
+    Args:
+      game: the game.
+      evaluate: see `search`.
+      params: for `evaluate`.
+      key: PRNG key.
+      games: games in progress.
+      config: search and self-play.
+      openings: where new games begin; None for the game's start.
+      full: bool [T], the plies that are searched in full; None for all. See `full_plies`.
+      resign_below: the value below which players resign, where they do.
 
     Returns:
       The games, their plies as rows [T, B, ...] for the replay ring, and sums over all plies:
-      "games_finished", "game_plies" (of the finished games), "draws", "first_player_result" and
-      "policy_entropy".
+      "games_finished", "game_plies" (of the finished games), "draws", "first_player_result",
+      "policy_entropy" (of full searches), "searched" (in full), and where players resign
+      "resigned" and "evidence".
     """
+    searched = functools.partial(_search, game, evaluate, params, config)
 
-    def ply(games: Games, key: Array) -> tuple[Games, tuple[Row, dict[str, Array]]]:
+    def ply(games: Games, step: tuple[Array, Array | None]) -> tuple[Games, tuple[Row, Any]]:
+        key, in_full = step
         search_key, move_key, start_key = jax.random.split(key, 3)
         explore = games.plies < config.selfplay.exploration_plies
-        result = search(
-            game,
-            evaluate,
-            params,
-            search_key,
-            games.states,
-            config=config.search,
-            gumbel_scale=explore.astype(jnp.float32),
-            dirichlet_fraction=config.search.dirichlet_fraction,
-        )
+        if in_full is None:
+            result = searched(search_key, games.states, explore)
+        else:
+            fast = functools.partial(_fast_search, game, evaluate, params, config)
+            result = jax.lax.cond(in_full, searched, fast, search_key, games.states, explore)
         action = choose_move(config, move_key, result, explore)
+        mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = jax.vmap(functools.partial(transition, game))(
             games.states, action
         )
+        done, prospects = jax.vmap(game.is_terminal)(states), games.prospects
+        resigned = jnp.zeros_like(done)
+        if prospects is not None:
+            prospects = after_search(prospects, mover, result.value)
+            resigned = (result.value < resign_below) & ~prospects.played_out
+            reward = jnp.where(resigned, -1.0, reward)
+            discount = jnp.where(resigned, 0.0, discount)
+            done |= resigned
         row = Row(
-            states=drop_unseen(game, games.states),
+            states=games.states if config.replay.reanalysed else drop_unseen(game, games.states),
             policy=pack_policy(result.policy),
+            value=result.value.astype(jnp.float16),
+            full=jnp.broadcast_to(True if in_full is None else in_full, done.shape),
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
+            ending=ending_of(game, config, mover, states, done & ~resigned),
         )
-        done = jax.vmap(game.is_terminal)(states)
-        returns = jax.vmap(game.returns)(states)
         plies = games.plies + 1
         entropy = -jnp.sum(result.policy * jnp.log(jnp.maximum(result.policy, 1e-12)), axis=-1)
         sums = {
             "games_finished": jnp.sum(done),
             "game_plies": jnp.sum(jnp.where(done, plies, 0)),
-            "draws": jnp.sum(done & (returns[:, 0] == 0)),
-            "first_player_result": jnp.sum(jnp.where(done, returns[:, 0], 0.0)),
-            "policy_entropy": jnp.sum(entropy),
+            "draws": jnp.sum(done & (reward == 0)),
+            "first_player_result": jnp.sum(
+                jnp.where(done, jnp.where(mover == 0, reward, -reward), 0.0)
+            ),
+            "policy_entropy": jnp.sum(jnp.where(row.full, entropy, 0.0)),
+            "searched": jnp.sum(row.full),
         }
-        fresh = start_games(
-            game, start_key, plies.shape[0], opening_plies=config.selfplay.opening_plies
-        )
+        if prospects is not None:
+            sign = jnp.where(jnp.arange(2)[None] == mover[:, None], 1.0, -1.0)
+            sums["resigned"] = jnp.sum(resigned)
+            sums["evidence"] = evidence_of(prospects, done, sign * reward[:, None])
+        fresh = start_games(game, start_key, plies.shape[0], config.selfplay, openings)
         games = jax.tree.map(
-            functools.partial(_where, done), fresh, Games(states=states, plies=plies)
+            functools.partial(_where, done), fresh, Games(states, plies, prospects)
         )
         return games, (row, jax.tree.map(lambda x: x.astype(jnp.float32), sums))
 
     keys = jax.random.split(key, config.selfplay.plies_per_cycle)
-    games, (rows, sums) = jax.lax.scan(ply, games, keys)
+    games, (rows, sums) = jax.lax.scan(ply, games, (keys, full))
     return games, rows, jax.tree.map(lambda x: jnp.sum(x, axis=0), sums)
+
+
+def full_plies(key: Array, config: Config) -> Array | None:
+    """The plies of a cycle that are searched in full, bool [T]; None where all are.
+
+    Drawn by lot, always equally many, and the same for all games: searches run side by side, and a
+    batch would take as long as the longest. The games are of all ages.
+    """
+    plies = config.selfplay.plies_per_cycle
+    count = round(config.selfplay.full_searches * plies)
+    return None if count == plies else jax.random.permutation(key, plies) < count
 
 
 def choose_move(config: Config, key: Array, result: SearchResult, explore: Array) -> Array:
     """The moves int32 [B] that are played; `explore` bool [B] is True early in a game.
 
     Gumbel: mctx's own action; its noise is off (`gumbel_scale` 0) where `explore` is False.
-    PUCT: by visits ** (1 / temperature) while exploring, the most visited after.
+    PUCT: by the policy ** (1 / temperature), or the likeliest where the temperature is 0.
     """
     if config.search.algorithm == "gumbel":
         return result.action
-    visits = result.visits.astype(jnp.float32)
-    logits = jnp.where(visits > 0, jnp.log(jnp.maximum(visits, 1.0)), -jnp.inf)
-    sampled = jax.random.categorical(key, logits / config.selfplay.temperature)
-    return jnp.where(explore, sampled, jnp.argmax(visits, axis=-1)).astype(jnp.int32)
+    chances = result.policy
+    logits = jnp.where(chances > 0, jnp.log(jnp.maximum(chances, 1e-30)), -jnp.inf)
+    early, late = config.selfplay.temperature, config.selfplay.final_temperature
+    temperature = jnp.where(explore, early, late or early)[:, None]
+    sampled = jax.random.categorical(key, logits / temperature)
+    if late == 0:
+        sampled = jnp.where(explore, sampled, jnp.argmax(result.visits, axis=-1))
+    return sampled.astype(jnp.int32)
+
+
+def _search(
+    game: Game,
+    evaluate: Evaluate,
+    params: Params,
+    config: Config,
+    key: Array,
+    states: State,
+    explore: Array,
+) -> SearchResult:
+    return search(
+        game,
+        evaluate,
+        params,
+        key,
+        states,
+        config=config.search,
+        gumbel_scale=explore.astype(jnp.float32),
+        dirichlet_fraction=config.search.dirichlet_fraction,
+        root_temperature=config.search.root_temperature,
+        forced_playouts=config.search.forced_playouts,
+    )
+
+
+def _fast_search(
+    game: Game,
+    evaluate: Evaluate,
+    params: Params,
+    config: Config,
+    key: Array,
+    states: State,
+    explore: Array,
+) -> SearchResult:
+    """A short search without noise: as well as can be played in little time."""
+    del explore
+    short = replace(config.search, num_simulations=config.selfplay.fast_simulations)
+    return search(game, evaluate, params, key, states, config=short)
 
 
 def _where(condition: Array, new: Any, old: Any) -> Any:

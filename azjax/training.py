@@ -23,7 +23,6 @@ from azjax.arena.report import report
 from azjax.checkpoint import Checkpoints
 from azjax.config import Config
 from azjax.config_file import save_config
-from azjax.cycle import Trainer, TrainState, make_trainer
 from azjax.errors import UserError
 from azjax.memory import refuse_if_too_large
 from azjax.metrics import RunLogger
@@ -31,6 +30,8 @@ from azjax.players.load import CONFIG_FILE, load_run_config, make_game
 from azjax.players.network import SearchPlayer
 from azjax.players.parse import parse_player
 from azjax.sharding import make_mesh
+from azjax.train_state import TrainState
+from azjax.trainer import Trainer, make_trainer
 
 
 def train(config: Config, run_dir: str | Path, *, console: Console | None = None) -> TrainState:
@@ -135,7 +136,7 @@ def trained_player(trainer: Trainer, state: TrainState, *, num_simulations: int)
     return SearchPlayer(
         game=trainer.game,
         network=trainer.network,
-        variables=_local(state.variables),
+        variables=_local(state.player),
         config=replace(trainer.config.search, num_simulations=num_simulations),
     )
 

@@ -171,7 +171,7 @@ def test_of_another_config(tmp_path):
     save(tmp_path, [2, 4])
     for changes, named in [
         ({"network": {"channels": 24}}, "params.policy.kernel"),
-        ({"network": {"norm": "none"}}, "params.trunk.layers.0.bias"),
+        ({"network": {"norm": "none"}}, "params.body.trunk.layers.0.bias"),
         ({"replay": {"plies": 32}}, "replay.rows"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
         ({"selfplay": {"parameters": "gated"}}, "actor"),

@@ -38,6 +38,10 @@ def another_value(section, name):
         return next(choice for choice in typing.get_args(hint) if choice != default)
     special = {
         "learning.drops": [0.25, 0.5, 0.875],
+        "network.auxiliary": ["ownership", "score"],
+        "search.start_simulations": 8,
+        "selfplay.openings": "lines.txt",
+        "learning.average": 0.99,
         "evaluation.opponents": ["uct:100", "random"],
         "selfplay.plies_per_cycle": 8,
         "replay.plies": 512,
@@ -156,10 +160,24 @@ def test_floats_in_lists_are_finite():
 
 LEAST = {
     "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
-    | {"value_hidden": 1},
-    "search": {"num_simulations": 1, "max_considered_actions": 1, "dirichlet_fraction": 0.0},
-    "selfplay": {"games": 1, "plies_per_cycle": 1, "exploration_plies": 0, "opening_plies": 0},
-    "replay": {"plies": 1, "min_positions": 1},
+    | {"value_hidden": 1, "pooling_every": 0},
+    "search": {
+        "num_simulations": 1,
+        "max_considered_actions": 1,
+        "dirichlet_fraction": 0.0,
+        "start_simulations": 0,
+        "forced_playouts": 0.0,
+    },
+    "selfplay": {
+        "games": 1,
+        "plies_per_cycle": 1,
+        "exploration_plies": 0,
+        "opening_plies": 0,
+        "fast_simulations": 1,
+        "final_temperature": 0.0,
+        "resign_error": 0.0,
+    },
+    "replay": {"plies": 1, "games": 0, "min_positions": 1, "reanalysed": 0},
     "learning": {
         "batch_size": 1,
         "updates_per_cycle": 1,
@@ -169,6 +187,11 @@ LEAST = {
         "l2": 0.0,
         "weight_decay": 0.0,
         "value_weight": 0.0,
+        "score_weight": 0.0,
+        "ownership_weight": 0.0,
+        "root_value_weight": 0.0,
+        "td_lambda": 0.0,
+        "average": 0.0,
     },
     "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 0},
     "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
@@ -176,12 +199,18 @@ LEAST = {
 }
 MOST = {
     "search": {"dirichlet_fraction": 1.0},
-    "learning": {"final_fraction": 1.0, "momentum": 1.0},
+    "learning": {
+        "final_fraction": 1.0,
+        "momentum": 1.0,
+        "root_value_weight": 1.0,
+        "td_lambda": 1.0,
+    },
+    "selfplay": {"full_searches": 1.0, "resign_error": 1.0, "resign_played_out": 1.0},
     "gate": {"threshold": 1.0},
 }
 POSITIVE = {
-    "search": ["pb_c_init", "pb_c_base", "dirichlet_alpha", "value_scale"],
-    "selfplay": ["temperature"],
+    "search": ["pb_c_init", "pb_c_base", "dirichlet_total", "root_temperature", "value_scale"],
+    "selfplay": ["temperature", "full_searches", "resign_played_out"],
     "learning": ["learning_rate", "clip_norm"],
 }
 
@@ -200,7 +229,8 @@ def test_ranges_end_where_they_should():
                 SECTIONS[section](**{name: high + 1e-6})
     for section, names in POSITIVE.items():
         for name in names:
-            SECTIONS[section](**{name: 1e-6})
+            if name != "full_searches":  # at least one ply of a cycle
+                SECTIONS[section](**{name: 1e-6})
             with pytest.raises(UserError, match=rf"^{section}\.{name} = .*above 0"):
                 SECTIONS[section](**{name: 0.0})
 
@@ -232,6 +262,19 @@ def test_what_must_fit_together():
             LearningConfig(drops=drops)
 
 
+def test_the_newer_methods_fit_together():
+    with pytest.raises(
+        UserError, match=r"full_searches = 0\.02: of plies_per_cycle = 16 one .*0\.06"
+    ):
+        SelfPlayConfig(full_searches=0.02)
+    with pytest.raises(UserError, match=r"learning\.average = 1\.0: from 0 to below 1"):
+        LearningConfig(average=1.0)
+    with pytest.raises(UserError, match=r"network\.auxiliary = .*each once is wanted"):
+        NetworkConfig(auxiliary=("score", "score"))
+    said = refused({"network": {"auxiliary": ["scores"]}})
+    assert "network.auxiliary = 'scores': one of 'score', 'ownership' is wanted" in said
+
+
 def test_planes_need_convolutions():
     for other in ({"kind": "resnet", "policy_head": "planes"}, {"kind": "mlp"}):
         config_from_dict({"network": other})
@@ -249,8 +292,8 @@ def test_overrides_lie_over_the_file(tmp_path):
     assert config.seed == 9
     assert config.game == GameConfig("hex_7x7")
     assert over == {"network": {"blocks": 3}, "learning": {"l2": 0.5}, "seed": 9}
-    with pytest.raises(UserError, match=r"a\.toml: unknown key network\.block;"):
-        load_config(path, {"network": {"block": 3}})
+    with pytest.raises(UserError, match=r"a\.toml: unknown key network\.blokcs;"):
+        load_config(path, {"network": {"blokcs": 3}})
 
 
 def test_files_that_are_no_config(tmp_path):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from azjax import cycle as cycle_module
-from azjax.cycle import make_trainer
 from azjax.errors import UserError
 from azjax.players.load import make_game
 from azjax.replay import value_targets
 from azjax.sharding import make_mesh
+from azjax.trainer import make_trainer
 from tests import tiny
 
 GATED = {"selfplay": {"parameters": "gated"}}

@@ -162,7 +162,8 @@ def test_gradients_are_clipped_together():
 def test_batch_is_what_the_mover_sees():
     states = random_positions(GAME, jax.random.key(0), 128)
     policy = jax.random.uniform(jax.random.key(1), (128, 9)).astype(jnp.float16)
-    rows = Row(states, policy, jnp.zeros(128, jnp.float16), jnp.ones(128, jnp.int8))
+    nothing = jnp.zeros(128, jnp.float16)
+    rows = Row(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
     value = jnp.linspace(-1, 1, 128)
     made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
     plain = made(jax.random.key(2), rows, value, symmetries=False)
@@ -192,7 +193,9 @@ def fixed_batch():
     policy = jax.random.uniform(jax.random.key(8), masks.shape) * masks
     policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-9)
     value = jnp.asarray(np.random.default_rng(0).choice([-1.0, 0.0, 1.0], SIZE), jnp.float32)
-    batch = Batch(observations=observations, masks=masks, policy=policy, value=value)
+    batch = Batch(
+        observations=observations, masks=masks, policy=policy, value=value, auxiliary=None
+    )
     order = jnp.argsort(observations.sum((1, 2, 3)))
     return jax.tree.map(lambda x: x[order], batch)
 

@@ -152,9 +152,9 @@ def test_puct_noise_is_each_games_own():
 ROWS, ACTIONS = 20_000, 7
 
 
-@functools.partial(jax.jit, static_argnames="alpha")
-def noisy_prior(key, logits, mask, fraction, *, alpha):
-    noisy = add_dirichlet_noise(key, mask_logits(logits, mask), mask, fraction, alpha=alpha)
+@functools.partial(jax.jit, static_argnames="total")
+def noisy_prior(key, logits, mask, fraction, *, total):
+    noisy = add_dirichlet_noise(key, mask_logits(logits, mask), mask, fraction, total=total)
     return noisy, jax.nn.softmax(noisy)
 
 
@@ -166,7 +166,9 @@ def noise_case(legal):
 @pytest.mark.parametrize(("alpha", "legal"), [(1.0, [0, 1, 2, 6]), (0.03, [2, 5])])
 def test_dirichlet_noise_has_the_moments_of_one_over_the_legal_actions(alpha, legal):
     logits, mask = noise_case(legal)
-    _, noise = noisy_prior(jax.random.key(0), logits, mask, jnp.ones((ROWS, 1)), alpha=alpha)
+    _, noise = noisy_prior(
+        jax.random.key(0), logits, mask, jnp.ones((ROWS, 1)), total=len(legal) * alpha
+    )
     noise = np.asarray(noise)
     k = len(legal)
     np.testing.assert_allclose(noise.sum(-1), 1, rtol=1e-5)
@@ -184,7 +186,7 @@ def test_dirichlet_noise_is_mixed_in_by_its_share():
     logits, mask = noise_case([0, 1, 2, 6])
     prior = np.asarray(jax.nn.softmax(mask_logits(logits, mask)))
     fraction = jnp.asarray([0.0, 0.25])[jnp.arange(ROWS) % 2][:, None]
-    noisy, mixed = noisy_prior(jax.random.key(1), logits, mask, fraction, alpha=1.0)
+    noisy, mixed = noisy_prior(jax.random.key(1), logits, mask, fraction, total=4.0)
     np.testing.assert_array_equal(noisy[::2], mask_logits(logits, mask)[::2])
     mixed = np.asarray(mixed)[1::2]
     np.testing.assert_array_equal(mixed[:, [3, 4, 5]], 0)
@@ -198,7 +200,7 @@ def test_dirichlet_noise_with_one_or_no_legal_action():
         logits, mask = noise_case(legal)
         for fraction in (0.25, 1.0):
             noisy, prior = noisy_prior(
-                jax.random.key(2), logits, mask, jnp.full((ROWS, 1), fraction), alpha=0.03
+                jax.random.key(2), logits, mask, jnp.full((ROWS, 1), fraction), total=0.03
             )
             assert np.isfinite(noisy).all()
             expected = mask[0] if legal else np.full(ACTIONS, 1 / ACTIONS)

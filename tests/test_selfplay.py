@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 
 import jax
@@ -7,9 +8,10 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import Config, ReplayConfig, SearchConfig, SelfPlayConfig
-from azjax.search import SearchResult
-from azjax.selfplay import choose_move, play, start_games
-from tests.oracles.searches import flat_params, make_evaluate
+from azjax.search import SearchResult, search
+from azjax.selfplay import choose_move, full_plies, play
+from azjax.starts import start_games
+from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
 CASES = [("tic_tac_toe", "gumbel"), ("dots_and_boxes_2x2", "puct"), ("tic_tac_toe", "puct")]
@@ -34,7 +36,7 @@ def played(name, policy):
         ),
         compiler_options=options,
     )
-    games = start_games(game, jax.random.key(0), LANES, opening_plies=0)
+    games = start_games(game, jax.random.key(0), LANES, SelfPlayConfig())
     rows, ends, sums = [], [], []
     for cycle in range(CYCLES):
         # All expect to win, so that a move seems lost wherever it leads, and all are tried.
@@ -139,6 +141,7 @@ def test_counts_are_those_of_a_recount(name, policy):
             expected["draws"] += (over & (rows.reward[t] == 0)).sum()
             expected["first_player_result"] += first[over].sum()
             policy_ = np.asarray(rows.policy[t], np.float64)
+            expected["searched"] += LANES
             expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
             plies[over] = 0
         np.testing.assert_array_equal(ends[cycle].plies, plies)
@@ -191,19 +194,22 @@ def test_puct_moves_are_drawn_by_visits_and_temperature():
     count = 30_000
     visits = jnp.asarray([0, 1, 3, 0, 12, 16])
     fields = dict.fromkeys(SearchResult._fields)
-    result = SearchResult(**fields | {"visits": jnp.broadcast_to(visits, (count, 6))})
-    explore = jnp.arange(count) % 3 > 0
-    for temperature in (1.0, 2.0, 0.5):
-        config = Config(
-            search=SearchConfig("puct"), selfplay=SelfPlayConfig(temperature=temperature)
-        )
-        moves = np.asarray(choose_move(config, jax.random.key(0), result, explore))
+    visits = jnp.broadcast_to(visits, (count, 6))
+    result = SearchResult(**fields | {"visits": visits, "policy": visits / 32})
+    explore = np.arange(count) % 3 > 0
+    for temperature, final in [(1.0, 0.0), (2.0, 0.0), (0.5, 0.0), (1.0, 0.25)]:
+        selfplay = SelfPlayConfig(temperature=temperature, final_temperature=final)
+        config = Config(search=SearchConfig("puct"), selfplay=selfplay)
+        moves = np.asarray(choose_move(config, jax.random.key(0), result, jnp.asarray(explore)))
         assert moves.dtype == np.int32
-        assert (moves[::3] == 5).all()
-        shares = np.bincount(moves[np.asarray(explore)], minlength=6) / explore.sum()
-        expected = np.asarray(visits, float) ** (1 / temperature)
-        np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.012)
-        assert shares[0] == shares[3] == 0
+        if not final:
+            assert (moves[~explore] == 5).all()
+        for which, heat in [(explore, temperature), (~explore, final)]:
+            shares = np.bincount(moves[which], minlength=6) / which.sum()
+            if heat:
+                expected = np.asarray(visits[0], float) ** (1 / heat)
+                np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.012)
+            assert shares[0] == shares[3] == 0
 
 
 def test_gumbel_plays_what_the_search_says():
@@ -217,7 +223,7 @@ def test_gumbel_plays_what_the_search_says():
 
 def test_random_openings():
     game, most = make("tic_tac_toe"), 3
-    begin = jax.jit(lambda key: start_games(game, key, 512, opening_plies=most))
+    begin = jax.jit(lambda key: start_games(game, key, 512, SelfPlayConfig(opening_plies=most)))
     games = begin(jax.random.key(0))
     marks = jax.lax.population_count(games.states.taken)
     np.testing.assert_array_equal(games.plies, marks)
@@ -226,6 +232,40 @@ def test_random_openings():
     assert (counts > 512 / (most + 1) / 2).all()
     assert len(np.unique(np.asarray(games.states.taken)[np.asarray(games.plies) == 1])) == 9
     assert not jax.vmap(game.is_terminal)(games.states).any()
-    none = start_games(game, jax.random.key(0), 8, opening_plies=0)
+    none = start_games(game, jax.random.key(0), 8, SelfPlayConfig())
     assert not none.plies.any()
     assert not none.states.taken.any()
+
+
+def test_full_searches_are_the_same_number_in_every_cycle():
+    config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_searches=0.25))
+    masks = np.stack([full_plies(jax.random.key(i), config) for i in range(40)])
+    assert masks.shape == (40, 8)
+    assert (masks.sum(-1) == 2).all()
+    assert (masks.sum(0) > 2).all()
+    assert full_plies(jax.random.key(0), Config(selfplay=SelfPlayConfig())) is None
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def one_cycle_of(game, config, key, full):
+    games = start_games(game, jax.random.key(0), 32, config.selfplay)
+    return play(game, make_evaluate(game), random_params(game, key), key, games, config, full=full)
+
+
+def test_fast_searches_are_short_and_without_noise():
+    game, key = make("tic_tac_toe"), jax.random.key(1)
+    config = Config(
+        search=SearchConfig(num_simulations=24),
+        selfplay=SelfPlayConfig(plies_per_cycle=2, full_searches=0.5, fast_simulations=3),
+    )
+    _, rows, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
+    np.testing.assert_array_equal(rows.full, np.broadcast_to([[False], [True]], (2, 32)))
+    states = jax.tree.map(lambda x: x[0], rows.states)
+    short = dataclasses.replace(config.search, num_simulations=3)
+    found = search(
+        game, make_evaluate(game), random_params(game, key), jax.random.key(5), states, config=short
+    )
+    np.testing.assert_array_equal(rows.policy[0], found.policy.astype(jnp.float16))
+    assert (rows.policy[0] == rows.policy[0, 0][None]).all()
+    assert len(np.unique(rows.policy[1], axis=0)) > 4
+    assert sums["searched"] == 32

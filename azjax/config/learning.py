@@ -37,6 +37,19 @@ class LearningConfig:
     """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
     value_weight: float = 1.0
     """Weight of the value error in the loss (AlphaZero: 1)."""
+    score_weight: float = 0.5
+    """Weight of the squared error of the final margin, where `network.auxiliary` has it."""
+    ownership_weight: float = 0.5
+    """Weight of the owners' error, mean over the cells, where `network.auxiliary` has it."""
+    root_value_weight: float = 0.0
+    """Share of the search's value of a position in the value to learn; the rest is what followed
+    (0: AlphaZero)."""
+    td_lambda: float = 1.0
+    """What followed: 1 the game's result, 0 the search's value one ply later, between them
+    TD(lambda), Sutton 1988."""
+    average: float = 0.0
+    """Decay of an exponential moving average of the parameters, for each update; where above 0,
+    the average plays: in self-play, evaluations and checkpoints (Izmailov et al. 2018)."""
     clip_norm: float = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True
@@ -46,8 +59,12 @@ class LearningConfig:
         at_least(self, 1, "batch_size", "updates_per_cycle")
         at_least(self, 0, "warmup_updates")
         at_least(self, 0.0, "l2", "weight_decay", "value_weight")
+        at_least(self, 0.0, "score_weight", "ownership_weight")
         above(self, 0.0, "learning_rate", "clip_norm")
-        between(self, 0.0, 1.0, "final_fraction", "momentum")
+        between(self, 0.0, 1.0, "final_fraction", "momentum", "td_lambda")
+        between(self, 0.0, 1.0, "root_value_weight")
+        if not 0.0 <= self.average < 1.0:
+            raise UserError(f"learning.average = {self.average}: from 0 to below 1 wanted")
         if list(self.drops) != sorted(self.drops) or any(not 0 < d < 1 for d in self.drops):
             raise UserError(
                 f"learning.drops = {list(self.drops)}: rising numbers between 0 and 1 are wanted"

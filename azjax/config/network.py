@@ -19,6 +19,14 @@ class NetworkConfig:
     """Residual blocks; dense layers of the MLP."""
     channels: int = 64
     """Filters of every convolution; units of every dense layer of the MLP."""
+    block: Literal["basic", "bottleneck"] = "basic"
+    """Two 3x3 convolutions (the paper's), or the same two on half of the channels between two 1x1
+    ones: a third of the work (He et al. 2016; KataGo). Unused by the MLP."""
+    pooling_every: int = 0
+    """Every n-th block tells each cell the mean and the maximum over the whole board (global
+    pooling, Wu 2019); 0: none does. Unused by the MLP."""
+    towers: Literal["shared", "separate"] = "shared"
+    """One tower under both heads (AlphaGo Zero's dual network), or one for each."""
     norm: Literal["batch", "layer", "none"] = "batch"
     """Normalisation after each convolution (batch: the paper's)."""
     policy_head: Literal["dense", "planes"] = "dense"
@@ -34,12 +42,18 @@ class NetworkConfig:
     """Units of the value head's hidden layer (paper: 256)."""
     value_head: Literal["tanh", "wdl"] = "tanh"
     """A scalar in [-1, 1], or the probabilities of win, draw and loss."""
+    auxiliary: tuple[Literal["score", "ownership"], ...] = ()
+    """More to predict, from which the tower learns faster (Wu 2019): the final margin as a share
+    of all points, the final owner of each cell. For games that have these."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Type of the tower's arithmetic. Parameters are float32 always."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")
         at_least(self, 1, "value_hidden")
+        at_least(self, 0, "pooling_every")
+        if len(set(self.auxiliary)) < len(self.auxiliary):
+            raise UserError(f"network.auxiliary = {list(self.auxiliary)}: each once is wanted")
         if self.kind == "mlp" and self.policy_head == "planes":
             raise UserError(
                 'network.policy_head = "planes": a tower of convolutions is wanted, '

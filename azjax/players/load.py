@@ -15,11 +15,11 @@ from azjax_envs import Game, make
 from azjax.checkpoint import Checkpoints
 from azjax.config import Config
 from azjax.config_file import load_config
-from azjax.cycle import first_variables
 from azjax.errors import UserError
 from azjax.network import Network, Variables
 from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
 from azjax.players.parse import parse_player
+from azjax.train_state import first_variables
 
 CONFIG_FILE = "config.toml"
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import math
 from collections.abc import Callable, Iterator
 
 import jax
@@ -67,7 +68,7 @@ _ARRAY_METHODS = {
     "observe": ("observation_shape", jnp.float32),
     "view": (None, jnp.int32),
 }
-_OPTIONAL_METHODS = {"score": ((2,), jnp.float32), "ownership": (None, jnp.float32)}
+_OPTIONAL_METHODS = {"score": ((2,), jnp.float32), "ownership": ("cells", jnp.float32)}
 _OTHER_METHODS = (
     "init",
     "step",
@@ -121,7 +122,9 @@ def _types(game: Game) -> Iterator[str]:
         if not hasattr(got, "shape"):
             yield f"{name} must return one array, not {type(got).__name__}"
             continue
-        if isinstance(shape, str):
+        if shape == "cells":
+            shape = (math.prod(game.observation_shape[:2]),)
+        elif isinstance(shape, str):
             shape = getattr(game, shape)
         elif shape is not None:
             shape = tuple(getattr(game, n) if isinstance(n, str) else n for n in shape)

@@ -140,8 +140,13 @@ class DotsAndBoxes:
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: DotsAndBoxesState) -> Array:
-        """float32 [rows * columns]: 1 the mover's box, -1 the opponent's, 0 open."""
-        mine, theirs = (self._boxes(board) for board in self._sides(state))
+        """float32 by cell of the grid that is observed: 1 the mover's box, -1 the opponent's.
+
+        0 are open boxes, dots and edges.
+        """
+        boxes = [self._lanes.unpack(board) for board in self._sides(state)]
+        none = jnp.zeros_like(boxes[0])
+        mine, theirs = (self._grid(none, none, box) for box in boxes)
         return (mine.astype(jnp.float32) - theirs).reshape(-1)
 
     def observe(self, state: DotsAndBoxesState) -> Array:

@@ -100,10 +100,13 @@ def test_closing_a_box_moves_again(play_line):
     state = GAME.step(state, 7)
     assert GAME.current_player(state) == 1
     assert GAME.score(state).tolist() == [0, 1]
-    assert GAME.ownership(state).tolist() == [1, 0, 0, 0]
+    # The grid of 5 x 5 dots, edges and boxes; the first box is in its second row and column.
+    assert np.flatnonzero(GAME.ownership(state)).tolist() == [6]
+    assert GAME.ownership(state)[6] == 1
     state = GAME.step(state, 5)
     assert GAME.current_player(state) == 0
-    assert GAME.ownership(state).tolist() == [-1, 0, 0, 0]
+    assert np.flatnonzero(GAME.ownership(state)).tolist() == [6]
+    assert GAME.ownership(state)[6] == -1
 
 
 def test_one_edge_closes_two_boxes(play_line):

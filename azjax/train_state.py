@@ -1,0 +1,122 @@
+"""Everything that decides the rest of a run, as one pytree: its parts, its place, its beginning."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.flatten_util
+import jax.numpy as jnp
+import optax
+from azjax_envs import Game
+from jax.sharding import PartitionSpec
+
+from azjax.config import Config
+from azjax.network import Network, Variables
+from azjax.replay import Replay, empty_replay
+from azjax.resignation import Evidence, no_evidence
+from azjax.search import network_evaluate
+from azjax.selfplay import play
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT
+from azjax.starts import Games, Openings, start_games
+
+Array = jax.Array
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        "variables",
+        "average",
+        "optimizer_state",
+        "actor",
+        "games",
+        "replay",
+        "evidence",
+        "key",
+        "cycle",
+        "updates",
+    ],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class TrainState:
+    """Everything that decides the rest of a run."""
+
+    variables: Variables  # the newest network
+    average: Variables | None  # the moving average of it, where `learning.average` is above 0
+    optimizer_state: Any
+    actor: Variables | None  # the network of self-play where a gate decides it, else None
+    games: Games  # [B, ...], split over the devices
+    replay: Replay  # [R, B, ...], split over the devices along B
+    evidence: Evidence | None  # where players resign: when it is safe to
+    key: Array  # uint32 [2], never changes: cycle i uses fold_in(key, i)
+    cycle: Array  # int32 [], cycles done
+    updates: Array  # int32 [], gradient steps done
+
+    @property
+    def player(self) -> Variables:
+        """The network that plays: the average where there is one, or else the newest."""
+        return self.variables if self.average is None else self.average
+
+
+def state_specs(config: Config) -> TrainState:
+    """How each part of the state lies on the mesh."""
+    return TrainState(
+        variables=EVERYWHERE,
+        average=EVERYWHERE if config.learning.average else None,
+        optimizer_state=EVERYWHERE,
+        actor=EVERYWHERE if config.selfplay.parameters == "gated" else None,
+        games=SPLIT,
+        replay=Replay(rows=PartitionSpec(None, AXIS), position=EVERYWHERE, filled=EVERYWHERE),
+        evidence=EVERYWHERE if config.selfplay.resign_error else None,
+        key=EVERYWHERE,
+        cycle=EVERYWHERE,
+        updates=EVERYWHERE,
+    )
+
+
+def first_variables(network: Network, key: Array) -> Variables:
+    """The variables that a run begins with whose state is made from `key`."""
+    _, network_key, _ = jax.random.split(key, 3)
+    return network.init(network_key)
+
+
+def init_state(
+    game: Game,
+    network: Network,
+    optimizer: optax.GradientTransformation,
+    config: Config,
+    openings: Openings | None,
+    devices: int,
+    key: Array,
+) -> TrainState:
+    run_key = key
+    key, _, games_key = jax.random.split(key, 3)
+    variables = first_variables(network, run_key)
+    games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
+    games = start_games(
+        game, games_key, config.selfplay.games // devices, config.selfplay, openings
+    )
+    _, rows, _ = jax.eval_shape(
+        lambda v, k, g: play(game, network_evaluate(game, network), v, k, g, config),
+        variables,
+        key,
+        games,
+    )
+    row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), rows)
+    gated = config.selfplay.parameters == "gated"
+    return TrainState(
+        variables=variables,
+        average=jax.tree.map(jnp.copy, variables) if config.learning.average else None,
+        optimizer_state=optimizer.init(variables["params"]),
+        actor=jax.tree.map(jnp.copy, variables) if gated else None,
+        games=games,
+        replay=empty_replay(row, config.replay.plies),
+        evidence=no_evidence() if config.selfplay.resign_error else None,
+        key=key,
+        cycle=jnp.zeros((), jnp.int32),
+        updates=jnp.zeros((), jnp.int32),
+    )
