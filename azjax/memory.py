@@ -50,14 +50,15 @@ def replay_bytes(trainer: Trainer) -> int:
 
 
 def search_bytes(trainer: Trainer) -> int:
-    """Bytes of the search trees of one ply of self-play on each device, the network's aside."""
+    """Bytes of the search trees of one ply of self-play, or of reanalysis where that is more, on
+    each device, the network's aside."""
     config, game = trainer.config, trainer.game
     nodes = config.search.num_simulations + 1
     state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
     of_an_action = 2 if keeps_children(nodes, game.num_actions) else 1
     node = state + 4 * (_NODE_NUMBERS + of_an_action * game.num_actions)
     tree = nodes * node + 4 * _ROOT_NUMBERS * game.num_actions
-    return config.selfplay.games * tree // trainer.mesh.size
+    return max(config.selfplay.games, config.replay.reanalysed) * tree // trainer.mesh.size
 
 
 def device_memory(device: jax.Device) -> int | None:

@@ -170,11 +170,12 @@ def test_no_run(tmp_path):
 def test_of_another_config(tmp_path):
     save(tmp_path, [2, 4])
     for changes, named in [
-        ({"network": {"channels": 24}}, "params.policy.kernel"),
+        ({"network": {"channels": 24}}, "params.body.trunk.layers.0.kernel"),
         ({"network": {"norm": "none"}}, "params.body.trunk.layers.0.bias"),
         ({"replay": {"plies": 32}}, "replay.rows"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
         ({"selfplay": {"parameters": "gated"}}, "actor"),
+        ({"learning": {"average": 0.9}}, "variables"),
     ]:
         trainer = tiny.trainer(1, **changes)
         with pytest.raises(UserError, match="another config") as caught:

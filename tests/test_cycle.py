@@ -8,8 +8,8 @@ import pytest
 from azjax import cycle as cycle_module
 from azjax.errors import UserError
 from azjax.players.load import make_game
-from azjax.replay import value_targets
 from azjax.sharding import make_mesh
+from azjax.targets import find_targets
 from azjax.trainer import make_trainer
 from tests import tiny
 
@@ -62,7 +62,8 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
     state = tiny.on_host(state)
     rows, position = state.replay.rows, int(state.replay.position)
     order = [(position + t) % 16 for t in range(16)]  # oldest first
-    targets, known = map(np.asarray, value_targets(state.replay))
+    found = find_targets(state.replay, trainer.config)
+    targets, known = map(np.asarray, (found.value, found.known))
     assert known.sum() == float(metrics["replay/positions"])
     step = jax.jit(jax.vmap(jax.vmap(game.step, (None, 0)), (0, None)))
     movers = np.asarray(jax.vmap(jax.vmap(game.current_player))(rows.states))

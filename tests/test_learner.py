@@ -13,6 +13,7 @@ from azjax.learner import (
     Batch,
     make_batch,
     make_optimizer,
+    moving_average,
     policy_loss,
     schedule,
     update,
@@ -311,3 +312,18 @@ def test_config_of_the_optimizer_is_used():
     sgd, _, _ = run_updates(DENSE, 1, optimizer="sgd")
     change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), adam, sgd)
     assert max(map(float, jax.tree.leaves(change))) > 1e-4
+
+
+# The moving average.
+
+
+def test_the_average_follows_and_forgets_its_start():
+    lots = np.random.default_rng(0)
+    newest = lots.normal(size=400)
+    average = 100.0  # a start to be forgotten
+    for n, value in enumerate(newest):
+        average = float(moving_average(average, value, jnp.asarray(n), decay=0.95))
+        if n == 30:
+            assert abs(average) < 1
+    weights = 0.05 * 0.95 ** np.arange(400)[::-1]
+    np.testing.assert_allclose(average, newest @ weights, atol=1e-4)
