@@ -29,9 +29,7 @@ class Prediction(NamedTuple):
     policy_logits: Array  # [B, num_actions], illegal actions included
     value_logits: Array  # [B, 3] win, draw, loss for the mover; [B, 1] before tanh
     value: Array  # [B] expected result for the mover, in [-1, 1]
-    score: Array | None = (
-        None  # [B] final margin for the mover as a share of all points, in [-1, 1]
-    )
+    score: Array | None = None  # [B] final margin for the mover, as a share of all points
     ownership: Array | None = None  # [B, cells] final owner: 1 the mover, -1 the opponent
 
 

@@ -284,7 +284,8 @@ def test_a_bottleneck_has_a_third_of_the_numbers():
 
 @pytest.mark.parametrize("kind", ["resnet", "mlp"])
 def test_separate_towers_share_nothing(kind):
-    network = other_network(kind=kind, towers="separate", norm="none", auxiliary=("ownership",))
+    options = {"norm": "none", "auxiliary": ("ownership",), "value_channels": 4}
+    network = other_network(kind=kind, towers="separate", **options)
     variables = network.init(jax.random.key(0))
     board = jax.random.normal(jax.random.key(1), (2, 4, 5, 3))
 

@@ -1,0 +1,90 @@
+"""All training methods at once: they must not get in each other's way."""
+
+import functools
+
+import jax
+import numpy as np
+
+from azjax.checkpoint import Checkpoints
+from azjax.config_file import save_config
+from azjax.players.load import load_network
+from tests import tiny
+
+EVERYTHING = {
+    "game": {"name": "dots_and_boxes_2x2"},
+    "cycles": 4,
+    "network": {
+        "towers": "separate",
+        "auxiliary": ["score", "ownership"],
+        "value_head": "wdl",
+    },
+    "search": {
+        "algorithm": "puct",
+        "num_simulations": 4,
+        "start_simulations": 2,
+        "forced_playouts": 2.0,
+        "root_temperature": 1.1,
+    },
+    "selfplay": {
+        "full_searches": 0.5,
+        "fast_simulations": 2,
+        "resign_error": 0.5,
+        "opening_plies": 4,
+        "final_temperature": 0.1,
+        "parameters": "gated",
+    },
+    "replay": {"plies": 32, "games": 40, "min_positions": 32, "reanalysed": 8},
+    "learning": {"average": 0.9, "td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
+}
+
+
+def trained(state, cycles):
+    trainer = tiny.trainer(2, **EVERYTHING)
+    for _ in range(cycles):
+        state, metrics = trainer.cycle(state)
+        state, _ = trainer.gate(state)
+    return state, metrics
+
+
+@functools.lru_cache
+def whole_run():
+    """The state after four cycles, on the host, and the last cycle's metrics."""
+    state, metrics = trained(tiny.start(tiny.trainer(2, **EVERYTHING)), 4)
+    return tiny.on_host(state), {k: float(v) for k, v in metrics.items()}
+
+
+def test_a_run_with_everything_learns():
+    state, metrics = whole_run()
+    assert metrics["updates"] == 1
+    measured = {k: v for k, v in metrics.items() if not k.startswith("resign/")}
+    games = ("game_length", "draw_rate", "first_player_score")
+    if metrics["games_finished"]:
+        games = ()
+    assert all(np.isfinite(v) for k, v in measured.items() if k not in games), metrics
+    assert {"loss/score", "loss/ownership", "resign/below", "resign/share"} <= metrics.keys()
+    changed = [
+        (a != b).any()
+        for a, b in zip(*map(jax.tree.leaves, (state.average, state.variables)), strict=True)
+    ]
+    assert any(changed)
+
+
+def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
+    trainer = tiny.trainer(2, **EVERYTHING)
+    state, _ = trained(tiny.start(trainer), 2)
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.save(state)
+    with Checkpoints(tmp_path) as checkpoints:
+        state = checkpoints.restore_newest(trainer.abstract_state(), warn=print)
+    state, _ = trained(state, 2)
+    tiny.assert_equal(tiny.on_host(state), whole_run()[0])
+
+
+def test_the_average_is_what_a_run_plays_with(tmp_path):
+    trainer = tiny.trainer(2, **EVERYTHING)
+    state, _ = trained(tiny.start(trainer), 2)
+    save_config(trainer.config, tmp_path / "config.toml")
+    with Checkpoints(tmp_path) as checkpoints:
+        checkpoints.save(state)
+    _, _, variables = load_network(tmp_path)
+    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(state.average))
