@@ -12,7 +12,8 @@ from jax import Array
 from azjax_envs import svg
 from azjax_envs.bitboard import Words, any_bit, each
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
-from azjax_envs.lines import cell, computed_once, has_line, unpack, word_type
+from azjax_envs.lines import cell, has_line, unpack, word_type
+from azjax_envs.once import computed_once
 from azjax_envs.symmetry import dihedral, on_cells
 
 

@@ -7,7 +7,6 @@ c. So looking up or down costs nothing, and a batch of such boards is plain vect
 import functools
 import operator
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -45,21 +44,6 @@ def has_line(board: Words, *, length: int, exactly: bool) -> Array:
     directions = ((0, 1), (1, 0), (1, 1), (1, -1))
     lines = [_lines(board, down, right, length, exactly) for down, right in directions]
     return functools.reduce(operator.or_, lines) != 0
-
-
-def computed_once(*values: Array) -> tuple[Array, ...]:
-    """The same values, for those that are dear and needed for many results.
-
-    XLA on a CPU fuses each result of a program with all that leads to it, and computes again what
-    they share; optimization barriers are gone by then, but loops are not. So the values go through
-    a loop that leaves them as they were (measured: a step and a restart of gomoku in two thirds of
-    the time).
-    """
-
-    def swap(pair, _):
-        return pair[::-1], None
-
-    return jax.lax.scan(swap, (values, jax.tree.map(jnp.zeros_like, values)), length=2)[0][0]
 
 
 def _lines(board: Words, down: int, right: int, length: int, exactly: bool) -> Array:

@@ -128,13 +128,6 @@ def stacked(boards: Sequence[Bits]) -> Bits:
     return Bits(tuple(jnp.stack(word, axis=-1) for word in words), boards[0].size)
 
 
-def _landing(size: int, down: int, right: int) -> Bits:
-    """Where squares can come to stand that move so."""
-    rows, columns = np.arange(size)[:, None] - down, np.arange(size)[None, :] - right
-    inside = (rows >= 0) & (rows < size) & (columns >= 0) & (columns < size)
-    return squares(size, inside)
-
-
 def unpack(sets: Bits) -> Array:
     """Sets [...] -> bool [..., size, size]."""
     rows = []
@@ -142,3 +135,10 @@ def unpack(sets: Bits) -> Array:
         word, bit = Lanes(sets.size, sets.size).place(index)
         rows.append(sets.words[word] >> bit & np.uint32(1) != 0)
     return jnp.stack(rows, axis=-1).reshape(*rows[0].shape, sets.size, sets.size)
+
+
+def _landing(size: int, down: int, right: int) -> Bits:
+    """Where squares can come to stand that move so."""
+    rows, columns = np.arange(size)[:, None] - down, np.arange(size)[None, :] - right
+    inside = (rows >= 0) & (rows < size) & (columns >= 0) & (columns < size)
+    return squares(size, inside)

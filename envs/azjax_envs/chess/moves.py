@@ -30,7 +30,7 @@ from azjax_envs.chess.board import (
     stacked,
     union,
 )
-from azjax_envs.lines import computed_once
+from azjax_envs.once import computed_once
 
 BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
 JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)
@@ -190,9 +190,7 @@ def _threats(pieces: Pieces, empty: Bits) -> _Threats:
     number = checkers.count()
     stops = (checkers | lines).where(number == 1) | every(size).where(number == 0)
     # All planes want these; without the loop they would be computed anew for each.
-    found = computed_once(*unsafe.words, *stops.words, number > 0)
-    width = len(unsafe.words)
-    unsafe, stops, check = Bits(found[:width], size), Bits(found[width:-1], size), found[-1]
+    unsafe, stops, check = computed_once(unsafe, stops, number > 0)
     return _Threats(unsafe, check, stops, sights, attacks, screens)
 
 

@@ -11,7 +11,7 @@ from jax import Array
 from azjax_envs.chess import actions
 from azjax_envs.chess.board import Bits, row, square, squares, unstack
 from azjax_envs.chess.moves import Pieces, legal_moves
-from azjax_envs.lines import computed_once
+from azjax_envs.once import computed_once
 
 POSITIONS = 8  # what a network sees: the latest ones (AlphaZero)
 CLOCK = 100  # plies without capture or pawn move that draw
@@ -95,14 +95,11 @@ def play(size: int, state: ChessState, action: Array) -> ChessState:
     after, resets = _move(
         before, square(state.passed.astype(jnp.int32), size), start, target, plane
     )
-    turned = [board.flip() for board in (after.theirs, *after[1:])]
     leaps = (before.pawns & square(start, size)).any() & (start - target == 2 * size)
-    words = computed_once(*(word for board in turned for word in board.words))
-    width = len(words) // len(turned)
-    turned = (words[i : i + width] for i in range(0, len(words), width))
+    turned = computed_once(*(board.flip() for board in (after.theirs, *after[1:])))
     return _arrive(
         size,
-        Pieces(*(Bits(board, size) for board in turned)),
+        Pieces(*turned),
         castling=_rights(state.castling, start, target),
         passed=jnp.where(leaps, 2 * size + start % size, size * size),
         clock=jnp.where(resets, 0, state.clock + 1).astype(jnp.uint8),

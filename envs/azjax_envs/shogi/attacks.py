@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.bitboard import Words, any_bit, count_bits, each
-from azjax_envs.lines import computed_once
+from azjax_envs.once import computed_once
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.board import ALL, Pieces, both, either, without
 from azjax_envs.shogi.rays import Rays

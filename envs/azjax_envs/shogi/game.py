@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
-from azjax_envs.lines import computed_once
+from azjax_envs.once import computed_once
 from azjax_envs.shogi import drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
 from azjax_envs.shogi.board import (

@@ -5,7 +5,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.bitboard import Words, each
-from azjax_envs.lines import computed_once
+from azjax_envs.once import computed_once
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.attacks import Threats, is_mated_by_pawn, slides, steps, threats
 from azjax_envs.shogi.board import (
