@@ -85,16 +85,13 @@ def spread_out(rules: Rules, length: jax.Array) -> Any:
 def choose_legal(bits: jax.Array, mask: jax.Array) -> jax.Array:
     """A legal action by 16 random bits: int32 [], each as likely to within a part in 2**16.
 
-    The k-th legal action is the number of actions up to which at most k are legal. Beyond 16
-    actions that is looked for among the sums of small groups first, and then in one group.
+    Beyond 16 actions it is looked for among the sums of groups first, and then in one group.
 
     Args:
       bits: uint32 [].
       mask: bool [num_actions], any of them set.
     """
-    size = mask.shape[0]
-    counts = mask.astype(jnp.uint8 if size < 256 else jnp.uint16)
-    return _find(bits, counts)[0]
+    return _find(bits, mask, most=1)[0]
 
 
 def random_bits(count: int, now: jax.Array) -> jax.Array:
@@ -136,24 +133,25 @@ def _select(rows: jax.Array, start: Any, states: Any) -> Any:
     return jax.tree_util.tree_map(choose, start, states)
 
 
-def _find(bits: jax.Array, counts: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _find(bits: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
     """Draws one of the things counted, each as likely: int32 [], where in `counts` [n] it is, and
-    which of those there.
+    which of those there. No count is above `most`.
 
     Up to 16 places are looked through one by one, with running sums written out, for XLA makes
-    slow loops of `cumsum` on a CPU. More are taken in groups, and then one group is looked through.
+    slow loops of `cumsum` on a CPU. More are laid out as a table, whose columns are summed, for
+    that is plain vector code over bytes, and then one column is looked through.
     """
     size = counts.shape[0]
     if size <= 16:
-        sums = jnp.stack(_running_sums([counts[i] for i in range(size)]))
+        sums = jnp.stack(_running_sums(counts, most))
         index = ((bits >> 16) * sums[-1].astype(jnp.uint32) >> 16).astype(sums.dtype)
         return _place(sums, index)
-    width = 4 if size <= 64 else 8
-    groups = jnp.pad(counts, (0, -size % width)).reshape(-1, width)
-    group, index = _find(bits, jnp.sum(groups, axis=1, dtype=counts.dtype))
-    row = groups[group]
-    inside, index = _place(jnp.stack(_running_sums([row[i] for i in range(width)])), index)
-    return group * width + inside, index
+    height = next((h for h in range(11, 3, -1) if size % h == 0), 8)  # padding is slow
+    table = jnp.pad(counts, (0, -size % height)).reshape(height, -1)
+    sums = jnp.sum(table, axis=0, dtype=_type_up_to(height * most))
+    column, index = _find(bits, sums, height * most)
+    row, index = _place(jnp.stack(_running_sums(table[:, column], most)), index)
+    return row * table.shape[1] + column, index
 
 
 def _place(sums: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -162,8 +160,13 @@ def _place(sums: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
     return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
 
 
-def _running_sums(values: list[jax.Array]) -> list[jax.Array]:
-    sums = values[:1]
-    for value in values[1:]:
-        sums.append(sums[-1] + value)
+def _running_sums(counts: jax.Array, most: int) -> list[jax.Array]:
+    counts = counts.astype(_type_up_to(counts.shape[0] * most))
+    sums = [counts[0]]
+    for place in range(1, counts.shape[0]):
+        sums.append(sums[-1] + counts[place])
     return sums
+
+
+def _type_up_to(most: int) -> np.dtype:
+    return np.dtype(np.uint8 if most < 256 else np.uint16)
