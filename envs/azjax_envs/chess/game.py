@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes
 from azjax_envs.chess import actions, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.once import computed_once, materialized
 
 
 class _ChessGame:
@@ -38,9 +38,9 @@ class _ChessGame:
         action = jnp.asarray(action).astype(jnp.int32)
         played = jnp.clip(action, 0, self.num_actions - 1)
         square, plane = jnp.divmod(played, actions.num_planes(self._size))
-        word, bit = jnp.divmod(square, 32)  # 5x5 has but one word
-        legal = state.legal[word, plane] >> bit.astype(jnp.uint32) & np.uint32(1) != 0
-        legal &= action == played
+        row, column = jnp.divmod(square, self._size)
+        legal = state.legal[row, plane] >> column.astype(jnp.uint8) & np.uint8(1) != 0
+        (legal,) = computed_once(legal & (action == played))
         lost = jnp.where(state.ply % 2 == 0, -1, 1).astype(jnp.int8)
         forfeited = dataclasses.replace(
             state,
@@ -55,10 +55,9 @@ class _ChessGame:
         return (state.ply % 2).astype(jnp.int32)
 
     def legal_action_mask(self, state: ChessState) -> Array:
-        # Square by square, because that is faster on a CPU than one shift of [squares, planes].
-        lanes = Lanes(self._size, self._size)
-        places = (lanes.place(square) for square in range(self._size**2))
-        return jnp.concatenate([state.legal[w] >> bit & np.uint32(1) != 0 for w, bit in places])
+        columns = (1 << np.arange(self._size)).astype(np.uint8)
+        mask = state.legal[:, None] & columns[:, None] != 0
+        return materialized(mask.reshape(self._size**2, -1)).reshape(-1)
 
     def is_terminal(self, state: ChessState) -> Array:
         return state.over

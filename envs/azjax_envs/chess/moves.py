@@ -27,7 +27,6 @@ from azjax_envs.chess.board import (
     every,
     row,
     squares,
-    stacked,
     union,
 )
 from azjax_envs.once import computed_once
@@ -35,6 +34,7 @@ from azjax_envs.once import computed_once
 BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
 JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)
 IS_DIAGONAL = np.arange(8) % 2 == 1
+IS_CAPTURE = np.isin(np.arange(8), (ADVANCES[0], ADVANCES[2]))
 
 
 class Pieces(NamedTuple):
@@ -70,6 +70,7 @@ class _Threats(NamedTuple):
     unsafe: Bits  # [], the squares they attack, were the king not in the way
     check: Array  # bool []
     stops: Bits  # [], where any move but the king's must end: everywhere without check
+    pinned: Bits  # []
     sights: Bits  # [8], by direction from the king: what he sees, up to the first piece
     attacks: Bits  # [8], by direction: the squares that riders of theirs attack going there
     screens: Bits  # [8], by direction from the king: the only piece between him and a rider
@@ -87,24 +88,23 @@ def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
     size, own = pieces.own.size, pieces.own
     empty = ~pieces.occupied & every(size)
     threats = _threats(pieces, empty)
-    pins = _spread(own) & threats.screens
-    free = _spread(own) & ~(_spread(pins.union()) & ~(pins | _opposite(pins)))
+    pins = _spread(threats.pinned) & threats.screens
+    free = _spread(own) & ~(_spread(threats.pinned) & ~(pins | _opposite(pins)))
     ends = ~own & every(size)
 
     rides = _rides(_riders(pieces) & free, ends & threats.stops, empty)
     king = own & pieces.kings
     near = _spread(king) & _spread(ends & ~threats.unsafe).each_way(BACKWARD)
-    pawns, leap = _pawn_steps(pieces, free, threats.stops, empty)
-    en_passant = _en_passant(pieces, threats, free, passed)
-    none = squares(size, np.zeros((size, size), bool))
-    far = [none] * 8
+    pawns = free & _spread(pieces.pawns)
+    steps = near | _pawn_steps(pieces, pawns, threats.stops, empty)
+    en_passant = _en_passant(pieces, threats, pawns, passed)
+    rides[0] |= steps | en_passant
     if size == 8:
-        far[NORTH] = leap
+        rides[1] |= _only(NORTH, _leaps(_at(pawns, NORTH), threats.stops, empty))
         for side in (EAST, WEST):
-            far[side] = _castle(king, castling, empty, threats, side)
-    rides = [near | pawns | en_passant | rides[0], stacked(far) | rides[1], *rides[2:]]
+            rides[1] |= _only(side, _castle(king, castling, empty, threats, side))
 
-    knights = own & pieces.knights & ~pins.union()
+    knights = own & pieces.knights & ~threats.pinned
     jumps = _spread(knights) & _spread(ends & threats.stops).each_way(JUMPS_BACK)
     # Where a pawn becomes a queen, it may become another piece as well.
     last_steps = rides[0] & _spread(pieces.pawns & row(size, 1))
@@ -127,20 +127,20 @@ def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
     return [jax.tree.map(lambda word, k=k: word[k], rides) for k in range(distances)]
 
 
-def _pawn_steps(pieces: Pieces, free: Bits, stops: Bits, empty: Bits) -> tuple[Bits, Bits]:
-    """[8], the pawns that may step or capture in each direction; and [], those that may step two
-    squares."""
-    size, pawns = free.size, free & _spread(pieces.pawns)
-    none = squares(size, np.zeros((size, size), bool))
-    ends = [none] * 8
-    for d in ADVANCES:
-        ends[d] = _from((empty if d == NORTH else pieces.theirs) & stops, d)
-    leaps = _from(empty & ends[NORTH], NORTH) & row(size, size - 2)
-    return pawns & stacked(ends), _at(pawns, NORTH) & leaps
+def _pawn_steps(pieces: Pieces, pawns: Bits, stops: Bits, empty: Bits) -> Bits:
+    """[8], the `pawns` [8] that may step or capture in each direction."""
+    ends = _only(NORTH, empty & stops) | _spread(pieces.theirs & stops).where(IS_CAPTURE)
+    return pawns & ends.each_way(BACKWARD)
 
 
-def _en_passant(pieces: Pieces, threats: _Threats, free: Bits, passed: Bits) -> Bits:
-    """[8], by direction the pawn that may capture the one that has passed it.
+def _leaps(pawns: Bits, stops: Bits, empty: Bits) -> Bits:
+    """The `pawns` [] that may step two squares."""
+    ends = _from(empty & _from(empty & stops, NORTH), NORTH)
+    return pawns & ends & row(pawns.size, pawns.size - 2)
+
+
+def _en_passant(pieces: Pieces, threats: _Threats, pawns: Bits, passed: Bits) -> Bits:
+    """[8], by direction the one of `pawns` [8] that may capture the one that has passed it.
 
     Two men leave a line at once, so that pins alone do not tell. Either the captured pawn was what
     kept a bishop or a queen from the king, or both stood side by side between the king and a rook.
@@ -149,17 +149,13 @@ def _en_passant(pieces: Pieces, threats: _Threats, free: Bits, passed: Bits) -> 
     stops = (threats.stops & (passed | captured)).any()
     diagonal = threats.screens.where(IS_DIAGONAL).union()
     possible = stops & ~(diagonal & captured).any()
-    found = [squares(free.size, np.zeros((free.size, free.size), bool))] * 8
-    for d in (ADVANCES[0], ADVANCES[2]):
-        pawn = _from(passed, d) & _at(free, d) & pieces.pawns
-        pair = pawn | captured
-        lined_up = [
-            (_at(threats.sights, side) & pair).any()
-            & (_at(threats.attacks, (side + 4) % 8) & pair).any()
-            for side in (EAST, WEST)
-        ]
-        found[d] = pawn.where(possible & ~lined_up[0] & ~lined_up[1])
-    return stacked(found)
+    takers = pawns & _spread(passed).each_way(BACKWARD).where(IS_CAPTURE)
+    pair = takers | _spread(captured)
+    for side in (EAST, WEST):
+        sights, attacks = _at(threats.sights, side), _at(threats.attacks, (side + 4) % 8)
+        lined_up = (_spread(sights) & pair).any() & (_spread(attacks) & pair).any()
+        takers = takers.where(~lined_up)
+    return takers.where(possible)
 
 
 def _castle(king: Bits, castling: Array, empty: Bits, threats: _Threats, side: int) -> Bits:
@@ -190,20 +186,19 @@ def _threats(pieces: Pieces, empty: Bits) -> _Threats:
     number = checkers.count()
     stops = (checkers | lines).where(number == 1) | every(size).where(number == 0)
     # All planes want these; without the loop they would be computed anew for each.
-    unsafe, stops, check = computed_once(unsafe, stops, number > 0)
-    return _Threats(unsafe, check, stops, sights, attacks, screens)
+    pinned = pieces.own & screens.union()
+    unsafe, stops, pinned, check = computed_once(unsafe, stops, pinned, number > 0)
+    return _Threats(unsafe, check, stops, pinned, sights, attacks, screens)
 
 
 def _fills(starts: Bits, empty: Bits) -> Bits:
     """[8], the squares that riders on `starts` [8] reach, the first piece in the way included."""
 
-    def further(_: int, fronts: tuple[Bits, Bits]) -> tuple[Bits, Bits]:
-        front, reached = fronts
-        front = (front & _spread(empty)).each_way(DIRECTIONS)
-        return front, reached | front
+    def further(_: int, reached: Bits) -> Bits:
+        return first | (reached & _spread(empty)).each_way(DIRECTIONS)
 
-    front = starts.each_way(DIRECTIONS)
-    return jax.lax.fori_loop(0, starts.size - 2, further, (front, front))[1]
+    first = starts.each_way(DIRECTIONS)
+    return jax.lax.fori_loop(0, starts.size - 2, further, first)
 
 
 def _riders(pieces: Pieces) -> Bits:
@@ -216,6 +211,11 @@ def _riders(pieces: Pieces) -> Bits:
 def _spread(board: Bits) -> Bits:
     """[] -> [1], to be joined with a set for each direction."""
     return Bits(tuple(jnp.asarray(word)[None] for word in board.words), board.size)
+
+
+def _only(direction: int, board: Bits) -> Bits:
+    """[] -> [8], with none in the other directions."""
+    return _spread(board).where(np.arange(8) == direction)
 
 
 def _opposite(sets: Bits) -> Bits:

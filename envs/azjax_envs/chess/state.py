@@ -48,7 +48,8 @@ class ChessState:
     clock: Array  # uint8 []: plies since a capture or a pawn's move
     ply: Array  # uint16 []: even when White is to move
     last_ply: Array  # uint16 []: where the game is drawn at the latest
-    legal: Array  # uint32 [W, planes]: for each way to move, from where that is legal
+    legal: Array  # uint8 [size, planes]: for each row and way to move, from which columns of it
+    #               that is legal
     check: Array  # bool []
     past: Array  # uint32 [7, 6, W]: `pieces` of the positions before, newest first
     repeats: Array  # uint8 [8]: how often the latest 8 positions, this one first, had occurred
@@ -89,7 +90,7 @@ def make_state(
 def play(size: int, state: ChessState, action: Array) -> ChessState:
     """The position after a legal action."""
     planes = actions.num_planes(size)
-    start, plane = action // planes, action % planes
+    start, plane = jnp.divmod(action, planes)
     target = jnp.asarray(actions.targets(size))[start, plane].astype(jnp.int32)
     before = unstack_pieces(state.pieces, size)
     after, resets = _move(
@@ -132,15 +133,16 @@ def _arrive(
     """The state of a position just reached: its legal moves, repetitions, and whether it ends."""
     moves = legal_moves(pieces, castling, square(passed, size))
     check, en_passant = moves.check, moves.en_passant
-    legal = jnp.stack(moves.planes.words)
+    legal = moves.planes.rows()
     # Rules and hash know of an en-passant capture only where one is legal.
     passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
-    fingerprint = _hash(pieces, castling, passed, ply)
+    (fingerprint,) = computed_once(_hash(pieces, castling, passed, ply))
     earlier = np.arange(CLOCK) < clock
-    repeats = jnp.sum((hashes == fingerprint[:, None]).all(axis=0) & earlier, dtype=jnp.uint8)
-    stuck = ~jnp.any(legal != 0)
+    same = (hashes == fingerprint[:, None]).all(axis=0) & earlier
+    repeats = jnp.sum(same, dtype=jnp.uint8)
+    stuck = ~jnp.any(moves.planes.stack() != 0)
     drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= last_ply) | _is_dead(pieces)
-    over = stuck | drawn
+    over, repeats = computed_once(stuck | drawn, repeats)
     white_moves = ply % 2 == 0
     mated = jnp.where(white_moves, -1, 1)
     return ChessState(
@@ -150,7 +152,7 @@ def _arrive(
         clock=clock,
         ply=ply,
         last_ply=last_ply,
-        legal=jnp.where(over, np.uint32(0), legal),
+        legal=jnp.where(over, np.uint8(0), legal),
         check=check,
         past=past,
         repeats=jnp.append(repeats, past_repeats),
@@ -220,20 +222,15 @@ def _is_dead(pieces: Pieces) -> Array:
 
 
 def _hash(pieces: Pieces, castling: Array, passed: Array, ply: Array) -> Array:
-    """uint32 [2], a hash of all that makes positions the same: MurmurHash3 with two seeds.
+    """uint32 [2], a hash of all that makes positions the same: MurmurHash3 (Appleby, public domain)
+    with two seeds.
 
     Over so few words it is cheaper than Zobrist's keys, which must be looked up.
     """
     rest = castling.astype(jnp.uint32) | passed.astype(jnp.uint32) << 8
     rest |= (ply & np.uint16(1)).astype(jnp.uint32) << 16
-    words = [word for board in pieces for word in board.words] + [rest]
-    return jnp.stack([_murmur(words, seed) for seed in (0x9747B28C, 0x3C6EF372)])
-
-
-def _murmur(words: list[Array], seed: int) -> Array:
-    """MurmurHash3 of some words (Appleby, public domain): uint32 []."""
-    h = jnp.uint32(seed)
-    for word in words:
+    h = jnp.array([0x9747B28C, 0x3C6EF372], jnp.uint32)
+    for word in [*(word for board in pieces for word in board.words), rest]:
         word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
         h = _rotated(h ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
     h = (h ^ h >> 16) * np.uint32(0x85EBCA6B)
