@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
 
 Array = jax.Array
+
+# Of each game of a batch all moves since its start: who played, 0 or 1, and the move in text.
+Moves = Sequence[Sequence[tuple[int, str]]]
 
 
 @runtime_checkable
@@ -15,7 +19,9 @@ class Player(Protocol):
 
     A player is a frozen dataclass registered as a pytree: its arrays (a network's variables, say)
     are leaves, everything else is static and hashable. So it can be an argument of a jitted
-    function. Players that talk to the world set `jittable = False`.
+    function. Players that talk to the world set `jittable = False`. Those of them that want to know
+    how a game came to its position set `follows_moves = True` too; a match then calls them as
+    `player(key, states, moves)`, with `Moves`.
     """
 
     jittable: ClassVar[bool]

@@ -1,0 +1,206 @@
+"""Engines that speak UCI, as Stockfish does, or its sibling for shogi, USI.
+
+Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 2006; T. Romstad,
+"The Universal Shogi Interface", 2007.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+from azjax_envs import Game
+
+from azjax.errors import UserError
+from azjax.players.base import Moves
+from azjax.players.engines.pool import Pool
+from azjax.players.engines.positions import read_move, unstack
+from azjax.players.engines.process import EngineProcess
+from azjax.players.engines.spec import parse_spec
+
+_LIMITS = ("nodes", "movetime", "depth")
+_DEFAULT_LIMIT = {"nodes": "1000"}  # nodes, and not time, so that a match can be repeated
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """In what UCI and USI differ."""
+
+    name: str  # what an engine is greeted with
+    notation: str  # that of positions
+    variants: dict[str, str]  # our games, and how engines of many games call them
+
+
+PROTOCOLS = {
+    "uci": Protocol("uci", "fen", {"chess": "chess", "gardner_chess": "gardner"}),
+    "usi": Protocol("usi", "sfen", {"shogi": "shogi"}),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class UciPlayer:
+    """An engine that is given a position, with the moves that led to it, and a limit.
+
+    With the moves of its game it knows which positions would be repetitions; without them it sees
+    the position alone, as if a game began there. Every question is that of a new game, so that an
+    engine has no more nodes for a move than it was given, whatever it has thought of before.
+    An engine that resigns (in USI) plays action -1, which is illegal and loses.
+    """
+
+    game: Game
+    name: str
+    pool: Pool
+    protocol: Protocol
+    limit: str  # what follows "go"
+
+    jittable: ClassVar[bool] = False
+    follows_moves: ClassVar[bool] = True
+
+    def __call__(self, key: jax.Array, states: Any, moves: Moves | None = None) -> np.ndarray:
+        """Actions int32 [B] for states [B, ...] after `moves`, those of B games if they are known.
+
+        Raises:
+          UserError: the engine breaks down or makes an illegal move.
+        """
+        del key  # an engine draws its own lots
+        positions = unstack(states)
+        if moves is None:
+            questions = [self._write(state) for state in positions]
+        else:
+            start = self._write(jax.device_get(self.game.init()))
+            questions = [" ".join([start, "moves", *(text for _, text in line)]) for line in moves]
+        answers = self.pool.map(self._ask, questions)
+        moved = zip(positions, answers, strict=True)
+        return np.array([read_move(self.name, self.game, *each) for each in moved], np.int32)
+
+    def close(self) -> None:
+        """Ends the engines; so does the end of this object."""
+        self.pool.close()
+
+    def _write(self, state: Any) -> str:
+        notation = self.protocol.notation
+        return f"{notation} {getattr(self.game, f'to_{notation}')(state)}"
+
+    def _ask(self, engine: EngineProcess, position: str) -> str:
+        engine.send([f"{self.protocol.name}newgame", f"position {position}", f"go {self.limit}"])
+        return _until(engine, "bestmove").split()[1]
+
+
+def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
+    """The player that "stockfish?nodes=1000&Skill Level=3" names, of protocol "uci" or "usi".
+
+    Behind the question mark: limits of a move (nodes; movetime in milliseconds; depth), timeout (in
+    seconds), and any option that the engine knows. UCI_Elo turns on UCI_LimitStrength. Without a
+    limit a move has 1,000 nodes.
+
+    Raises:
+      UserError: there is no such engine, it does not speak the protocol or play the game, or an
+        option or its value is none of the engine's.
+    """
+    spec = parse_spec(text)
+    speaks = PROTOCOLS[protocol]
+    if game.name not in speaks.variants:
+        games = " and ".join(speaks.variants)
+        raise UserError(f"{protocol}:{text}: {protocol} engines play {games}, not {game.name}")
+    limits = {name: spec.options[name] for name in _LIMITS if name in spec.options}
+    for name, value in limits.items():
+        if not value.isdecimal() or int(value) == 0:
+            raise UserError(f"{protocol}:{text}: {name} needs a whole number above 0")
+    options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
+    if "UCI_Elo" in options:
+        options.setdefault("UCI_LimitStrength", "true")
+    variant = speaks.variants[game.name]
+
+    def start() -> EngineProcess:
+        engine = EngineProcess(spec.command, timeout=spec.timeout)
+        engine.send([protocol])
+        known = _read_options(engine, protocol)
+        _choose_variant(engine, known, protocol, variant)
+        for name, value in options.items():
+            _set_option(engine, known, name, value)
+        engine.send(["isready"])
+        _until(engine, "readyok")
+        return engine
+
+    limit = " ".join(f"{name} {n}" for name, n in (limits or _DEFAULT_LIMIT).items())
+    return UciPlayer(game, f"{protocol}:{text}", Pool(start), speaks, limit)
+
+
+def _until(engine: EngineProcess, word: str) -> str:
+    """The first line that begins with `word`; all others are an engine's chatter."""
+    while True:
+        line = engine.read()
+        if line.split()[:1] == [word]:
+            return line
+
+
+@dataclasses.dataclass(frozen=True)
+class _Option:
+    name: str
+    kind: str  # spin, check, combo, button or string
+    low: int | None  # of a spin
+    high: int | None
+    choices: tuple[str, ...]  # of a combo
+
+    def wants(self, value: str) -> str | None:
+        """What is wanted where `value` is wrong; None where it is right."""
+        if self.kind == "check" and value not in ("true", "false"):
+            return "true or false"
+        if self.kind == "combo" and value not in self.choices:
+            return ", ".join(self.choices)
+        if self.kind == "spin":
+            low, high = (-np.inf if self.low is None else self.low), self.high
+            number = int(value) if re.fullmatch(r"[+-]?[0-9]+", value) else None
+            if number is None or not low <= number <= (np.inf if high is None else high):
+                return f"a whole number from {self.low} to {self.high}"
+        return None
+
+
+def _read_options(engine: EngineProcess, protocol: str) -> dict[str, _Option]:
+    """All options that an engine names in its answer to the greeting, by their names in small."""
+    options = {}
+    while (line := engine.read()).strip() != f"{protocol}ok":
+        found = re.fullmatch(r"option name (.+?) type (\w+)(.*)", line)
+        if found:
+            name, kind, rest = found.groups()
+            low, high = (re.search(rf" {end} (-?\d+)", rest) for end in ("min", "max"))
+            options[name.lower()] = _Option(
+                name=name,
+                kind=kind,
+                low=int(low[1]) if low else None,
+                high=int(high[1]) if high else None,
+                choices=tuple(choice.strip() for choice in rest.split(" var ")[1:]),
+            )
+    return options
+
+
+def _choose_variant(
+    engine: EngineProcess, known: Mapping[str, _Option], protocol: str, variant: str
+) -> None:
+    """Engines of many games have an option for it; others play chess, or shogi, and no more."""
+    option = known.get(f"{protocol}_variant")
+    plays = option.choices if option else ("chess" if protocol == "uci" else "shogi",)
+    if variant not in plays:
+        raise engine.failure(
+            f"it does not play {variant}; Fairy-Stockfish does (Debian: apt install "
+            "fairy-stockfish)"
+        )
+    if option:
+        _set_option(engine, known, option.name, variant)
+
+
+def _set_option(engine: EngineProcess, known: Mapping[str, _Option], name: str, value: str) -> None:
+    option = known.get(name.lower())
+    if option is None:
+        names = ", ".join(each.name for each in known.values())
+        raise engine.failure(
+            f"it has no option {name!r}, but {', '.join(_LIMITS)}, timeout, {names}"
+        )
+    wanted = option.wants(value)
+    if wanted:
+        raise engine.failure(f"its option {option.name} must be {wanted}, not {value}")
+    engine.send([f"setoption name {option.name} value {value}"])
