@@ -108,7 +108,9 @@ def _rules(program: str, game: Game) -> list[str]:
     """The arguments that make an engine play by the game's rules, where it is known."""
     if program.rpartition("/")[2] != "gnugo":
         return []
-    suicide = "--allow-suicide" if getattr(game, "suicide", False) else "--forbid-suicide"
+    if not hasattr(game, "komi"):
+        raise UserError(f"gnugo plays go, not {game.name}")
+    suicide = "--allow-suicide" if game.suicide else "--forbid-suicide"
     rules = ["--chinese-rules", "--positional-superko", suicide, "--capture-all-dead"]
     # It gives up games that a weak opponent would still lose, the empty 5x5 board as White's too.
     return ["--mode", "gtp", *rules, "--never-resign"]

@@ -58,7 +58,7 @@ class EngineProcess:
         except OSError as error:
             raise UserError(f"{command[0]}: cannot be started: {error.strerror}") from error
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self._last: collections.deque[str] = collections.deque(maxlen=1)
+        self._last: collections.deque[str] = collections.deque(maxlen=2)
         _in_background(_read_lines, self._process.stdout, self._lines)
         self._complaints = _in_background(_keep_last, self._process.stderr, self._last)
         # Neither this nor the threads refer to the object itself, which may so be collected.

@@ -196,10 +196,8 @@ def _choose_variant(
 def _set_option(engine: EngineProcess, known: Mapping[str, _Option], name: str, value: str) -> None:
     option = known.get(name.lower())
     if option is None:
-        names = ", ".join(each.name for each in known.values())
-        raise engine.failure(
-            f"it has no option {name!r}, but {', '.join(_LIMITS)}, timeout, {names}"
-        )
+        names = ", ".join([*_LIMITS, "timeout", *(each.name for each in known.values())])
+        raise engine.failure(f"it has no option {name!r}; there are {names}")
     wanted = option.wants(value)
     if wanted:
         raise engine.failure(f"its option {option.name} must be {wanted}, not {value}")

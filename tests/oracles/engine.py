@@ -1,0 +1,96 @@
+"""An engine that does as it is told: python engine.py PROTOCOL BEHAVIOUR NOTES
+
+PROTOCOL is gtp or uci. It writes its process id and every line that it reads to the file NOTES.
+Well-behaved ("well"), it places a stone on the first free cell of a small board, or plays the first
+of the legal moves of chess, in the order of their names, by python-chess, which also dies on any
+illegal move in a position.
+"""
+
+import os
+import sys
+import time
+
+protocol, behaviour, notes = sys.argv[1:]
+
+
+def note(line):
+    with open(notes, "a") as file:
+        file.write(f"{line}\n")
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def misbehave():
+    """What is answered instead of a move, if anything."""
+    if behaviour == "hang":
+        time.sleep(600)
+    if behaviour == "die":
+        print("out of cheese", file=sys.stderr)
+        sys.exit(3)
+    return {"illegal": "a9" if protocol == "gtp" else "e2e5", "resign": "resign"}.get(behaviour)
+
+
+def gtp(line, board):
+    command, *words = line.split()
+    if behaviour == "garbage":
+        return say("Good day to you!")
+    if command == "boardsize":
+        if behaviour == "refuse":
+            return say("? unacceptable size\n")
+        board["size"] = int(words[0])
+    if command == "clear_board":
+        board["taken"] = []
+    if command == "play":
+        assert words[1] not in board["taken"]
+        board["taken"].append(words[1])
+    move = ""
+    if command == "genmove":
+        cells = [
+            f"{'abcdefgh'[c]}{r + 1}" for r in range(board["size"]) for c in range(board["size"])
+        ]
+        move = misbehave() or next(cell for cell in cells if cell not in board["taken"])
+    say(f"= {move}\n")
+
+
+def uci(line, board):
+    command, *words = line.split()
+    if command == "uci":
+        if behaviour == "garbage":
+            return say("Unknown command: uci")
+        say("id name Told")
+        say("option name Skill Level type spin default 20 min 0 max 20")
+        say("option name UCI_LimitStrength type check default false")
+        say("option name UCI_Elo type spin default 1350 min 1350 max 2850")
+        say("option name Style type combo default Solid var Solid var Quite Risky")
+        say("uciok")
+    if command == "isready":
+        say("readyok")
+    if command == "position":
+        board["position"] = words
+    if command == "go":
+        say("info depth 1 score cp 0")
+        say(f"bestmove {misbehave() or first_legal(board['position'])} ponder e7e5")
+
+
+def first_legal(words):
+    import chess
+
+    assert words[0] == "fen"
+    board = chess.Board(" ".join(words[1:7]))
+    for move in words[8:]:
+        board.push_uci(move)  # ValueError where it is illegal
+    return min(move.uci() for move in board.legal_moves)
+
+
+note(f"pid {os.getpid()}")
+board = {}
+while True:
+    line = sys.stdin.readline()
+    if not line:
+        if behaviour == "stay":
+            time.sleep(600)
+        break
+    note(line.strip())
+    {"gtp": gtp, "uci": uci}[protocol](line, board)

@@ -1,0 +1,165 @@
+"""The engines that people have: whole games, held to referees that are not ours."""
+
+import chess
+import jax
+import numpy as np
+import pyffish
+import pytest
+from azjax_envs import make
+
+from azjax.arena import host_match
+from azjax.arena.match import play_match
+from azjax.errors import UserError
+from azjax.players.engines import pool
+from azjax.players.parse import parse_player
+from azjax.players.random import RandomPlayer
+from tests.oracles import gnugo
+from tests.players.engines.programs import needs
+
+KEY = jax.random.key(1)
+
+
+@pytest.fixture
+def record(monkeypatch):
+    """What a match on the host leaves: the moves of its games but the last ones, and the ends."""
+    seen = {}
+    write_down, returns = host_match._write_down, host_match._returns
+
+    def writing(game, states, actions, moves):
+        write_down(game, states, actions, moves)
+        if len(moves) == seen["games"]:
+            seen["moves"] = moves
+
+    def ending(game, states):
+        seen["states"], seen["returns"] = jax.device_get((states, returns(game, states)))
+        return returns(game, states)
+
+    monkeypatch.setattr(host_match, "_write_down", writing)
+    monkeypatch.setattr(host_match, "_returns", ending)
+
+    def play(game, player_a, player_b, games, opening_plies=2):
+        seen["games"] = games
+        seen["result"] = play_match(
+            game, player_a, player_b, KEY, num_games=games, opening_plies=opening_plies
+        )
+        return seen
+
+    return play
+
+
+@needs("gnugo")
+@pytest.mark.parametrize(("size", "level", "games"), [(5, 1, 12), (9, 1, 6)])
+def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
+    """It never plays what superko forbids, and agrees on who has won where it has passed last."""
+    game = make("go", size=size)
+    engine = parse_player(f"gtp:gnugo --level {level} --seed 1", game)
+    seen = record(game, engine, RandomPlayer(game), games)
+    engine.close()
+    assert seen["result"].score > 0.8
+    scored = 0
+    for lane, line in enumerate(seen["moves"]):
+        assert not seen["states"].lost[lane]
+        if seen["states"].passes[lane] < 2:
+            continue
+        commands = [f"boardsize {size}", "clear_board", f"komi {game.komi}"]
+        commands += [f"play {('black', 'white')[seat]} {text}" for seat, text in line]
+        last = ("black", "white")[len(line) % 2]
+        answers = gnugo.ask([*commands, f"play {last} pass", "final_score"])
+        black, white = game.score(jax.tree.map(lambda x, lane=lane: x[lane], seen["states"]))
+        ours = f"B+{black - white:.1f}" if black > white else f"W+{white - black:.1f}"
+        scored += answers[-1] == ours
+        assert answers[-1][0] == ours[0]
+    assert scored > 0
+
+
+def test_gnu_go_plays_go_and_nothing_else():
+    with pytest.raises(UserError, match="gnugo plays go, not hex_5x5"):
+        parse_player("gtp:gnugo", make("hex", size=5))
+
+
+@needs("gnugo")
+def test_arguments_that_gnu_go_does_not_know():
+    with pytest.raises(UserError, match="engine gnugo: it ended .*; it said: .*--levle"):
+        parse_player("gtp:gnugo --levle 3", make("go_5x5"))
+
+
+@needs("stockfish")
+def test_stockfish_plays_chess(record):
+    game = make("chess")
+    engine = parse_player("uci:stockfish?nodes=100&Threads=1", game)
+    seen = record(game, engine, RandomPlayer(game), 4)
+    engine.close()
+    assert seen["result"].wins == 4
+    for lane, line in enumerate(seen["moves"]):
+        board = chess.Board()
+        for seat, text in line:
+            assert seat == (board.turn == chess.BLACK)
+            board.push_uci(text)
+        # The last move, which mates, is not written down: it is the one that python-chess finds.
+        mates = []
+        for move in board.legal_moves:
+            board.push(move)
+            mates.append(board.is_checkmate())
+            board.pop()
+        assert any(mates)
+        assert seen["returns"][lane, int(board.turn == chess.BLACK)] == 1
+
+
+@needs("stockfish")
+def test_stockfish_plays_no_gardner_chess():
+    with pytest.raises(UserError, match=r"engine stockfish: it does not play gardner; Fairy-Sto"):
+        parse_player("uci:stockfish", make("gardner_chess"))
+
+
+@needs("fairy-stockfish")
+def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
+    """The same games again, whatever has been thought before and however many engines think."""
+    game = make("gardner_chess")
+    lines = []
+    for cores, matches in ((1, 2), (3, 1)):
+        monkeypatch.setattr(pool, "_cores", lambda cores=cores: cores)
+        engine = parse_player("uci:fairy-stockfish?nodes=60", game)
+        for _ in range(matches):
+            seen = record(game, engine, RandomPlayer(game), 4)
+            assert seen["result"].wins == 4
+            lines.append(seen["moves"])
+        engine.close()
+    assert lines[0] == lines[1] == lines[2]
+    start = pyffish.start_fen("gardner")
+    for line in lines[0]:
+        moves = [text for _, text in line]
+        for ply, move in enumerate(moves):
+            assert move in pyffish.legal_moves("gardner", start, moves[:ply])
+
+
+@needs("fairy-stockfish")
+def test_fairy_stockfish_plays_shogi(record):
+    game = make("shogi")
+    engine = parse_player("usi:fairy-stockfish?nodes=60", game)
+    seen = record(game, engine, RandomPlayer(game), 2)
+    engine.close()
+    assert seen["result"].wins == 2
+    assert min(len(line) for line in seen["moves"]) > 10
+
+
+@needs("stockfish")
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("UCI_Elo=100", "UCI_Elo must be a whole number from"),
+        ("Skil Level=3", "no option 'Skil Level'; there are nodes"),
+    ],
+)
+def test_options_that_stockfish_has_not(options, complaint):
+    with pytest.raises(UserError, match=complaint):
+        parse_player(f"uci:stockfish?{options}", make("chess"))
+
+
+@needs("stockfish")
+def test_stockfish_sees_a_mate_in_a_position_alone():
+    game = make("chess")
+    engine = parse_player("uci:stockfish?depth=5", game)
+    state = game.from_fen("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1")
+    action = engine(KEY, jax.tree.map(lambda x: np.asarray(x)[None], state))
+    engine.close()
+    assert game.action_to_string(state, action[0]) == "a1a8"

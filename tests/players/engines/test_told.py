@@ -1,0 +1,261 @@
+"""Engines that do as the tests tell them: what they are sent, and what becomes of bad ones."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+
+import chess
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.arena.match import play_match
+from azjax.errors import UserError
+from azjax.players.engines import pool, process
+from azjax.players.parse import parse_player
+from azjax.players.random import RandomPlayer
+from tests.oracles.players import Lowest
+from tests.players.engines.programs import pids, told, wait_for_end
+
+HEX = make("hex", size=3)
+CHESS = make("chess")
+KEY = jax.random.key(0)
+
+
+def start(game):
+    return jax.tree.map(lambda x: np.asarray(x)[None], game.init())
+
+
+def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
+    """The first free cell is our lowest action: the very games of a player that needs no engine."""
+    monkeypatch.setattr(pool, "_cores", lambda: 1)
+    notes = tmp_path / "notes"
+    engine = parse_player(told("gtp", "well", notes), HEX)
+    there = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
+    sent = notes.read_text().splitlines()
+    engine.close()
+    # Each question tells a game from its start, players by turns.
+    games = "\n".join(sent).split("clear_board\n")[2:]
+    assert len(games) > 8
+    for game in games:
+        *plays, last = game.splitlines()[:-1] if game.endswith("quit\n") else game.splitlines()
+        colours = [line.split()[1] for line in [*plays, last]]
+        assert colours == ["black", "white"] * (len(colours) // 2) + ["black"] * (len(colours) % 2)
+        assert last.startswith("genmove")
+        assert all(line.startswith("play") for line in plays)
+        assert len(plays) >= 3
+    assert sent[2] == "boardsize 3"
+    here = play_match(HEX, HostLowest(HEX), RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
+    assert (there.as_first, there.as_second) == (here.as_first, here.as_second)
+    assert there.mean_length == here.mean_length
+
+
+class HostLowest(Lowest):
+    """Moved on the host, as an engine is, so that lots fall alike."""
+
+    jittable = False
+
+
+def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
+    notes = tmp_path / "notes"
+    engine = parse_player(told("uci", "well", notes, "?nodes=7&Skill Level=3&UCI_Elo=1400"), CHESS)
+    result = play_match(CHESS, engine, RandomPlayer(CHESS), KEY, num_games=4, opening_plies=2)
+    engine.close()
+    assert result.num_games == 4
+    sent = notes.read_text().splitlines()
+    assert "setoption name Skill Level value 3" in sent
+    assert "setoption name UCI_Elo value 1400" in sent
+    assert "setoption name UCI_LimitStrength value true" in sent
+    assert {line for line in sent if line.startswith("go")} == {"go nodes 7"}
+    positions = [line for line in sent if line.startswith("position")]
+    assert len(positions) == sent.count("ucinewgame") > 40
+    assert all(f"fen {chess.STARTING_FEN} moves " in line for line in positions)
+    longest = max(positions, key=len).split(" moves ")[1].split()
+    assert len(longest) > 20
+
+
+def test_uci_is_asked_about_a_position_alone(tmp_path):
+    engine = parse_player(told("uci", "well", tmp_path / "notes"), CHESS)
+    fens = [
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        "8/8/8/8/8/k7/7r/K7 b - - 0 1",
+    ]
+    states = [CHESS.from_fen(fen) for fen in fens]
+    states = jax.tree.map(lambda *x: np.stack(x), *states)
+    actions = engine(KEY, states)
+    engine.close()
+    assert actions.dtype == np.int32
+    names = [
+        CHESS.action_to_string(CHESS.from_fen(f), a) for f, a in zip(fens, actions, strict=True)
+    ]
+    assert names == ["a2a3", "a3a4"]
+
+
+def test_gtp_is_not_asked_about_a_position_alone(tmp_path):
+    engine = parse_player(told("gtp", "well", tmp_path / "notes"), HEX)
+    with pytest.raises(UserError, match="follow whole games"):
+        engine(KEY, start(HEX))
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_engines_side_by_side(tmp_path, monkeypatch, cores):
+    """Answers come in the order of the questions, however many engines share them."""
+    monkeypatch.setattr(pool, "_cores", lambda: cores)
+    notes = tmp_path / "notes"
+    engine = parse_player(told("gtp", "well", notes), HEX)
+    states = jax.tree.map(lambda x: np.repeat(x, 5, 0), start(HEX))
+    cells = ["a1", "b1", "c1", "a2", "b2"]
+    actions = engine(KEY, states, [[(0, cell) for cell in cells[:n]] for n in range(5)])
+    assert actions.tolist() == [0, 1, 2, 3, 4]
+    assert len(pids(notes)) == cores
+    engine.close()
+    for pid in pids(notes):
+        wait_for_end(pid)
+
+
+@pytest.mark.parametrize("protocol", ["gtp", "uci"])
+@pytest.mark.parametrize(
+    ("behaviour", "complaint"),
+    [
+        ("hang", r"no answer to '(genmove black|go nodes 1000)' within 2 s"),
+        ("die", "it ended when it was sent .*; it said: out of cheese"),
+        ("illegal", "the engine played .*, which is illegal in"),
+    ],
+)
+def test_engines_that_break_down(tmp_path, protocol, behaviour, complaint):
+    game = HEX if protocol == "gtp" else CHESS
+    notes = tmp_path / "notes"
+    player = parse_player(told(protocol, behaviour, notes, "?timeout=2"), game)
+    with pytest.raises(UserError, match=complaint) as error:
+        player(KEY, start(game), [[]])
+    assert "\n" not in str(error.value)
+    player.close()
+    for pid in pids(notes):
+        wait_for_end(pid)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "behaviour", "complaint"),
+    [
+        ("gtp", "garbage", "it answered 'Good day to you!' to 'name', which is not GTP"),
+        ("gtp", "refuse", "it refused 'boardsize 3': unacceptable size"),
+        ("uci", "garbage", "no answer to 'uci' within 1 s"),
+    ],
+)
+def test_engines_that_never_come_to_play(tmp_path, protocol, behaviour, complaint):
+    notes = tmp_path / "notes"
+    with pytest.raises(UserError, match=complaint) as error:
+        parse_player(
+            told(protocol, behaviour, notes, "?timeout=1"), HEX if protocol == "gtp" else CHESS
+        )
+    assert "\n" not in str(error.value)
+    for pid in pids(notes):
+        wait_for_end(pid)
+
+
+def test_who_resigns_loses(tmp_path):
+    engine = parse_player(told("gtp", "resign", tmp_path / "notes"), HEX)
+    result = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=4)
+    engine.close()
+    assert result.losses == 4
+    assert result.mean_length == 1.5
+
+
+@pytest.mark.parametrize("behaviour", ["well", "stay"])
+def test_an_engine_ends_with_its_player(tmp_path, behaviour):
+    """One that does not mind the end of its input is killed."""
+    notes = tmp_path / "notes"
+    player = parse_player(told("gtp", behaviour, notes), HEX)
+    (pid,) = pids(notes)
+    del player
+    gc.collect()
+    wait_for_end(pid)
+
+
+@pytest.mark.parametrize(("behaviour", "end"), [("stay", ""), ("well", "os.kill(os.getpid(), 9)")])
+def test_an_engine_ends_with_python(tmp_path, behaviour, end):
+    """At exit even one that stays; and when Python itself is killed, one that minds its input."""
+    notes = tmp_path / "notes"
+    script = f"""
+import os
+from azjax.players.engines.process import EngineProcess
+engine = EngineProcess({[sys.executable, *told("gtp", behaviour, notes).split()[1:]]}, timeout=20)
+engine.send(["name"])
+engine.read()
+{end}
+"""
+    code = subprocess.run([sys.executable, "-c", script], timeout=60, check=False).returncode
+    assert code == (-signal.SIGKILL if end else 0)
+    (pid,) = pids(notes)
+    assert pid != os.getpid()
+    wait_for_end(pid)
+
+
+def test_programs_that_are_not_there(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(process, "_GAMES", "/nowhere")
+    with pytest.raises(UserError, match=r"gnugo: not found; Debian: apt install gnugo$"):
+        parse_player("gtp:gnugo --level 3", make("go_5x5"))
+    with pytest.raises(UserError, match=r"stockfish: not found; Debian: apt install stockfish$"):
+        parse_player("uci:stockfish", CHESS)
+    with pytest.raises(UserError, match=r"engine nosuch: not found$"):
+        parse_player("uci:nosuch", CHESS)
+
+
+def test_programs_that_are_none(tmp_path):
+    file = tmp_path / "engine"
+    file.write_text("\0")
+    file.chmod(0o755)
+    with pytest.raises(UserError, match="cannot be started"):
+        parse_player(f"uci:{file}", CHESS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("gtp:", "a command is wanted"),
+        ("uci:?nodes=3", "a command is wanted"),
+        ("uci:'stockfish", "no closing quotation in the command"),
+        ("uci:x?nodes", "'nodes' is not one option; behind \\? comes NAME=VALUE"),
+        ("uci:x?nodes=", "is not one option"),
+        ("uci:x?depth=3&depth=4", "'depth=4' is not one option"),
+        ("uci:x?nodes=many", "nodes needs a whole number above 0"),
+        ("uci:x?movetime=0", "movetime needs a whole number above 0"),
+        ("uci:x?timeout=-1", "timeout=-1: seconds above 0"),
+        ("uci:x?timeout=soon", "timeout=soon: seconds above 0"),
+        ("usi:x", "usi engines play shogi, not chess"),
+        ("gtp:x", "GTP is for go, hex and othello, not for chess"),
+    ],
+)
+def test_specs_that_are_wrong(spec, complaint):
+    with pytest.raises(UserError, match=complaint) as error:
+        parse_player(spec, CHESS)
+    assert "\n" not in str(error.value)
+
+
+def test_gtp_has_one_option_only():
+    with pytest.raises(UserError, match="timeout is the only option"):
+        parse_player("gtp:gnugo?level=3", make("go_5x5"))
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("Skil=3", r"no option 'Skil'; there are nodes, movetime, depth, timeout, Skill Level"),
+        ("Skill Level=30", "Skill Level must be a whole number from 0 to 20, not 30"),
+        ("skill level=low", "Skill Level must be a whole number from 0 to 20, not low"),
+        ("UCI_LimitStrength=yes", "UCI_LimitStrength must be true or false, not yes"),
+        ("Style=Mad", "Style must be Solid, Quite Risky, not Mad"),
+    ],
+)
+def test_options_that_an_engine_has_not(tmp_path, options, complaint):
+    with pytest.raises(UserError, match=complaint):
+        parse_player(told("uci", "well", tmp_path / "notes", f"?{options}"), CHESS)
+
+
+def test_an_engine_that_plays_another_game(tmp_path):
+    with pytest.raises(UserError, match="it does not play gardner; Fairy-Stockfish does"):
+        parse_player(told("uci", "well", tmp_path / "notes"), make("gardner_chess"))
