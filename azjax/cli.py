@@ -96,7 +96,8 @@ def evaluate(arguments: list[str]) -> None:
         run: tyro.conf.Positional[str]
         """The player: a run directory, RUN:SIMULATIONS, RUN:policy, RUN@best and so on."""
         against: str = "random"
-        """The opponent: random, minimax:4, mc:100, uct:1000, exact, or another run."""
+        """The opponent: random, minimax:4, mc:100, uct:1000, exact, another run, or an engine such
+        as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
         games: int = 200
         """Games, half from each seat."""
         opening_plies: int = 2
@@ -119,6 +120,8 @@ def match(arguments: list[str]) -> None:
         """A run directory, as in `azjax eval`."""
         second: tyro.conf.Positional[str]
         """Another one, or any other player."""
+        game: str | None = None
+        """The game, such as go_9x9, where the first player is no run."""
         games: int = 400
         """Games, half from each seat."""
         opening_plies: int = 2
@@ -129,7 +132,38 @@ def match(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = _parse(Arguments, arguments, "match")
-    _match(options.first, options.second, options)
+    _match(options.first, options.second, options, game=options.game)
+
+
+def rate(arguments: list[str]) -> None:
+    """Rate all checkpoints of a run on one scale: azjax rate runs/h --anchors random uct:100"""
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The run directory."""
+        anchors: tuple[str, ...] = ()
+        """Players that do not learn, the first of which has Elo 0; if left out, random, and uct:100
+        and uct:1000 where games are short enough."""
+        simulations: int | None = None
+        """Simulations of the checkpoints; as in the run's evaluations if left out."""
+        games: int = 40
+        """Games of each match, half from each seat."""
+        opening_plies: int = 2
+        """Random plies before the players start, the same for both games of a pair."""
+        seed: int = 0
+        """Seed of openings and players."""
+        json: bool = False
+        """Print JSON."""
+
+    options = _parse(Arguments, arguments, "rate")
+    from azjax.devices import use_all_cores
+
+    use_all_cores(say=_say(options.json))
+
+    from azjax.rating import rate_run
+
+    rate_run(**dataclasses.asdict(options))
 
 
 def report(arguments: list[str]) -> None:
@@ -228,13 +262,14 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "eval": evaluate,
     "match": match,
     "report": report,
+    "rate": rate,
     "solve": solve,
     "play": play,
     "bench": bench,
 }
 
 
-def _match(first: str, second: str, options: Any) -> None:
+def _match(first: str, second: str, options: Any, *, game: str | None = None) -> None:
     from azjax.devices import use_all_cores
 
     use_all_cores(say=_say(options.json))
@@ -244,9 +279,9 @@ def _match(first: str, second: str, options: Any) -> None:
 
     from azjax.arena.match import play_match
     from azjax.arena.table import render_matches
-    from azjax.players.load import player_from_spec
+    from azjax.players.load import game_from_name, player_from_spec
 
-    player = player_from_spec(first)
+    player = player_from_spec(first, None if game is None else game_from_name(game))
     opponent = player_from_spec(second, player.game)
     result = play_match(
         player.game,

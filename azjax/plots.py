@@ -18,7 +18,7 @@ PLOTS_FOLDER = "plots"
 Lines = list[dict[str, Value]]
 
 # Okabe and Ito's colours, which colour-blind people tell apart.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _INK, _GRID = "#333333", "#E6E6E6"
 
 
@@ -33,7 +33,6 @@ def draw(run_dir: str | Path) -> list[Path]:
     """
     run_dir = Path(run_dir)
     lines = read_metrics(run_dir)
-    folder = run_dir / PLOTS_FOLDER
     pictures: dict[str, Callable[[Lines], Figure | None]] = {
         "losses.png": losses,
         "evaluation.png": evaluation,
@@ -44,29 +43,34 @@ def draw(run_dir: str | Path) -> list[Path]:
     written = []
     for name, picture in pictures.items():
         figure = picture(lines)
-        if figure is None:
-            continue
-        folder.mkdir(exist_ok=True)
-        # No pyplot: neither a display nor matplotlib's global state is touched.
-        FigureCanvasAgg(figure).print_png(folder / name)
-        written.append(folder / name)
+        if figure is not None:
+            written.append(save(figure, run_dir, name))
     return written
+
+
+def save(figure: Figure, run_dir: Path, name: str) -> Path:
+    """Writes a picture into the run's folder `plots`."""
+    folder = run_dir / PLOTS_FOLDER
+    folder.mkdir(exist_ok=True)
+    # No pyplot: neither a display nor matplotlib's global state is touched.
+    FigureCanvasAgg(figure).print_png(folder / name)
+    return folder / name
 
 
 def losses(lines: Lines) -> Figure | None:
     """Policy loss over the entropy of its targets, which it cannot fall below, and value loss."""
     cycles = _of_kind(lines, "cycle")
-    figure, (left, right) = _figure(lines, 2)
-    _curve(left, cycles, "loss/policy", _COLOURS[0], "policy: cross-entropy with the search")
+    figure, (left, right) = figure_over_cycles(lines, 2)
+    _curve(left, cycles, "loss/policy", COLOURS[0], "policy: cross-entropy with the search")
     if not left.lines:
         return None
     _curve(
-        left, cycles, "policy_entropy", _COLOURS[2], "entropy of the search: its floor", dashed=True
+        left, cycles, "policy_entropy", COLOURS[2], "entropy of the search: its floor", dashed=True
     )
-    _curve(right, cycles, "loss/value", _COLOURS[1], "value: error against the results")
+    _curve(right, cycles, "loss/value", COLOURS[1], "value: error against the results")
     left.set_ylabel("policy loss (nats)")
     right.set_ylabel("value loss")
-    return _finish(figure, "Losses")
+    return finish(figure, "Losses")
 
 
 def evaluation(lines: Lines) -> Figure | None:
@@ -75,7 +79,7 @@ def evaluation(lines: Lines) -> Figure | None:
     matches = _by_opponent(lines, "score")
     if not exact and not matches:
         return None
-    figure, panels = _figure(lines, bool(exact) + bool(matches))
+    figure, panels = figure_over_cycles(lines, bool(exact) + bool(matches))
     panels = list(panels)
     if exact:
         axes = panels.pop(0)
@@ -99,7 +103,7 @@ def evaluation(lines: Lines) -> Figure | None:
             )
         axes.set_ylabel("score (draw = half)")
         _percent(axes, [*scores, 0.5])
-    return _finish(figure, "Evaluation")
+    return finish(figure, "Evaluation")
 
 
 def elo(lines: Lines) -> Figure | None:
@@ -107,9 +111,9 @@ def elo(lines: Lines) -> Figure | None:
     matches = _by_opponent(lines, "elo", "elo_low", "elo_high")
     if not matches:
         return None
-    figure, (axes,) = _figure(lines, 1)
+    figure, (axes,) = figure_over_cycles(lines, 1)
     for number, (opponent, games) in enumerate(matches.items()):
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         cycles = np.array([x["cycle"] for x in games])
         middle, low, high = (
             np.array([_number(x.get(name)) for x in games])
@@ -137,7 +141,7 @@ def elo(lines: Lines) -> Figure | None:
                 )
     axes.axhline(0, color=_INK, linewidth=0.8, zorder=1)
     axes.set_ylabel("Elo difference, with its 95% interval")
-    return _finish(figure, "Elo")
+    return finish(figure, "Elo")
 
 
 def game_lengths(lines: Lines) -> Figure | None:
@@ -145,18 +149,18 @@ def game_lengths(lines: Lines) -> Figure | None:
     cycles = _of_kind(lines, "cycle")
     results = {"first_player_score": "first player's score", "draw_rate": "draws"}
     known = [name for name in results if any(x.get(name) is not None for x in cycles)]
-    figure, panels = _figure(lines, 2 if known else 1)
-    _curve(panels[0], cycles, "game_length", _COLOURS[0], "mean of the games that ended")
+    figure, panels = figure_over_cycles(lines, 2 if known else 1)
+    _curve(panels[0], cycles, "game_length", COLOURS[0], "mean of the games that ended")
     if not panels[0].lines:
         return None
     panels[0].set_ylabel("game length (plies)")
     for number, name in enumerate(known):
-        _curve(panels[1], cycles, name, _COLOURS[1 + number], results[name])
+        _curve(panels[1], cycles, name, COLOURS[1 + number], results[name])
     if known:
         panels[1].set_ylabel("share of the games")
         panels[1].set_ylim(-0.02, 1.02)
         panels[1].yaxis.set_major_formatter(PercentFormatter(1.0))
-    return _finish(figure, "Games of self-play")
+    return finish(figure, "Games of self-play")
 
 
 def speed(lines: Lines) -> Figure | None:
@@ -172,17 +176,17 @@ def speed(lines: Lines) -> Figure | None:
                     "games": _number(line.get("games_finished")) / seconds,
                 }
             )
-    figure, (left, right) = _figure(lines, 2)
-    _curve(left, rates, "positions", _COLOURS[0])
+    figure, (left, right) = figure_over_cycles(lines, 2)
+    _curve(left, rates, "positions", COLOURS[0])
     if not left.lines:
         return None
-    _curve(right, rates, "games", _COLOURS[1])
+    _curve(right, rates, "games", COLOURS[1])
     left.set_ylabel("positions per second")
     right.set_ylabel("games per second")
     for axes in (left, right):
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
-    return _finish(figure, "Speed of self-play and learning together")
+    return finish(figure, "Speed of self-play and learning together")
 
 
 def smooth(values: np.ndarray, window: int) -> np.ndarray:
@@ -213,7 +217,7 @@ def _number(value: Value) -> float:
     return math.nan if value is None else float(value)
 
 
-def _figure(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
+def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
     """Panels side by side, the cycles below them and the minutes they took above."""
     figure = Figure(
         figsize=(4.7 * panels if panels > 1 else 6.4, 3.9), dpi=150, layout="constrained"
@@ -281,7 +285,7 @@ def _points(
     axes.plot(
         cycles,
         values,
-        color=_COLOURS[number % len(_COLOURS)],
+        color=COLOURS[number % len(COLOURS)],
         marker="osD^vPX"[number % 7],
         markersize=4.5,
         linewidth=1.8,
@@ -297,7 +301,8 @@ def _percent(axes: Axes, values: Sequence[float]) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}%"))
 
 
-def _finish(figure: Figure, title: str) -> Figure:
+def finish(figure: Figure, title: str) -> Figure:
+    """The same figure with its title and legends."""
     figure.suptitle(title, fontsize=12, fontweight="bold", color=_INK, x=0.01, ha="left")
     for axes in figure.axes:
         if axes.get_legend_handles_labels()[0]:

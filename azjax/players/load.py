@@ -134,7 +134,7 @@ def player_from_spec(spec: str, game: Game | None = None) -> Any:
     directory, _, checkpoint = place.partition("@")
     if not Path(directory).is_dir():
         if game is None:
-            raise UserError(f"{directory}: no run is there")
+            raise UserError(f"{directory}: no run is there (`azjax match --game NAME` needs none)")
         try:
             return parse_player(spec, game)
         except UserError as error:
