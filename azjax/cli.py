@@ -132,6 +132,8 @@ def match(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = _parse(Arguments, arguments, "match")
+    if options.game is None and not Path(re.split("[:@]", options.first)[0]).is_dir():
+        raise UserError(f"{options.first}: no run is there; other players need --game, their game")
     _match(options.first, options.second, options, game=options.game)
 
 

@@ -252,6 +252,9 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     assert "minimax" in refused("eval", trained, "--against", "minimax")
     assert "no checkpoint 7" in refused("eval", f"{trained}@7")
     assert "simulations" in refused("eval", f"{trained}:many")
+    assert "--game" in refused("match", "random", "uct:4", "--games", "4")
+    assert "tic_tac_to" in refused("match", "random", "random", "--game", "tic_tac_to")
+    assert "engine nosuch: not found" in refused("match", "--game", "chess", "uci:nosuch", "random")
     assert "--side 3" in refused("play", trained, "--side", "3")
     assert "bench" in refused("bench", "nothing")
 
@@ -299,6 +302,8 @@ def test_json(trained, capsys):
     assert result["games"] == 8
     result = printed("match", f"{trained}:policy", f"{trained}@1:policy", "--games", "8")
     assert result["games"] == 8
+    result = printed("match", "random", "minimax:1", "--game", "tic_tac_toe", "--games", "8")
+    assert (result["player_a"], result["player_b"], result["games"]) == ("random", "minimax:1", 8)
     card = printed("report", trained, "--games", "8", "--beside", "random")
     assert card == json.loads((trained / "report.json").read_text())
     assert len(card["players"]) == 4

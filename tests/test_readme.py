@@ -45,7 +45,17 @@ def test_there_is_a_snippet_for_each_use():
 def test_commands_and_files_named_exist():
     commands = re.findall(r"^azjax (\w+)", SHELL, flags=re.MULTILINE)
     assert set(commands) <= set(COMMANDS)
-    assert set(commands) >= {"train", "resume", "report", "eval", "match", "play", "solve", "bench"}
+    assert set(commands) >= {
+        "train",
+        "resume",
+        "report",
+        "rate",
+        "eval",
+        "match",
+        "play",
+        "solve",
+        "bench",
+    }
     for name in re.findall(r"configs/[\w/]+\.toml", README):
         tomllib.loads((ROOT / name).read_text())
     targets = re.findall(r"^make (\w+)", SHELL, flags=re.MULTILINE)

@@ -18,7 +18,7 @@ from azjax.config_file import load_config
 from azjax.errors import UserError
 from azjax.network import Network, Variables
 from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
-from azjax.players.parse import parse_player
+from azjax.players.parse import ENGINES, parse_player
 from azjax.train_state import first_variables
 
 CONFIG_FILE = "config.toml"
@@ -134,7 +134,9 @@ def player_from_spec(spec: str, game: Game | None = None) -> Any:
     directory, _, checkpoint = place.partition("@")
     if not Path(directory).is_dir():
         if game is None:
-            raise UserError(f"{directory}: no run is there (`azjax match --game NAME` needs none)")
+            raise UserError(f"{spec}: no run is there")
+        if place in ENGINES:
+            return parse_player(spec, game)
         try:
             return parse_player(spec, game)
         except UserError as error:

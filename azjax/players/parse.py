@@ -37,14 +37,14 @@ def parse_player(spec: str, game: Game):
         raise UserError(f"player {spec!r}: {kind} takes no number; players: {FORMS}")
     if kind in _NUMBERED:
         raise UserError(f"player {spec!r}: {kind} needs a whole number above 0; players: {FORMS}")
-    if kind in _ENGINES:
-        return _ENGINES[kind](number, game)
+    if kind in ENGINES:
+        return ENGINES[kind](number, game)
     raise UserError(f"there is no player {spec!r}; players: {FORMS}")
 
 
 _PLAIN = {"random": RandomPlayer, "exact": exact_player}
 _NUMBERED = {"minimax": MinimaxPlayer, "mc": MonteCarloPlayer, "uct": UCTPlayer}
-_ENGINES = {
+ENGINES = {
     "gtp": gtp_player,
     "uci": functools.partial(uci_player, "uci"),
     "usi": functools.partial(uci_player, "usi"),

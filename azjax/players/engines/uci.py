@@ -111,6 +111,8 @@ def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
         if not value.isdecimal() or int(value) == 0:
             raise UserError(f"{protocol}:{text}: {name} needs a whole number above 0")
     options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
+    if f"{protocol}_variant" in map(str.lower, options):
+        raise UserError(f"{protocol}:{text}: the game, {game.name}, decides on the variant")
     if "UCI_Elo" in options:
         options.setdefault("UCI_LimitStrength", "true")
     variant = speaks.variants[game.name]

@@ -226,6 +226,7 @@ def test_programs_that_are_none(tmp_path):
         ("uci:x?movetime=0", "movetime needs a whole number above 0"),
         ("uci:x?timeout=-1", "timeout=-1: seconds above 0"),
         ("uci:x?timeout=soon", "timeout=soon: seconds above 0"),
+        ("uci:x?UCI_Variant=atomic", "the game, chess, decides on the variant"),
         ("usi:x", "usi engines play shogi, not chess"),
         ("gtp:x", "GTP is for go, hex and othello, not for chess"),
     ],
