@@ -33,8 +33,8 @@ class GtpPlayer:
     "d3" in othello, "a1" in hex. An engine that resigns plays action -1, which is illegal and
     loses.
 
-    The engine's rules must be the game's. `gtp_player` sees to that for GNU Go; KataGo plays go by
-    them with `rules = tromp-taylor` in its config.
+    The engine's rules must be the game's. `gtp_player` sees to that for GNU Go; KataGo's config has
+    `koRule = POSITIONAL`, `scoringRule = AREA` and `multiStoneSuicideLegal = false`.
     """
 
     game: Game
@@ -80,7 +80,8 @@ def gtp_player(text: str, game: Game) -> GtpPlayer:
 
     GNU Go is given arguments before its own: to speak GTP, to play by area scoring and positional
     superko as `game` does, to take dead stones off the board before it passes, for they count as
-    alive, and to play games to their end.
+    alive, and to play games to their end. It remembers 500 moves, and superko in longer games not
+    wholly.
 
     Raises:
       UserError: there is no such engine, it speaks no GTP, or it does not play on such a board.
