@@ -68,8 +68,8 @@ class EngineProcess:
         """Writes lines; the time for the answers begins."""
         self._asked = lines[-1]
         self._deadline = time.monotonic() + self._timeout
-        # That it has ended is said, and with better words, by `read`.
-        with contextlib.suppress(BrokenPipeError):
+        # That it has ended, or was closed, is said by `read`, and with better words.
+        with contextlib.suppress(BrokenPipeError, ValueError):
             self._process.stdin.write("".join(f"{line}\n" for line in lines))
             self._process.stdin.flush()
 

@@ -87,7 +87,8 @@ class UciPlayer:
 
     def _ask(self, engine: EngineProcess, position: str) -> str:
         engine.send([f"{self.protocol.name}newgame", f"position {position}", f"go {self.limit}"])
-        return _until(engine, "bestmove").split()[1]
+        _, *move = _until(engine, "bestmove").split()
+        return move[0] if move else ""
 
 
 def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
@@ -111,10 +112,11 @@ def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
         if not value.isdecimal() or int(value) == 0:
             raise UserError(f"{protocol}:{text}: {name} needs a whole number above 0")
     options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
-    if f"{protocol}_variant" in map(str.lower, options):
+    names = {name.lower() for name in options}
+    if f"{protocol}_variant" in names:
         raise UserError(f"{protocol}:{text}: the game, {game.name}, decides on the variant")
-    if "UCI_Elo" in options:
-        options.setdefault("UCI_LimitStrength", "true")
+    if "uci_elo" in names and "uci_limitstrength" not in names:
+        options["UCI_LimitStrength"] = "true"
     variant = speaks.variants[game.name]
 
     def start() -> EngineProcess:

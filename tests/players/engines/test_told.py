@@ -61,7 +61,7 @@ class HostLowest(Lowest):
 
 def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
     notes = tmp_path / "notes"
-    engine = parse_player(told("uci", "well", notes, "?nodes=7&Skill Level=3&UCI_Elo=1400"), CHESS)
+    engine = parse_player(told("uci", "well", notes, "?nodes=7&skill level=3&uci_elo=1400"), CHESS)
     result = play_match(CHESS, engine, RandomPlayer(CHESS), KEY, num_games=4, opening_plies=2)
     engine.close()
     assert result.num_games == 4
@@ -135,6 +135,8 @@ def test_engines_that_break_down(tmp_path, protocol, behaviour, complaint):
     player.close()
     for pid in pids(notes):
         wait_for_end(pid)
+    with pytest.raises(UserError, match="it ended when it was sent"):
+        player(KEY, start(game), [[]])
 
 
 @pytest.mark.parametrize(
