@@ -1,4 +1,4 @@
-"""Perfect play, looked up in a solved game."""
+"""Perfect play, looked up in a solved game or in a table of exact values."""
 
 import dataclasses
 import functools
@@ -9,6 +9,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.arena.codec import Codec, split
+from azjax.arena.exact_values import Scorer, exact_values
 from azjax.arena.solver import Solution, solve
 from azjax.players.random import random_action
 
@@ -58,12 +59,36 @@ class ExactPlayer:
         return place, (self.keys[place] == wanted).all(-1)
 
 
-def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer:
-    """A perfect player, from a solution or by solving the game now.
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["scorer"], meta_fields=["game"])
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExactTablePlayer:
+    """Plays an action of the best score, at random among all that have it."""
+
+    game: Game
+    scorer: Scorer  # a pytree
+
+    jittable = True
+
+    @property
+    def name(self) -> str:
+        return "exact"
+
+    def __call__(self, key: jax.Array, states) -> jax.Array:
+        """Actions int32 [B] for a batch of states."""
+        scores = self.scorer.action_scores(states)
+        # At the end no action is legal, and any will do.
+        return random_action(key, scores == scores.max(-1, keepdims=True))
+
+
+def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | ExactTablePlayer:
+    """A perfect player: from a solution, from the game's exact values, or by solving it now.
 
     Raises:
       UserError: the game is too large to solve.
     """
+    values = exact_values(game)
+    if solution is None and values is not None and values.complete:
+        return ExactTablePlayer(game, values.load())
     solution = solve(game) if solution is None else solution
     optimal = np.asarray(solution.optimal_actions(solution.order))
     keys = split(solution.sorted_keys)

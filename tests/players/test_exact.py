@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.arena.match import play_match
 from azjax.arena.solver import solve
 from azjax.errors import UserError
 from azjax.players.exact import exact_player
+from azjax.players.random import RandomPlayer
 
 GAME = make("tic_tac_toe")
 
@@ -54,3 +56,27 @@ def test_an_unreachable_position_still_gets_a_legal_move(solution):
 def test_a_large_game_has_no_exact_player():
     with pytest.raises(UserError, match="too large"):
         exact_player(make("connect_four"), solve(make("connect_four"), max_states=2000))
+
+
+def test_a_board_too_large_to_enumerate_is_played_from_a_table():
+    """In dots and boxes 3x3 the second player wins, whatever the first does."""
+    game = make("dots_and_boxes_3x3")
+    match = play_match(
+        game, RandomPlayer(game), exact_player(game), jax.random.key(0), num_games=128
+    )
+    assert match.as_first == (0, 0, 64)
+    assert match.losses > 120  # random play keeps no win
+
+
+def test_the_table_player_plays_every_best_move_and_no_other():
+    game = make("dots_and_boxes_2x2")
+    solution = solve(game, payoff="margin")
+    decisions = solution.decisions
+    states = solution.states(decisions)
+    act = jax.jit(exact_player(game).__call__)
+    played = np.zeros((len(decisions), game.num_actions), bool)
+    for key in jax.random.split(jax.random.key(1), 40):
+        played[np.arange(len(decisions)), np.asarray(act(key, states))] = True
+    optimal = solution.optimal_actions(decisions)
+    assert not (played & ~optimal).any()
+    assert (played == optimal).mean() > 0.98

@@ -1,0 +1,57 @@
+"""Which games have their exact values computed other than by walking through all their states."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Protocol
+
+import jax
+import numpy as np
+from azjax_envs import Game
+from azjax_envs.dots_and_boxes import DotsAndBoxes
+
+from azjax.arena.dots_and_boxes_table import MOST_EDGES, dots_and_boxes_table
+
+
+class Scorer(Protocol):
+    """Knows what every action is worth."""
+
+    def action_scores(self, states) -> jax.Array:
+        """float32 [P, num_actions] for batched states [P, ...] with somebody to move.
+
+        Seen by the mover, under best play afterwards; -inf where illegal. The sign is the result, a
+        win, a draw or a loss; the size may tell good wins from better ones.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class ExactValues:
+    """A game's exact values, at hand after `load`."""
+
+    what: str  # which positions are known: "positions" for all, or say "endgames of 8 squares"
+    known: Callable[[object], np.ndarray]  # batched states [P, ...] -> bool [P]
+    load: Callable[[], Scorer]
+    complete: bool  # every position is known; the scorer is then a pytree, its method a pure one
+
+
+def exact_values(game: Game) -> ExactValues | None:
+    """What is known of `game`, or None. Cheap: nothing is computed before `load`.
+
+    A game gets its values known by an entry in `_KNOWN`.
+    """
+    find = _KNOWN.get(type(game))
+    return None if find is None else find(game)
+
+
+def _all_known(states) -> np.ndarray:
+    return np.ones(jax.tree.leaves(states)[0].shape[0], bool)
+
+
+def _dots_and_boxes(game: DotsAndBoxes) -> ExactValues | None:
+    if game.num_actions > MOST_EDGES:
+        return None
+    return ExactValues("positions", _all_known, lambda: dots_and_boxes_table(game), complete=True)
+
+
+_KNOWN: dict[type, Callable[[Game], ExactValues | None]] = {
+    DotsAndBoxes: _dots_and_boxes,
+}
