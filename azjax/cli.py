@@ -185,6 +185,8 @@ def report(arguments: list[str]) -> None:
         """Games against each opponent, half from each seat."""
         opening_plies: int = 0
         """Random plies before the players start, the same for both games of a pair."""
+        own_games: int = 128
+        """Games of the run with itself, whose positions are a ruler, too; 0 for none."""
         seed: int = 0
         """Seed of openings and players."""
         json: bool = False

@@ -22,6 +22,7 @@ def report_run(
     against: tuple[str, ...] = ("random",),
     games: int = 200,
     opening_plies: int = 0,
+    own_games: int = 128,
     seed: int = 0,
     json: bool = False,
     console: Console | None = None,
@@ -37,6 +38,8 @@ def report_run(
       against: opponents to meet in matches.
       games: games against each opponent.
       opening_plies: random plies of each game before the players start.
+      own_games: games of the run's player with itself, from up to six random plies on, whose
+        positions all players are held against, too; 0 for none.
       seed: of everything random.
       json: print JSON instead of tables.
       console: where to print.
@@ -64,6 +67,7 @@ def report_run(
             opponents={spec: player_from_spec(spec, game) for spec in against},
             num_games=games,
             opening_plies=opening_plies,
+            own_games=own_games,
             seed=seed,
             progress=None if json else status.update,
         )

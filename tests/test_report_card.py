@@ -28,7 +28,7 @@ def run(tmp_path_factory):
 
 def test_report_of_a_run(run):
     out = console()
-    card = report_run(str(run), against=("random",), games=16, console=out)
+    card = report_run(str(run), against=("random",), games=16, own_games=16, console=out)
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
     assert names == ["search:4", "policy", "untrained search:4", "uct:1000"]
@@ -37,6 +37,9 @@ def test_report_of_a_run(run):
     for player in card.players:
         assert 0 < player.mistakes < 4520
         assert all(score.illegal == 0 for score in player.scores)
+        rulers = [score.ruler for score in player.scores]
+        assert rulers == ["all reachable positions", "positions of search:4's games"]
+        assert player.scores[1].positions > 30
     (match,) = card.players[0].matches
     assert match.num_games == 16
     assert not card.players[1].matches
@@ -47,7 +50,14 @@ def test_report_of_a_run(run):
 
 
 def test_a_perfect_player_beside_makes_no_mistake(run):
-    card = report_run(str(run), beside=("exact",), against=(), console=console(), simulations=2)
+    card = report_run(
+        str(run),
+        beside=("exact",),
+        against=(),
+        own_games=0,
+        console=console(),
+        simulations=2,
+    )
     by_name = {player.name: player for player in card.players}
     assert by_name["exact"].mistakes == 0
     assert by_name["search:2"].mistakes > 0

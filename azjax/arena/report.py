@@ -1,18 +1,16 @@
 """The report card: how often players go wrong where that is known, and match results."""
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from jax.sharding import NamedSharding
 
+from azjax.arena.choose import choose
+from azjax.arena.intervals import wilson_interval
 from azjax.arena.match import MatchResult, play_match
-from azjax.arena.rulers import Ruler, find_rulers
-from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.arena.rulers import Ruler, find_rulers, own_ruler
 
 _BUCKET_PLIES = 6
 
@@ -29,13 +27,18 @@ class Bucket:
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """A player held against one ruler."""
+    """A player held against one ruler.
+
+    The intervals are Wilson's, at 95%. They tell how far the shares may be from those over all
+    positions of such a kind, were the positions drawn one by one; those of one game are not quite.
+    """
 
     ruler: str
     positions: int
     mistakes: int  # moves to a worse result (win, draw, loss) than the best one; illegal ones too
     illegal: int
-    risky: int  # positions in which a mistake is possible at all
+    risky: int  # positions in which some legal move is a mistake
+    risky_mistakes: int  # mistakes there: all but illegal moves elsewhere
     optimal: int  # moves whose score is the best there is: the quickest win, where scores tell
     buckets: tuple[Bucket, ...]
 
@@ -44,29 +47,49 @@ class Score:
         return self.mistakes / self.positions
 
     @property
+    def mistake_interval(self) -> tuple[float, float]:
+        return wilson_interval(self.mistakes, self.positions)
+
+    @property
     def risky_mistake_rate(self) -> float:
         """Of the positions in which a mistake is possible."""
-        return self.mistakes / max(self.risky, 1)
+        return self.risky_mistakes / max(self.risky, 1)
+
+    @property
+    def risky_mistake_interval(self) -> tuple[float, float]:
+        return wilson_interval(self.risky_mistakes, self.risky)
 
     @property
     def optimal_rate(self) -> float:
         return self.optimal / self.positions
 
+    def to_dict(self) -> dict[str, object]:
+        """For JSON: the counts, and the shares with their intervals."""
+        shares = (
+            "mistake_rate",
+            "mistake_interval",
+            "risky_mistake_rate",
+            "risky_mistake_interval",
+            "optimal_rate",
+        )
+        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+
 
 @dataclasses.dataclass(frozen=True)
 class PlayerReport:
     name: str
-    scores: tuple[Score, ...]  # one for each ruler of the game
+    scores: tuple[Score, ...]  # one for each ruler
     matches: tuple[MatchResult, ...]
 
     @property
     def positions(self) -> int:
-        """Over all rulers; 0 where the game has none."""
-        return sum(score.positions for score in self.scores)
+        """Of the first ruler, which depends on the game alone; 0 where there is none."""
+        return self.scores[0].positions if self.scores else 0
 
     @property
     def mistakes(self) -> int:
-        return sum(score.mistakes for score in self.scores)
+        """In these positions."""
+        return self.scores[0].mistakes if self.scores else 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +104,7 @@ class Report:
                 "name": player.name,
                 "positions": player.positions,
                 "mistakes": player.mistakes,
-                "scores": [dataclasses.asdict(score) for score in player.scores],
+                "scores": [score.to_dict() for score in player.scores],
                 "matches": [match.to_dict() for match in player.matches],
             }
             for player in self.players
@@ -96,6 +119,7 @@ def report(
     opponents: Mapping[str, object] | Sequence = (),
     num_games: int = 1000,
     opening_plies: int = 0,
+    own_games: int = 0,
     seed: int = 0,
     batch_size: int = 1024,
     max_states: int = 2_000_000,
@@ -103,13 +127,15 @@ def report(
 ) -> Report:
     """Measure players by every ruler that the game offers, and the first in matches too.
 
-    If the game's reachable states can be enumerated, each player moves in all of them, and if the
-    package has a file of scored positions for the game, in those.
+    Each player moves in positions in which the worth of every move is known: see `find_rulers` for
+    those that a game has. With `own_games`, all are also held against positions that the first
+    player comes to by itself, which are other ones than random play meets.
 
     Args:
       players: by the names to be shown, or a sequence, then each shows its own.
       opponents: whom the first player meets in `num_games` games each.
       num_games, opening_plies: as in `play_match`.
+      own_games: games of the first player with itself whose positions are a ruler, too.
       seed: of everything random here.
       batch_size: positions answered at once.
       max_states: the size up to which solving the game is tried.
@@ -117,9 +143,15 @@ def report(
     """
     players, opponents = _named(players), _named(opponents)
     say = progress or (lambda line: None)
+    ruler_key, match_key, own_key = jax.random.split(jax.random.key(seed), 3)
     say(f"looking for exact values of {game.name}")
-    rulers = find_rulers(game, max_states)
-    ruler_key, match_key = jax.random.split(jax.random.key(seed))
+    rulers = find_rulers(game, max_states, seed)
+    if own_games and players:
+        name, player = next(iter(players.items()))
+        say(f"{name}: {own_games} games with itself")
+        own = own_ruler(game, player, max_states, own_key, own_games)
+        if own is not None:
+            rulers += (dataclasses.replace(own, name=own.name.replace("its own", f"{name}'s")),)
     reports = []
     for number, (name, player) in enumerate(players.items()):
         scores = []
@@ -165,41 +197,10 @@ def score_actions(ruler: Ruler, actions: np.ndarray) -> Score:
         mistakes=int(mistakes.sum()),
         illegal=int((~legal[chosen]).sum()),
         risky=int(risky.sum()),
+        risky_mistakes=int((mistakes & risky).sum()),
         optimal=int((scores[chosen] == scores.max(-1)).sum()),
         buckets=tuple(buckets),
     )
-
-
-def choose(player, key: jax.Array, states, batch_size: int) -> np.ndarray:
-    """The player's actions int32 [P] in batched states [P, ...], by batches of one size.
-
-    A jittable player has each batch split over this process's devices. The last batch is filled
-    up with copies of the last state.
-    """
-    positions = jax.tree.leaves(states)[0].shape[0]
-    if not getattr(player, "jittable", True):
-        return np.asarray(player(key, states), np.int32)
-    mesh = make_mesh(jax.local_devices())
-    player = jax.device_put(player, NamedSharding(mesh, EVERYWHERE))
-    batches = -(-positions // batch_size)
-    size = mesh.size * -(-positions // (batches * mesh.size))
-    states = jax.tree.map(np.asarray, states)
-    actions = []
-    for batch in range(batches):
-        rows = np.minimum(np.arange(batch * size, (batch + 1) * size), positions - 1)
-        part = jax.tree.map(lambda x, rows=rows: x[rows], states)
-        keys = jax.random.split(jax.random.fold_in(key, batch), mesh.size)
-        actions.append(np.asarray(_choose(mesh, player, keys, part)))
-    return np.concatenate(actions)[:positions].astype(np.int32)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _choose(mesh, player, keys, states):
-    def on_one_device(player, keys, states):
-        return player(keys[0], states)
-
-    states = jax.tree.map(jnp.asarray, states)
-    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT, SPLIT), SPLIT)(player, keys, states)
 
 
 def _named(players: Mapping[str, object] | Sequence) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a game's players can be measured against exactly: solved positions, or scored ones."""
+"""What a game's players can be measured against exactly: positions in which all is known."""
 
 import dataclasses
 import functools
@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
-from azjax.arena.solver import solve
+from azjax.arena.exact_values import ExactValues, exact_values
+from azjax.arena.positions import positions_of_games, random_positions, take
+from azjax.arena.solver import Solution, solve
 from azjax.errors import UserError
 
 
@@ -30,23 +32,65 @@ class Ruler:
         return len(self.plies)
 
 
-@functools.lru_cache(maxsize=2)
-def find_rulers(game: Game, max_states: int) -> tuple[Ruler, ...]:
-    """The ruler there is for `game`; none for a large game without a file of positions.
+_RANDOM_GAMES = 512
+_MOST_POSITIONS = 4096  # of a ruler that is a sample
+_OPENING_PLIES = 6  # of a player's own games
+_FEW_STATES = 100_000  # enumerated even where all values are known without
+
+
+def find_rulers(game: Game, max_states: int, seed: int) -> tuple[Ruler, ...]:
+    """The ruler there is for `game` whoever is measured; none for a large game of which nothing is
+    known.
+
+    That is the file of scored positions, if there is one; or all reachable positions, if they can
+    be enumerated; or the positions of random games, as far as their values are known.
 
     Args:
-      max_states: a game with more reachable states is taken as unsolvable.
+      max_states: a game with more reachable states is not enumerated.
+      seed: of random games.
     """
-    # A game with a file of scored positions has one because it is too large to solve.
-    ruler = _scored(game) or _solved(game, max_states)
+    ruler = _scored(game) or _solved(game, max_states) or _random(game, seed)
     return () if ruler is None else (ruler,)
 
 
+def own_ruler(game: Game, player, max_states: int, key: jax.Array, num_games: int) -> Ruler | None:
+    """Positions of a player's games with itself, as far as their values are known.
+
+    Each game starts after up to six random moves.
+    """
+    solution, values = _solution(game, max_states), exact_values(game)
+    if solution is None and values is None:
+        return None
+    game_key, sample_key = jax.random.split(key)
+    states, plies = positions_of_games(
+        game, player, game_key, num_games=num_games, opening_plies=_OPENING_PLIES
+    )
+    if solution is None:
+        return _known(values, "its own games", states, plies, sample_key)
+    rows = _sample(len(plies), sample_key)
+    states = take(states, rows)
+    scores = solution.action_values(solution.lookup(states))
+    return Ruler("positions of its own games", states, plies[rows], scores)
+
+
+@functools.lru_cache(maxsize=2)
+def _solution(game: Game, max_states: int) -> Solution | None:
+    if _score_file(game).is_file():
+        return None  # a game has such a file because it is too large to solve
+    values = exact_values(game)
+    if values is not None and values.complete:
+        max_states = min(max_states, _FEW_STATES)
+    try:
+        return solve(game, max_states=max_states)
+    except UserError:
+        return None
+
+
+@functools.lru_cache(maxsize=2)
 def _solved(game: Game, max_states: int) -> Ruler | None:
     """Every position that can be reached and has somebody to move, if they can be enumerated."""
-    try:
-        solution = solve(game, max_states=max_states)
-    except UserError:
+    solution = _solution(game, max_states)
+    if solution is None:
         return None
     decisions = solution.decisions
     return Ruler(
@@ -57,6 +101,35 @@ def _solved(game: Game, max_states: int) -> Ruler | None:
     )
 
 
+@functools.lru_cache(maxsize=2)
+def _random(game: Game, seed: int) -> Ruler | None:
+    values = exact_values(game)
+    if values is None:
+        return None
+    game_key, sample_key = jax.random.split(jax.random.key(seed))
+    states, plies = random_positions(game, game_key, num_games=_RANDOM_GAMES)
+    return _known(values, "random games", states, plies, sample_key)
+
+
+def _known(values: ExactValues, whose: str, states, plies, key: jax.Array) -> Ruler | None:
+    """Of these positions, those whose values are known."""
+    rows = np.flatnonzero(values.known(states))
+    rows = rows[_sample(len(rows), key)]
+    if len(rows) == 0:
+        return None
+    states = take(states, rows)
+    scores = np.asarray(values.load().action_scores(states))
+    return Ruler(f"{values.what} of {whose}", states, plies[rows], scores)
+
+
+def _sample(count: int, key: jax.Array) -> np.ndarray:
+    """`_MOST_POSITIONS` of so many rows at random, or all where they are fewer; sorted."""
+    if count <= _MOST_POSITIONS:
+        return np.arange(count)
+    return np.sort(np.asarray(jax.random.permutation(key, count)[:_MOST_POSITIONS]))
+
+
+@functools.lru_cache(maxsize=2)
 def _scored(game: Game) -> Ruler | None:
     """The positions in the file named after the game, if there is one.
 
@@ -64,7 +137,7 @@ def _scored(game: Game) -> Ruler | None:
     each in the game's own notation, and `scores`, one for each action: positive if the mover
     wins by it, 0 a draw, negative a loss, null where it is illegal.
     """
-    file = importlib.resources.files("azjax.arena") / "data" / f"{game.name}.jsonl"
+    file = _score_file(game)
     if not file.is_file():
         return None
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -80,6 +153,10 @@ def _scored(game: Game) -> Ruler | None:
     if not np.array_equal(legal, np.isfinite(action_scores)):
         raise ValueError(f"{file.name} and the rules of {game.name} disagree on what is legal")
     return Ruler("scored positions", states, plies, action_scores)
+
+
+def _score_file(game: Game):
+    return importlib.resources.files("azjax.arena") / "data" / f"{game.name}.jsonl"
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,4 +1,6 @@
-"""The report card as tables for a terminal, players side by side."""
+"""The report card for a terminal: one table of mistakes, players side by side, one of matches."""
+
+from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
@@ -8,10 +10,9 @@ from azjax.arena.report import Report, Score
 
 
 def render(report: Report, console: Console) -> None:
-    """Print the report: a table for each ruler, and one of the matches."""
-    names = [player.name for player in report.players]
-    for scores in zip(*(player.scores for player in report.players), strict=True):
-        console.print(_ruler_table(f"{report.game}: {scores[0].ruler}", names, scores))
+    """Print the report: a table with a part for each ruler, and one of the matches."""
+    if any(player.scores for player in report.players):
+        console.print(_card(report))
     matches = [match for player in report.players for match in player.matches]
     if matches:
         render_matches(report.game, matches, console)
@@ -36,23 +37,37 @@ def elo_text(match: MatchResult) -> str:
     return f"{match.elo:+.0f} [{match.elo_low:+.0f}, {match.elo_high:+.0f}]"
 
 
-def _ruler_table(title: str, names: list[str], scores: tuple[Score, ...]) -> Table:
+def _card(report: Report) -> Table:
+    title = f"{report.game}: mistakes (95% intervals)"
     table = Table(title=title, title_justify="left")
     table.add_column("")
-    for name in names:
-        table.add_column(name, justify="right")
-    table.add_row("positions", *(f"{s.positions:,}" for s in scores))
-    table.add_row("mistakes", *(_share(s.mistakes, s.positions) for s in scores), style="bold")
-    table.add_row("without a mistake", *(_percent(1 - s.mistake_rate) for s in scores))
-    table.add_row("where one is possible", *(_share(s.mistakes, s.risky) for s in scores))
-    table.add_row("best possible moves", *(_percent(s.optimal_rate) for s in scores))
-    if any(s.illegal for s in scores):
-        table.add_row("illegal moves", *(f"{s.illegal:,}" for s in scores), style="red")
-    table.add_section()
-    for buckets in zip(*(s.buckets for s in scores), strict=True):
-        label = f"plies {buckets[0].first_ply}-{buckets[0].last_ply}"
-        table.add_row(label, *(_share(b.mistakes, b.positions) for b in buckets))
+    for player in report.players:
+        table.add_column(player.name, justify="right")
+    for scores in zip(*(player.scores for player in report.players), strict=True):
+        _add_ruler(table, scores)
     return table
+
+
+def _add_ruler(table: Table, scores: tuple[Score, ...]) -> None:
+    """The rows of one ruler, a column for each player's score."""
+
+    def row(label: str, cells: Iterable[str], style: str | None = None) -> None:
+        table.add_row(label, *cells, style=style)
+
+    table.add_section()
+    row(scores[0].ruler, (f"{s.positions:,}" for s in scores), "bold")
+    row("  mistakes", (_share(s.mistakes, s.positions) for s in scores))
+    row("  without a mistake", (_percent(1 - s.mistake_rate) for s in scores), "bold")
+    row("", (_good_interval(s.mistake_interval) for s in scores))
+    row("  where one is possible", (_share(s.risky_mistakes, s.risky) for s in scores))
+    row("  without a mistake there", (_percent(1 - s.risky_mistake_rate) for s in scores))
+    row("", (_good_interval(s.risky_mistake_interval) for s in scores))
+    row("  best possible moves", (_percent(s.optimal_rate) for s in scores))
+    if any(s.illegal for s in scores):
+        row("  illegal moves", (f"{s.illegal:,}" for s in scores), "red")
+    for buckets in zip(*(s.buckets for s in scores), strict=True):
+        label = f"  plies {buckets[0].first_ply}-{buckets[0].last_ply}"
+        row(label, (_share(b.mistakes, b.positions) for b in buckets))
 
 
 def _match_table(game: str, matches: list[MatchResult]) -> Table:
@@ -76,6 +91,12 @@ def _match_table(game: str, matches: list[MatchResult]) -> Table:
 
 def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,}"
+
+
+def _good_interval(bad: tuple[float, float]) -> str:
+    """Of the share without a mistake, from the interval of the share with one."""
+    low, high = bad
+    return f"[{_percent(1 - high)}, {_percent(1 - low)}]"
 
 
 def _percent(share: float) -> str:

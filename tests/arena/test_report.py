@@ -1,14 +1,16 @@
 import io
 import json
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
 from rich.console import Console
 
+from azjax.arena.intervals import wilson_interval
 from azjax.arena.report import report, score_actions
-from azjax.arena.rulers import find_rulers
+from azjax.arena.rulers import find_rulers, own_ruler
 from azjax.arena.solver import solve
 from azjax.arena.table import render
 from azjax.players.exact import exact_player
@@ -30,7 +32,7 @@ def perfect(solution):
 
 @pytest.fixture(scope="module")
 def scored_positions():
-    (ruler,) = find_rulers(make("connect_four"), 10_000)
+    (ruler,) = find_rulers(make("connect_four"), 10_000, 0)
     return ruler
 
 
@@ -62,6 +64,17 @@ def test_an_illegal_move_is_a_mistake_and_named(perfect, solution):
     player = Except(GAME, perfect, _state(solution, index), jnp.asarray(4))
     (score,) = _card(GAME, player).scores
     assert (score.mistakes, score.illegal) == (1, 1)
+    # After a1 only the centre holds the draw: there a mistake is possible, and this is one.
+    assert score.risky_mistakes == 1
+
+
+def test_an_illegal_move_where_no_legal_one_is_a_mistake_is_counted_apart(perfect, solution):
+    index = np.flatnonzero((solution.plies == 8) & ~solution.terminal)[0]
+    taken = int(np.flatnonzero(solution.children[index] < 0)[0])
+    player = Except(GAME, perfect, _state(solution, index), jnp.asarray(taken))
+    (score,) = _card(GAME, player).scores
+    assert (score.mistakes, score.illegal, score.risky_mistakes) == (1, 1, 0)
+    assert score.risky_mistake_rate == 0
 
 
 def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
@@ -73,6 +86,12 @@ def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
     deviation = np.sqrt((chance * (1 - chance)).sum())
     assert abs(score.mistakes - chance.sum()) < 4 * deviation
     assert score.risky == (chance > 0).sum()
+    assert score.risky_mistakes == score.mistakes
+    low, high = score.mistake_interval
+    assert low < chance.mean() < high
+    assert high - low < 0.04
+    low, high = score.risky_mistake_interval
+    assert low < chance.sum() / (chance > 0).sum() < high
     assert score.illegal == 0
 
 
@@ -87,10 +106,15 @@ def test_players_side_by_side_and_matches_for_the_first(perfect):
     fields = json.loads(json.dumps(card.to_dict(), allow_nan=False))
     assert fields["game"] == "tic_tac_toe"
     assert fields["players"][0]["mistakes"] == 0
+    (fields_of_score,) = fields["players"][0]["scores"]
+    assert fields_of_score["mistake_interval"] == list(wilson_interval(0, 4520))
+    assert fields_of_score["risky_mistake_rate"] == 0
     assert fields["players"][1]["mistakes"] == card.players[1].mistakes > 1000
     text = _rendered(card)
-    for piece in ("all reachable positions", "trained", "untrained", "0 of 4,520", "lowest"):
+    pieces = ("all reachable positions", "trained", "untrained", "0 of 4,520", "lowest")
+    for piece in (*pieces, "[99.92%, 100%]"):
         assert piece in text
+    assert text.count("trained") == 2 + 1  # one table of mistakes, and the matches of the first
     assert f"{card.players[1].mistakes:,} of 4,520" in text
 
 
@@ -131,6 +155,49 @@ def test_a_mistake_is_a_worse_result_not_a_slower_win(scored_positions):
     slow = score_actions(scored_positions, np.where(keeping, scores, 99).argmin(-1))
     assert slow.mistakes == 0
     assert slow.optimal < 1500
+
+
+def test_positions_of_the_first_players_own_games_are_a_ruler_for_all(solution):
+    players = {"mine": Lowest(GAME), "other": RandomPlayer(GAME)}
+    card = report(GAME, players, own_games=64)
+    for player in card.players:
+        everywhere, own = player.scores
+        assert everywhere.ruler == "all reachable positions"
+        assert own.ruler == "positions of mine's games"
+        assert (player.positions, player.mistakes) == (4520, everywhere.mistakes)
+    assert own.positions == card.players[0].scores[1].positions
+    # What its own games are, is tested with `positions_of_games`; here, what they are worth.
+    ruler = own_ruler(GAME, Lowest(GAME), 2_000_000, jax.random.key(3), 64)
+    assert 20 < ruler.num_positions < 400
+    indices = solution.lookup(ruler.states)
+    np.testing.assert_array_equal(ruler.action_scores, solution.action_values(indices))
+    text = _rendered(card)
+    assert text.count("all reachable positions") == text.count("positions of mine's games") == 1
+
+
+def test_a_game_too_large_to_enumerate_is_measured_by_its_exact_values():
+    game = make("dots_and_boxes_2x3")
+    players = {"perfect": exact_player(game), "random": RandomPlayer(game)}
+    card = report(game, players, own_games=16)
+    perfect, careless = card.players
+    assert [score.ruler for score in perfect.scores] == [
+        "positions of random games",
+        "positions of perfect's games",
+    ]
+    for score in perfect.scores:
+        assert (score.mistakes, score.illegal) == (0, 0)
+        assert score.optimal == score.positions
+    sample, own = careless.scores
+    assert sample.positions == 4096
+    assert [b.positions > 0 for b in sample.buckets] == [True] * 3
+    assert 500 < sample.risky_mistakes < sample.risky < 4000
+    # Good play spreads over few positions: 17 plies of 16 games at most.
+    assert 50 < own.positions <= 16 * 17
+
+
+def test_a_game_with_a_file_of_scores_has_no_values_of_other_positions():
+    game = make("connect_four")
+    assert own_ruler(game, RandomPlayer(game), 2_000_000, jax.random.key(0), 16) is None
 
 
 def test_a_game_with_no_ruler_says_so():
