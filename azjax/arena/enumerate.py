@@ -1,4 +1,4 @@
-"""Find every state a game can reach, breadth first, in batches, from its own `step`."""
+"""Find every state that can be reached, breadth first, in batches, by a game's own `step`."""
 
 import dataclasses
 import functools
@@ -16,7 +16,8 @@ from azjax.errors import UserError
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Graph:
-    """All N reachable states, in the order they were found, which is by their fewest plies."""
+    """All N reachable states, in the order they were found, which is by their fewest plies from
+    where the search began; what it began with comes first."""
 
     salt: int
     words: np.ndarray  # uint32 [N, W]
@@ -29,7 +30,7 @@ class Graph:
 
     @property
     def plies(self) -> np.ndarray:
-        """The fewest plies that reach each state, int32 [N]."""
+        """The fewest plies that lead to each state, int32 [N]."""
         sizes = np.diff(np.append(self.layer_starts, len(self.keys)))
         return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
@@ -40,15 +41,20 @@ def enumerate_states(
     max_states: int,
     max_bytes: int,
     progress: Callable[[int, int], None] | None = None,
+    start=None,
 ) -> Graph:
-    """The graph of all reachable states. Raises UserError if it is larger than allowed.
+    """The graph of all states that can be reached from `start` (batched [R, ...]; None for the
+    game's own start). Raises UserError if it is larger than allowed.
 
     Duplicates are found by sorted 64-bit keys; that no two states share one is checked word by
     word, and in the unlikely case that they do, everything is done again under another hash.
     """
     for salt in range(8):
         try:
-            return _enumerate(Codec(game, salt), payoff, max_states, max_bytes, progress)
+            codec = Codec(game, salt)
+            return _enumerate(
+                codec, _pack_start(codec, start), payoff, max_states, max_bytes, progress
+            )
         except _SharedKeyError:
             continue
     raise UserError(
@@ -60,11 +66,10 @@ class _SharedKeyError(Exception):
     """Two different states have one key."""
 
 
-def _enumerate(codec: Codec, payoff, max_states, max_bytes, progress) -> Graph:
+def _enumerate(codec: Codec, start, payoff, max_states, max_bytes, progress) -> Graph:
     game = codec.game
-    expand = functools.partial(_expand, codec, payoff)
     batch = _batch_size(codec)
-    found = _Found(codec)
+    found = _Found(codec, start)
     expanded = []  # one tuple of arrays for each expanded batch
     layer_starts, done = [0], 0
     while done < found.count:
@@ -73,12 +78,12 @@ def _enumerate(codec: Codec, payoff, max_states, max_bytes, progress) -> Graph:
         while done < layer_end:
             stop = min(done + batch, layer_end)
             rows = np.minimum(np.arange(done, done + batch), stop - 1)  # always `batch` of them
-            out = [np.asarray(x)[: stop - done] for x in expand(found.words[rows])]
-            child_words, child_keys, legal, *per_state = out
+            out = [np.asarray(x)[: stop - done] for x in _look(codec, payoff, found.words[rows])]
+            legal, *per_state = out
             if (~legal.any(-1) & ~per_state[1]).any():
                 raise UserError(f"{game.name} has a position with no legal move that is not an end")
             children = np.full(legal.shape, -1, np.int32)
-            children[legal] = found.add(join(child_keys[legal]), child_words[legal])
+            children[legal] = found.add(*_all_children(codec, found.words[done:stop], legal, batch))
             expanded.append((children, *per_state))
             done = stop
             _refuse_if_too_large(codec, found.count, layer_starts, max_states, max_bytes)
@@ -101,20 +106,15 @@ def _enumerate(codec: Codec, payoff, max_states, max_bytes, progress) -> Graph:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _expand(codec: Codec, payoff: str, words: jax.Array):
-    """What is needed of a batch of states and all their children."""
+def _look(codec: Codec, payoff: str, words: jax.Array):
+    """What is needed of each of a batch of states."""
     game = codec.game
-    actions = jnp.arange(game.num_actions, dtype=jnp.int32)
 
     def one(words):
         state = codec.unpack(words)
-        children = jax.vmap(game.step, in_axes=(None, 0))(state, actions)
-        child_words = jax.vmap(codec.pack)(children)
         points = game.score(state) if payoff == "margin" else game.returns(state)
         points = points[0] - points[1] if payoff == "margin" else points[0]
         return (
-            child_words,  # uint32 [A, W]
-            jax.vmap(codec.key)(child_words),  # uint32 [A, 2]
             game.legal_action_mask(state),
             game.current_player(state).astype(jnp.int8),
             game.is_terminal(state),
@@ -124,15 +124,52 @@ def _expand(codec: Codec, payoff: str, words: jax.Array):
     return jax.vmap(one)(words)
 
 
+def _all_children(codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int):
+    """Where the legal actions (bool [M, num_actions]) lead: keys uint64 [L], words [L, W].
+
+    Legal actions may be few among many, so they are listed, and taken by batches of one size.
+    """
+    parents, actions = np.nonzero(legal)
+    keys = np.empty(len(parents), np.uint64)
+    child_words = np.empty((len(parents), codec.num_words), np.uint32)
+    for first in range(0, len(parents), batch):
+        rows = np.minimum(np.arange(first, first + batch), len(parents) - 1)
+        some_words, some_keys = _children(codec, words[parents[rows]], actions[rows])
+        here = slice(first, first + batch)
+        count = len(keys[here])
+        child_words[here] = np.asarray(some_words)[:count]
+        keys[here] = join(some_keys)[:count]
+    return keys, child_words
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _children(codec: Codec, words: np.ndarray, actions: np.ndarray):
+    def one(words, action):
+        return codec.pack(codec.game.step(codec.unpack(words), action))
+
+    child_words = jax.vmap(one)(jnp.asarray(words), jnp.asarray(actions, jnp.int32))
+    return child_words, jax.vmap(codec.key)(child_words)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _pack_start(codec: Codec, start):
+    """The states to start from: words [R, W] and keys [R, 2]."""
+    if start is None:
+        start = jax.tree.map(lambda x: x[None], codec.game.init())
+    words = jax.vmap(codec.pack)(start)
+    return words, jax.vmap(codec.key)(words)
+
+
 class _Found:
     """The states found so far: their words by index, and their keys sorted for look-ups."""
 
-    def __init__(self, codec: Codec):
-        start = jax.jit(lambda: codec.pack(codec.game.init()))()
-        self.words = np.asarray(start)[None]  # [capacity, W]
-        self.count = 1
-        self._sorted_keys = join(jax.jit(codec.key)(start))[None]
-        self._order = np.zeros(1, np.int32)
+    def __init__(self, codec: Codec, start):
+        words, keys = np.asarray(start[0]), join(start[1])
+        self.words = np.empty((0, codec.num_words), np.uint32)  # [capacity, W]
+        self.count = 0
+        self._sorted_keys = np.empty(0, np.uint64)
+        self._order = np.empty(0, np.int32)
+        self.add(keys, words)
 
     def add(self, keys: np.ndarray, words: np.ndarray) -> np.ndarray:
         """The index of each state (keys uint64 [M], words [M, W]), new ones being appended."""
@@ -140,7 +177,9 @@ class _Found:
         representatives = words[first]
         self._check(representatives[inverse], words)
         place = np.searchsorted(self._sorted_keys, unique)
-        known = self._sorted_keys[np.minimum(place, self.count - 1)] == unique
+        known = np.zeros(len(unique), bool)
+        inside = place < self.count
+        known[inside] = self._sorted_keys[place[inside]] == unique[inside]
         index = np.empty(len(unique), np.int32)
         index[known] = self._order[place[known]]
         self._check(self.words[index[known]], representatives[known])
@@ -172,8 +211,8 @@ class _Found:
 
 
 def _batch_size(codec: Codec) -> int:
-    """As many states at once as expand within some 64 MB."""
-    per_state = codec.game.num_actions * (16 * codec.num_words + 64)
+    """As many states at once as are stepped within some 64 MB."""
+    per_state = 16 * codec.num_words + 64
     return int(np.clip((64 << 20) // per_state, 1, 8192))
 
 

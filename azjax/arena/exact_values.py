@@ -8,8 +8,10 @@ import jax
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.dots_and_boxes import DotsAndBoxes
+from azjax_envs.mancala import Mancala
 
 from azjax.arena.dots_and_boxes_table import MOST_EDGES, dots_and_boxes_table
+from azjax.arena.kalah_table import kalah_table, seeds_known, seeds_left
 
 
 class Scorer(Protocol):
@@ -27,7 +29,7 @@ class Scorer(Protocol):
 class ExactValues:
     """A game's exact values, at hand after `load`."""
 
-    what: str  # which positions are known: "positions" for all, or say "endgames of 8 squares"
+    what: str  # which positions are known: "positions" for all, or say which endgames
     known: Callable[[object], np.ndarray]  # batched states [P, ...] -> bool [P]
     load: Callable[[], Scorer]
     complete: bool  # every position is known; the scorer is then a pytree, its method a pure one
@@ -52,6 +54,19 @@ def _dots_and_boxes(game: DotsAndBoxes) -> ExactValues | None:
     return ExactValues("positions", _all_known, lambda: dots_and_boxes_table(game), complete=True)
 
 
+def _kalah(game: Mancala) -> ExactValues:
+    known = seeds_known(game)
+    if known == 2 * game.pits * game.seeds:
+        return ExactValues("positions", _all_known, lambda: kalah_table(game), complete=True)
+    return ExactValues(
+        what=f"endgames (at most {known} seeds in the pits)",
+        known=lambda states: np.asarray(seeds_left(states)) <= known,
+        load=lambda: kalah_table(game),
+        complete=False,
+    )
+
+
 _KNOWN: dict[type, Callable[[Game], ExactValues | None]] = {
     DotsAndBoxes: _dots_and_boxes,
+    Mancala: _kalah,
 }

@@ -17,6 +17,7 @@ from azjax.errors import UserError
 def solve(
     game: Game,
     *,
+    start=None,
     payoff: str = "returns",
     max_states: int = 2_000_000,
     max_bytes: int = 2 << 30,
@@ -27,6 +28,8 @@ def solve(
     Args:
       game: any game whose reachable states are few; turns may follow any order, and a state may
         be reached by ways of different lengths.
+      start: batched states [R, ...], to value only what can be reached from these: endgames. None
+        for the game's own start.
       payoff: "returns" (+1, 0, -1) or, where the game has `score`, "margin": player 0's points
         minus player 1's at the end.
       max_states: refuse once more states than this are found.
@@ -41,7 +44,7 @@ def solve(
         raise UserError(f'payoff is "returns" or "margin", not {payoff!r}')
     if payoff == "margin" and not hasattr(game, "score"):
         raise UserError(f'{game.name} keeps no score: only payoff="returns" is possible')
-    graph = enumerate_states(game, payoff, max_states, max_bytes, progress)
+    graph = enumerate_states(game, payoff, max_states, max_bytes, progress, start)
     values = _value_backwards(game, graph)
     order = np.argsort(graph.keys)
     return Solution(
@@ -61,7 +64,8 @@ def solve(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Solution:
-    """A solved game. N states, in order of the fewest plies that reach them; state 0 is the start.
+    """A solved game. N states, in order of the fewest plies from the start; state 0 is the start,
+    or where there are several, the first of them.
 
     `values` are player 0's whoever is to move; `action_values` are the mover's.
     """

@@ -1,0 +1,164 @@
+"""Kalah solved from its end: the worth of all positions with few seeds left in the pits."""
+
+import dataclasses
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from azjax_envs.mancala import Mancala, MancalaState
+
+MOST_POSITIONS = 11_000_000  # of a table; enough for all 24 seeds of (4, 3)
+_CHUNK = 1 << 14  # positions expanded at once: always so many, to compile once
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["margins"], meta_fields=["game"])
+@dataclasses.dataclass(frozen=True, eq=False)
+class KalahTable:
+    """The best margin that the player to move can still make, by the seeds in the pits.
+
+    What lies in the stores is out of play, so that margin is all one needs to know; the result is
+    the sign of the final margin, and as it never falls where the margin rises, the sign of the best
+    margin is the best result.
+    """
+
+    game: Mancala
+    margins: jax.Array  # int8 [positions], in the order of `_rank`
+
+    def action_scores(self, states) -> jax.Array:
+        """The final margin of seeds, seen by the mover, after each action and best play.
+
+        Args:
+          states: batched [P, ...], none with more seeds in the pits than `seeds_known(game)`.
+
+        Returns:
+          float32 [P, pits], -inf where the pit is empty.
+        """
+
+        def one(state):
+            pits = self.game.pits
+            rank, gain, again = _moves(self.game, state)
+            rest = self.margins[rank].astype(jnp.int32)
+            stores = state.own[pits].astype(jnp.int32) - state.other[pits].astype(jnp.int32)
+            total = stores + gain + jnp.where(again, rest, -rest)
+            legal = self.game.legal_action_mask(state)
+            return jnp.where(legal, total.astype(jnp.float32), -jnp.inf)
+
+        return jax.vmap(one)(states)
+
+
+def seeds_known(game: Mancala) -> int:
+    """With up to how many seeds left in the pits a position is in the table."""
+    total, holes = 2 * game.pits * game.seeds, 2 * game.pits
+    return max(n for n in range(total + 1) if math.comb(n + holes, holes) <= MOST_POSITIONS)
+
+
+def seeds_left(states) -> jax.Array:
+    """int32 [P], seeds in the pits of both sides, for batched states [P, ...]."""
+    pits = [side[:, :-1].astype(jnp.int32).sum(-1) for side in (states.own, states.other)]
+    return pits[0] + pits[1]
+
+
+@functools.lru_cache(maxsize=2)
+def kalah_table(game: Mancala) -> KalahTable:
+    """Solves all positions with up to `seeds_known(game)` seeds in the pits."""
+    return KalahTable(game, jnp.asarray(best_margins(game, seeds_known(game))))
+
+
+def best_margins(game: Mancala, seeds: int) -> np.ndarray:
+    """int8 [positions with up to `seeds` seeds in the pits], in the order of `_rank`.
+
+    A move that puts a seed into the store leads to fewer seeds. Any other moves seeds to the right
+    within the mover's side, and so to less weight, each seed weighing the pits to its right: the
+    values of positions with equally many seeds are known in the order of weight.
+    """
+    holes = 2 * game.pits
+    margins = np.zeros(math.comb(seeds + holes, holes), np.int8)
+    pits_to_the_right = np.tile(np.arange(game.pits)[::-1], 2)
+    for left in range(1, seeds + 1):
+        first = math.comb(left - 1 + holes, holes)
+        counts = _of_seeds(left, holes)
+        moves = _all_moves(game, counts)
+        weight = counts @ pits_to_the_right.astype(np.uint16)
+        order = np.argsort(weight, kind="stable")
+        starts = np.flatnonzero(np.diff(weight[order], prepend=-1))
+        for rows in np.split(order, starts[1:]):
+            rank, gain, again, legal = (x[rows] for x in moves)
+            rest = margins[rank]
+            total = gain + np.where(again, rest, -rest)
+            best = np.where(legal, total, -128).max(-1)
+            # With no seed on the mover's side the game is over; no move leads there.
+            margins[first + rows] = np.where(legal.any(-1), best, 0)
+    return margins
+
+
+def _all_moves(game: Mancala, counts: np.ndarray) -> tuple[np.ndarray, ...]:
+    """`_moves` of each of the positions [M, 2 * pits], and which are legal: [M, pits] each."""
+    parts = []
+    for first in range(0, len(counts), _CHUNK):
+        rows = np.minimum(np.arange(first, first + _CHUNK), len(counts) - 1)
+        part = _moves_of_counts(game, counts[rows])
+        parts.append([np.asarray(x)[: len(counts) - first] for x in part])
+    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _moves_of_counts(game: Mancala, counts: np.ndarray):
+    no = jnp.zeros((), jnp.bool_)
+
+    def one(counts):
+        own, other = (jnp.pad(side, (0, 1)) for side in counts.reshape(2, game.pits))
+        state = MancalaState(own=own, other=other, player=jnp.zeros((), jnp.uint8), forfeited=no)
+        return *_moves(game, state), game.legal_action_mask(state)
+
+    return jax.vmap(one)(jnp.asarray(counts))
+
+
+def _moves(game: Mancala, state: MancalaState):
+    """Of each action: the rank of the pits it leads to, what it gains, whether the mover goes on.
+
+    int32, int8, bool [pits].
+    """
+    pits = game.pits
+    after = jax.vmap(game.step, (None, 0))(state, jnp.arange(pits))
+    again = after.player == state.player
+    own, other = (side.astype(jnp.int32) for side in (after.own, after.other))
+    sides = jnp.concatenate([own[:, :pits], other[:, :pits]], -1)
+    mine = jnp.where(again, own[:, pits], other[:, pits])
+    theirs = jnp.where(again, other[:, pits], own[:, pits])
+    gain = mine - theirs - (state.own[pits].astype(jnp.int32) - state.other[pits])
+    return _rank(sides), gain.astype(jnp.int8), again
+
+
+def _rank(counts: jax.Array) -> jax.Array:
+    """The place of each row of seeds in holes [M, holes] among all: int32 [M].
+
+    Fewer seeds come first. With s_i the seeds up to hole i, the holes s_i + i are a set of numbers,
+    and the place is that of the set in colexicographic order (the combinatorial number system).
+    """
+    holes = counts.shape[-1]
+    places = jnp.cumsum(counts, -1) + np.arange(holes)[None]
+    binomials = jnp.asarray(_binomials(holes))
+    return sum(binomials[i][places[:, i]] for i in range(holes))
+
+
+@functools.cache
+def _binomials(holes: int) -> np.ndarray:
+    """int32 [holes, numbers]: of number n and hole i, n over i + 1, as far as a table reaches."""
+    most = 256 + holes
+    table = [[min(math.comb(n, i + 1), 2**31 - 1) for n in range(most)] for i in range(holes)]
+    return np.array(table, np.int32)
+
+
+def _of_seeds(seeds: int, holes: int) -> np.ndarray:
+    """All ways to put so many seeds into holes, in the order of `_rank`: uint8 [ways, holes]."""
+    first = math.comb(seeds - 1 + holes, holes)
+    rank = np.arange(first, math.comb(seeds + holes, holes), dtype=np.int32)
+    sums = np.zeros((len(rank), holes + 1), np.uint8)
+    for hole in reversed(range(holes)):
+        binomials = _binomials(holes)[hole]
+        place = np.searchsorted(binomials, rank, side="right") - 1
+        rank -= binomials[place]
+        sums[:, hole + 1] = place - hole
+    return np.diff(sums, axis=1)
