@@ -8,9 +8,12 @@ import jax
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.dots_and_boxes import DotsAndBoxes
+from azjax_envs.hex import Hex
 from azjax_envs.mancala import Mancala
+from azjax_envs.othello import Othello
 
 from azjax.arena.dots_and_boxes_table import MOST_EDGES, dots_and_boxes_table
+from azjax.arena.endgames import Endgames
 from azjax.arena.kalah_table import kalah_table, seeds_known, seeds_left
 
 
@@ -66,7 +69,36 @@ def _kalah(game: Mancala) -> ExactValues:
     )
 
 
+# From each of these positions some hundreds of others can be reached, or a few thousand.
+_OTHELLO_SQUARES = 8
+_HEX_CELLS = 10
+
+
+def _othello(game: Othello) -> ExactValues:
+    def known(states) -> np.ndarray:
+        discs = np.asarray(jax.vmap(game.score)(states)).sum(-1)
+        return game.size**2 - discs <= _OTHELLO_SQUARES
+
+    return ExactValues(
+        what=f"endgames (at most {_OTHELLO_SQUARES} empty squares)",
+        known=known,
+        load=lambda: Endgames(game, "margin"),
+        complete=False,
+    )
+
+
+def _hex(game: Hex) -> ExactValues:
+    return ExactValues(
+        what=f"endgames (at most {_HEX_CELLS} free cells)",
+        known=lambda states: (np.asarray(states.chains) == 0).sum(-1) <= _HEX_CELLS,
+        load=lambda: Endgames(game, "returns"),
+        complete=False,
+    )
+
+
 _KNOWN: dict[type, Callable[[Game], ExactValues | None]] = {
     DotsAndBoxes: _dots_and_boxes,
+    Hex: _hex,
     Mancala: _kalah,
+    Othello: _othello,
 }

@@ -33,24 +33,26 @@ class Ruler:
 
 
 _RANDOM_GAMES = 512
-_MOST_POSITIONS = 4096  # of a ruler that is a sample
+_MOST_POSITIONS = 2048  # of a ruler that is a sample
 _OPENING_PLIES = 6  # of a player's own games
 _FEW_STATES = 100_000  # enumerated even where all values are known without
 
 
 def find_rulers(game: Game, max_states: int, seed: int) -> tuple[Ruler, ...]:
-    """The ruler there is for `game` whoever is measured; none for a large game of which nothing is
-    known.
+    """The rulers there are for `game` whoever is measured; none for a large game of which nothing
+    is known.
 
-    That is the file of scored positions, if there is one; or all reachable positions, if they can
-    be enumerated; or the positions of random games, as far as their values are known.
+    Those are all reachable positions, if they can be enumerated. Otherwise they are the file of
+    scored positions, if there is one, and the positions of random games, as far as their values are
+    known: all of them, or endgames.
 
     Args:
       max_states: a game with more reachable states is not enumerated.
       seed: of random games.
     """
-    ruler = _scored(game) or _solved(game, max_states) or _random(game, seed)
-    return () if ruler is None else (ruler,)
+    solved = _solved(game, max_states)
+    rulers = (_scored(game), _random(game, seed)) if solved is None else (solved,)
+    return tuple(ruler for ruler in rulers if ruler is not None)
 
 
 def own_ruler(game: Game, player, max_states: int, key: jax.Array, num_games: int) -> Ruler | None:
