@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -38,13 +39,18 @@ def elo_text(match: MatchResult) -> str:
 
 
 def _card(report: Report) -> Table:
-    title = f"{report.game}: mistakes (95% intervals)"
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
+    title = f"{report.game}: mistakes, with 95% intervals of the shares"
+    # Four players fit into 80 columns.
+    tight = {"show_edge": False, "pad_edge": False, "collapse_padding": True}
+    table = Table(title=title, title_justify="left", box=SIMPLE, **tight)
+    table.add_column("", min_width=17)
     for player in report.players:
         table.add_column(player.name, justify="right")
-    for scores in zip(*(player.scores for player in report.players), strict=True):
+    rulers = list(zip(*(player.scores for player in report.players), strict=True))
+    for number, scores in enumerate(rulers):
         _add_ruler(table, scores)
+        if number + 1 < len(rulers):
+            table.add_row()
     return table
 
 
@@ -54,19 +60,18 @@ def _add_ruler(table: Table, scores: tuple[Score, ...]) -> None:
     def row(label: str, cells: Iterable[str], style: str | None = None) -> None:
         table.add_row(label, *cells, style=style)
 
-    table.add_section()
     row(scores[0].ruler, (f"{s.positions:,}" for s in scores), "bold")
-    row("  mistakes", (_share(s.mistakes, s.positions) for s in scores))
-    row("  without a mistake", (_percent(1 - s.mistake_rate) for s in scores), "bold")
-    row("", (_good_interval(s.mistake_interval) for s in scores))
-    row("  where one is possible", (_share(s.risky_mistakes, s.risky) for s in scores))
-    row("  without a mistake there", (_percent(1 - s.risky_mistake_rate) for s in scores))
-    row("", (_good_interval(s.risky_mistake_interval) for s in scores))
-    row("  best possible moves", (_percent(s.optimal_rate) for s in scores))
+    row(" mistakes", (_share(s.mistakes, s.positions) for s in scores))
+    row(" without one", (_percent(1 - s.mistake_rate) for s in scores), "bold")
+    row("", (_without(s.mistake_interval) for s in scores))
+    row(" where possible", (_share(s.risky_mistakes, s.risky) for s in scores))
+    row(" without one", (_percent(1 - s.risky_mistake_rate) for s in scores))
+    row("", (_without(s.risky_mistake_interval) for s in scores))
+    row(" best moves", (_percent(s.optimal_rate) for s in scores))
     if any(s.illegal for s in scores):
-        row("  illegal moves", (f"{s.illegal:,}" for s in scores), "red")
+        row(" illegal moves", (f"{s.illegal:,}" for s in scores), "red")
     for buckets in zip(*(s.buckets for s in scores), strict=True):
-        label = f"  plies {buckets[0].first_ply}-{buckets[0].last_ply}"
+        label = f" plies {buckets[0].first_ply}-{buckets[0].last_ply}"
         row(label, (_share(b.mistakes, b.positions) for b in buckets))
 
 
@@ -93,10 +98,10 @@ def _share(part: int, whole: int) -> str:
     return f"{part:,} of {whole:,}"
 
 
-def _good_interval(bad: tuple[float, float]) -> str:
-    """Of the share without a mistake, from the interval of the share with one."""
-    low, high = bad
-    return f"[{_percent(1 - high)}, {_percent(1 - low)}]"
+def _without(mistakes: tuple[float, float]) -> str:
+    """The interval of the share without a mistake, from that of the share with one."""
+    low, high = (_percent(1 - share).removesuffix("%") for share in reversed(mistakes))
+    return f"{low}-{high}%"
 
 
 def _percent(share: float) -> str:
