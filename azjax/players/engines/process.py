@@ -83,6 +83,7 @@ class EngineProcess:
                 "changes that)"
             ) from None
         if line is None:
+            self._lines.put(None)  # it stays ended
             self._complaints.join(_FAREWELL_S)
             last_words = f"; it said: {' '.join(self._last)}" if self._last else ""
             raise self.failure(f"it ended when it was sent {self._asked!r}{last_words}")
