@@ -25,7 +25,7 @@ def _late(game, is_late, count):
 def test_othello_endgames_are_worth_what_an_independent_search_says(size):
     game = make("othello", size=size)
     values = exact_values(game)
-    states = _late(game, values.known, 30)
+    states = _late(game, values.known, 60)
     scores = values.load().action_scores(states)
     passes = 0
     views = np.asarray(jax.vmap(game.view)(states))
