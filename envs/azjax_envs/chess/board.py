@@ -91,7 +91,7 @@ class Bits:
     def rows(self) -> Array:
         """Sets [n] -> uint8 [size, n], the rows from the top; bit c is column c."""
         per_word = Lanes(self.size, self.size).lanes_per_word
-        bits = np.arange(per_word, dtype=np.uint32)[:, None] * np.uint32(self.size)
+        bits = np.arange(per_word, dtype=np.uint32)[None, :, None] * np.uint32(self.size)
         rows = self.stack()[:, None] >> bits & np.uint32(2**self.size - 1)
         return rows.astype(jnp.uint8).reshape(-1, rows.shape[-1])[: self.size]
 

@@ -56,7 +56,7 @@ class _ChessGame:
 
     def legal_action_mask(self, state: ChessState) -> Array:
         columns = (1 << np.arange(self._size)).astype(np.uint8)
-        mask = state.legal[:, None] & columns[:, None] != 0
+        mask = state.legal[:, None] & columns[None, :, None] != 0
         return materialized(mask.reshape(self._size**2, -1)).reshape(-1)
 
     def is_terminal(self, state: ChessState) -> Array:
