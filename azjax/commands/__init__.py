@@ -1,0 +1,1 @@
+"""The commands of `azjax`: their arguments, and what they call."""
