@@ -24,9 +24,9 @@ from azjax.benchmark_tools import interleave, machine, show
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.config_file import load_config
 from azjax.devices import use_all_cores
+from azjax.games import game_from_name, make_game
 from azjax.learner import Batch, make_optimizer, update
 from azjax.network import Network
-from azjax.players.load import game_from_name, make_game
 from azjax.search import make_recurrent_fn, mask_logits, network_evaluate, search
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.train_state import TrainState, state_specs

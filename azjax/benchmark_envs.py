@@ -19,7 +19,7 @@ from rich.table import Table
 
 from azjax.benchmark_tools import interleave, machine, show
 from azjax.errors import UserError
-from azjax.players.load import game_from_name
+from azjax.games import game_from_name
 from azjax.random_play import RandomPlayer, Rules, spread_out
 
 GAMES = (

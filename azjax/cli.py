@@ -6,7 +6,7 @@ from collections.abc import Callable
 from azjax.commands.arguments import PROGRAM
 from azjax.commands.measuring import bench, evaluate, match, rate, report, solve
 from azjax.commands.playing import play
-from azjax.commands.training import resume, train
+from azjax.commands.training import export, resume, train
 from azjax.errors import UserError
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
@@ -18,6 +18,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "rate": rate,
     "solve": solve,
     "play": play,
+    "export": export,
     "bench": bench,
 }
 

@@ -17,8 +17,9 @@ from azjax.arena.bradley_terry import fit_ratings
 from azjax.arena.match import MatchResult, play_match
 from azjax.checkpoint import Checkpoints
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.metrics import read_metrics
-from azjax.players.load import load_player, load_run_config, make_game, player_from_spec
+from azjax.players.load import load_player, load_run_config, player_from_spec
 from azjax.players.network import SearchPlayer
 from azjax.rating_plot import draw_rating
 

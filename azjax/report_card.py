@@ -11,7 +11,8 @@ from rich.console import Console
 from azjax.arena.report import Report, report
 from azjax.arena.solver import solve
 from azjax.arena.table import render
-from azjax.players.load import game_from_name, load_run_config, player_from_spec, untrained_player
+from azjax.games import game_from_name
+from azjax.players.load import load_run_config, player_from_spec, untrained_player
 
 
 def report_run(

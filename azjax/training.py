@@ -24,9 +24,10 @@ from azjax.checkpoint import Checkpoints
 from azjax.config import Config
 from azjax.config_file import save_config
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.memory import refuse_if_too_large
 from azjax.metrics import RunLogger
-from azjax.players.load import CONFIG_FILE, load_run_config, make_game
+from azjax.players.load import CONFIG_FILE, load_run_config
 from azjax.players.network import SearchPlayer
 from azjax.players.parse import parse_player
 from azjax.sharding import make_mesh

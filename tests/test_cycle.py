@@ -7,7 +7,7 @@ import pytest
 
 from azjax import cycle as cycle_module
 from azjax.errors import UserError
-from azjax.players.load import make_game
+from azjax.games import make_game
 from azjax.sharding import make_mesh
 from azjax.targets import find_targets
 from azjax.trainer import make_trainer

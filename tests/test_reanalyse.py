@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from azjax.games import make_game
 from azjax.network import Network
-from azjax.players.load import make_game
 from azjax.reanalyse import reanalyse
 from azjax.replay import take
 from azjax.search import network_evaluate, search

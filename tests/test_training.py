@@ -79,7 +79,7 @@ def test_killed_and_resumed_is_as_never_stopped(changes, tmp_path, monkeypatch):
 
 
 def restore(run_dir, config):
-    from azjax.players.load import make_game
+    from azjax.games import make_game
     from azjax.sharding import make_mesh
 
     trainer = tiny.shared_make_trainer(make_game(config), config, make_mesh())

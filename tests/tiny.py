@@ -18,7 +18,7 @@ import tomli_w
 
 from azjax.config import Config
 from azjax.config_file import config_from_dict
-from azjax.players.load import make_game
+from azjax.games import make_game
 from azjax.sharding import make_mesh
 from azjax.train_state import TrainState
 from azjax.trainer import Trainer, make_trainer

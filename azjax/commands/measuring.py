@@ -165,7 +165,8 @@ def _match(first: str, second: str, options: Any, *, game: str | None = None) ->
 
     from azjax.arena.match import play_match
     from azjax.arena.table import render_matches
-    from azjax.players.load import game_from_name, player_from_spec
+    from azjax.games import game_from_name
+    from azjax.players.load import player_from_spec
 
     player = player_from_spec(first, None if game is None else game_from_name(game))
     opponent = player_from_spec(second, player.game)

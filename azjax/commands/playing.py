@@ -1,6 +1,7 @@
 """Commands for people who play."""
 
 import dataclasses
+from pathlib import Path
 
 import tyro
 
@@ -14,7 +15,8 @@ def play(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The opponent: a run directory, as in `azjax eval`."""
+        """The opponent: a run directory, as in `azjax eval`; or a game that a player comes with
+        azjax for, such as connect_four."""
         side: int | None = None
         """Your seat: 0 moves first, 1 second; drawn by lot if left out."""
         watch: bool = False
@@ -30,9 +32,13 @@ def play(arguments: list[str]) -> None:
     import jax
 
     from azjax.play.terminal import play as play_in_terminal
-    from azjax.players.load import player_from_spec
+    from azjax.players.load import player_from_spec, saved_player
 
     player = player_from_spec(options.run)
+    place = options.run.partition(":")[0]
+    saved = None if Path(place.partition("@")[0]).is_dir() else saved_player(place)
+    if saved is not None:
+        print(saved.describe())
     human = None if options.watch else options.side
     if human is None and not options.watch:
         human = random.randint(0, 1)

@@ -62,6 +62,23 @@ def resume(arguments: list[str]) -> None:
     run(options.run_dir)
 
 
+def export(arguments: list[str]) -> None:
+    """Write a run's player into one file to share: azjax export runs/h hex.safetensors"""
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The run directory, as RUN@best or RUN@CYCLE if another checkpoint is wanted."""
+        file: tyro.conf.Positional[Path]
+        """The file, whose name ends in .safetensors."""
+
+    options = parse(export, Arguments, arguments, "export")
+    from azjax.players.load import export_player
+
+    export_player(options.run, options.file)
+    print(f"{options.file}: {options.file.stat().st_size:,} bytes")
+
+
 def _splits(config: Any) -> tuple[int, ...]:
     """The numbers of a config that are split over devices."""
     gated = (config.gate.games // 2,) if config.selfplay.parameters == "gated" else ()

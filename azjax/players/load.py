@@ -10,15 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import jax
-from azjax_envs import Game, make
+from azjax_envs import Game
 
 from azjax.checkpoint import Checkpoints
-from azjax.config import Config
+from azjax.config import Config, SearchConfig
 from azjax.config_file import load_config
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.network import Network, Variables
 from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
 from azjax.players.parse import ENGINES, parse_player
+from azjax.players.saved import (
+    SUFFIX,
+    SavedPlayer,
+    about_run,
+    load_saved,
+    pretrained,
+    save_player,
+)
 from azjax.train_state import first_variables
 
 CONFIG_FILE = "config.toml"
@@ -28,23 +37,6 @@ RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE
 def _say(line: str) -> None:
     """To standard error: standard output may be JSON."""
     print(line, file=sys.stderr)
-
-
-def make_game(config: Config) -> Game:
-    """The game that a config names.
-
-    Raises:
-      UserError: there is no such game, or it does not take these options.
-    """
-    return game_from_name(config.game.name, **dict(config.game.options))
-
-
-def game_from_name(name: str, **options: Any) -> Game:
-    """`azjax_envs.make`, whose complaints become a UserError."""
-    try:
-        return make(name, **options)
-    except (ValueError, TypeError, ImportError) as error:
-        raise UserError(str(error)) from error
 
 
 def load_run_config(run_dir: str | Path) -> Config:
@@ -124,36 +116,76 @@ def player_from_spec(spec: str, game: Game | None = None) -> Any:
 
     Args:
       spec: "runs/a", "runs/a:64" (simulations), "runs/a:policy", "runs/a:value", "runs/a@best",
-        "runs/a@200:64", or what `parse_player` takes.
-      game: the game it is to play; None if the spec is a run, which knows its own.
+        "runs/a@200:64"; a player's file, "a.safetensors", or the game of one that comes with azjax,
+        "connect_four", in place of the run; or what `parse_player` takes.
+      game: the game it is to play; None if the spec names a network, which knows its own.
 
     Raises:
       UserError: nothing is named so, or the run is of another game.
     """
     place, _, how = spec.partition(":")
-    directory, _, checkpoint = place.partition("@")
-    if not Path(directory).is_dir():
+    loaded = _find(place)
+    if loaded is None:
         if game is None:
-            raise UserError(f"{spec}: no run is there")
+            raise UserError(f"{spec}: no run is there{_pretrained_advice()}")
         if place in ENGINES:
             return parse_player(spec, game)
         try:
             return parse_player(spec, game)
         except UserError as error:
             raise UserError(f"{error}; or a run directory: {RUN_FORMS}") from error
-    if checkpoint and checkpoint != "best" and not checkpoint.isdecimal():
-        raise UserError(f"{spec}: after @ comes a cycle or best; {RUN_FORMS}")
-    load = functools.partial(load_network, directory, checkpoint=checkpoint or "newest")
+    own_game, network, variables, search = loaded
+    if game is not None and own_game != game:
+        raise UserError(f"{spec} plays {own_game.name}, not {game.name}")
     if how in ("policy", "value"):
         kind = PolicyPlayer if how == "policy" else ValuePlayer
-        own_game, network, variables = load()
-        player = kind(game=own_game, network=network, variables=variables)
-    elif how == "" or (how.isdecimal() and int(how) > 0):
-        player = load_player(
-            directory, simulations=int(how) if how else None, checkpoint=checkpoint or "newest"
-        )
-    else:
+        return kind(game=own_game, network=network, variables=variables)
+    if how.isdecimal() and int(how) > 0:
+        search = replace(search, num_simulations=int(how))
+    elif how:
         raise UserError(f"{spec}: after : comes a number of simulations, policy or value")
-    if game is not None and player.game != game:
-        raise UserError(f"{spec} plays {player.game.name}, not {game.name}")
-    return player
+    return SearchPlayer(game=own_game, network=network, variables=variables, config=search)
+
+
+def export_player(run: str, path: str | Path) -> None:
+    """Writes the player of a run, RUN, RUN@best or RUN@CYCLE, into a file of its own.
+
+    Raises:
+      UserError: there is no such run or checkpoint, or the file is there already.
+    """
+    directory, _, checkpoint = run.partition("@")
+    config = load_run_config(directory)
+    with Checkpoints(Path(directory), read_only=True) as checkpoints:
+        cycles, best = checkpoints.cycles(), checkpoints.best()
+    newest = cycles[-1] if cycles else None
+    cycle = {"": newest, "best": best}.get(checkpoint, checkpoint)
+    _, _, variables = load_network(directory, checkpoint=checkpoint or "newest")
+    save_player(path, config, variables, about_run(Path(directory), cycle))
+
+
+def saved_player(place: str) -> SavedPlayer | None:
+    """The player that a file holds, or that comes with azjax for the game of that name."""
+    if place.endswith(SUFFIX):
+        return load_saved(place)
+    return load_saved(pretrained()[place]) if place in pretrained() else None
+
+
+def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
+    """A trained network by its run directory, its file, or its game; None where none is."""
+    directory, _, checkpoint = place.partition("@")
+    if Path(directory).is_dir():
+        if checkpoint and checkpoint != "best" and not checkpoint.isdecimal():
+            raise UserError(f"{place}: after @ comes a cycle or best; {RUN_FORMS}")
+        network = load_network(directory, checkpoint=checkpoint or "newest")
+        return *network, load_run_config(directory).search
+    saved = saved_player(place)
+    if saved is None:
+        return None
+    game = make_game(saved.config)
+    network = Network(game.observation_shape, game.num_actions, saved.config.network)
+    return game, network, saved.variables, saved.config.search
+
+
+def _pretrained_advice() -> str:
+    names = ", ".join(pretrained())
+    return f"; players that come with azjax: {names}" if names else ""
