@@ -13,7 +13,7 @@ train: .venv/ready
 	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
 
 test: .venv/ready-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 slow: .venv/ready-dev
 	$(BIN)/python -m pytest -m slow
