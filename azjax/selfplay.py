@@ -52,17 +52,19 @@ def play(
       "policy_entropy" (of full searches), "searched" (in full), and where players resign
       "resigned" and "evidence".
     """
-    searched = functools.partial(_search, game, evaluate, params, config)
+    in_depth, at_a_glance = (
+        functools.partial(_search, game, evaluate, params, config, fast) for fast in (False, True)
+    )
 
     def ply(games: Games, step: tuple[Array, Array | None]) -> tuple[Games, tuple[Row, Any]]:
         key, in_full = step
         search_key, move_key, start_key = jax.random.split(key, 3)
         explore = games.plies < config.selfplay.exploration_plies
+        position = (search_key, games.states, explore)
         if in_full is None:
-            result = searched(search_key, games.states, explore)
+            result = in_depth(*position)
         else:
-            fast = functools.partial(_fast_search, game, evaluate, params, config)
-            result = jax.lax.cond(in_full, searched, fast, search_key, games.states, explore)
+            result = jax.lax.cond(in_full, in_depth, at_a_glance, *position)
         action = choose_move(config, move_key, result, explore)
         mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = jax.vmap(functools.partial(transition, game))(
@@ -146,37 +148,23 @@ def _search(
     evaluate: Evaluate,
     params: Params,
     config: Config,
+    fast: bool,
     key: Array,
     states: State,
     explore: Array,
 ) -> SearchResult:
-    return search(
-        game,
-        evaluate,
-        params,
-        key,
-        states,
-        config=config.search,
+    """A search to learn from; or a fast one without noise, which plays as well as it can."""
+    find = functools.partial(search, game, evaluate, params, key, states)
+    settings = config.search
+    if fast:
+        return find(config=replace(settings, num_simulations=config.selfplay.fast_simulations))
+    return find(
+        config=settings,
         gumbel_scale=explore.astype(jnp.float32),
-        dirichlet_fraction=config.search.dirichlet_fraction,
-        root_temperature=config.search.root_temperature,
-        forced_playouts=config.search.forced_playouts,
+        dirichlet_fraction=settings.dirichlet_fraction,
+        root_temperature=settings.root_temperature,
+        forced_playouts=settings.forced_playouts,
     )
-
-
-def _fast_search(
-    game: Game,
-    evaluate: Evaluate,
-    params: Params,
-    config: Config,
-    key: Array,
-    states: State,
-    explore: Array,
-) -> SearchResult:
-    """A short search without noise: as well as can be played in little time."""
-    del explore
-    short = replace(config.search, num_simulations=config.selfplay.fast_simulations)
-    return search(game, evaluate, params, key, states, config=short)
 
 
 def _where(condition: Array, new: Any, old: Any) -> Any:
