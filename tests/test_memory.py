@@ -20,9 +20,10 @@ def state_bytes(trainer):
 @pytest.mark.parametrize("devices", [1, 4])
 def test_sizes(devices):
     trainer = tiny.trainer(devices)
-    # A ply: the state, a float16 policy, a float16 reward, an int8 discount. A ring of 16 plies of
-    # 16 games, and as much again for the copy that a checkpoint is made from.
-    ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1
+    # A ply: the state, a float16 policy, a float16 reward, an int8 discount, a float16 value, a
+    # bool. A ring of 16 plies of 16 games, and as much again for the copy that a checkpoint is made
+    # from.
+    ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1 + 2 + 1
     assert replay_bytes(trainer) == 2 * 16 * 16 * ply // devices
     # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
     # prior and the child of each action. With each game the rows that are at work.
