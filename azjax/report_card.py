@@ -12,7 +12,12 @@ from azjax.arena.report import Report, report
 from azjax.arena.solver import solve
 from azjax.arena.table import render
 from azjax.games import game_from_name
-from azjax.players.load import load_run_config, player_from_spec, untrained_player
+from azjax.players.load import (
+    checkpoint_cycle,
+    load_run_config,
+    player_from_spec,
+    untrained_player,
+)
 
 
 def report_run(
@@ -72,7 +77,7 @@ def report_run(
             seed=seed,
             progress=None if json else status.update,
         )
-    _write(directory / "report.json", card)
+    _write(directory / "report.json", {"cycle": checkpoint_cycle(run), **card.to_dict()})
     _print(card, console, as_json=json)
     return card
 
@@ -124,5 +129,5 @@ def _print(card: Report, console: Console, *, as_json: bool) -> None:
         render(card, console)
 
 
-def _write(path: Path, card: Report) -> None:
-    path.write_text(json.dumps(card.to_dict(), indent=2) + "\n")
+def _write(path: Path, card: dict[str, object]) -> None:
+    path.write_text(json.dumps(card, indent=2) + "\n")

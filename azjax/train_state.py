@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.flatten_util
 import jax.numpy as jnp
 import optax
 from azjax_envs import Game

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.flatten_util
 import jax.numpy as jnp
 from azjax_envs import Game
 from jax.sharding import Mesh, PartitionSpec
@@ -67,6 +66,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
     for name, value, unit in [
         ("selfplay.games", config.selfplay.games, devices),
         ("learning.batch_size", config.learning.batch_size, devices),
+        ("replay.games", config.replay.games, devices),
         ("replay.reanalysed", config.replay.reanalysed, devices),
         ("gate.games", config.gate.games, 2 * devices),
     ]:

@@ -2,10 +2,8 @@
 
 import dataclasses
 import json
-import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import tyro
@@ -58,7 +56,9 @@ def match(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = parse(match, Arguments, arguments, "match")
-    if options.game is None and not Path(re.split("[:@]", options.first)[0]).is_dir():
+    from azjax.players.load import names_network
+
+    if options.game is None and not names_network(options.first):
         raise UserError(f"{options.first}: no run is there; other players need --game, their game")
     _match(options.first, options.second, options, game=options.game)
 

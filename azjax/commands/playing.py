@@ -1,7 +1,6 @@
 """Commands for people who play."""
 
 import dataclasses
-from pathlib import Path
 
 import tyro
 
@@ -32,13 +31,11 @@ def play(arguments: list[str]) -> None:
     import jax
 
     from azjax.play.terminal import play as play_in_terminal
-    from azjax.players.load import player_from_spec, saved_player
+    from azjax.players.load import describe, player_from_spec
 
     player = player_from_spec(options.run)
-    place = options.run.partition(":")[0]
-    saved = None if Path(place.partition("@")[0]).is_dir() else saved_player(place)
-    if saved is not None:
-        print(saved.describe())
+    if about := describe(options.run):
+        print(about)
     human = None if options.watch else options.side
     if human is None and not options.watch:
         human = random.randint(0, 1)

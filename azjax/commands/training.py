@@ -82,4 +82,5 @@ def export(arguments: list[str]) -> None:
 def _splits(config: Any) -> tuple[int, ...]:
     """The numbers of a config that are split over devices."""
     gated = (config.gate.games // 2,) if config.selfplay.parameters == "gated" else ()
-    return (config.selfplay.games, config.learning.batch_size, config.replay.reanalysed, *gated)
+    replay = (config.replay.games, config.replay.reanalysed)
+    return (config.selfplay.games, config.learning.batch_size, *replay, *gated)

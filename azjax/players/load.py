@@ -153,14 +153,33 @@ def export_player(run: str, path: str | Path) -> None:
     Raises:
       UserError: there is no such run or checkpoint, or the file is there already.
     """
-    directory, _, checkpoint = run.partition("@")
-    config = load_run_config(directory)
-    with Checkpoints(Path(directory), read_only=True) as checkpoints:
-        cycles, best = checkpoints.cycles(), checkpoints.best()
-    newest = cycles[-1] if cycles else None
-    cycle = {"": newest, "best": best}.get(checkpoint, checkpoint)
-    _, _, variables = load_network(directory, checkpoint=checkpoint or "newest")
-    save_player(path, config, variables, about_run(Path(directory), cycle))
+    directory, checkpoint = _run_and_checkpoint(run)
+    config, cycle = load_run_config(directory), checkpoint_cycle(run)
+    _, _, variables = load_network(directory, checkpoint=checkpoint)
+    save_player(path, config, variables, about_run(directory, cycle))
+
+
+def checkpoint_cycle(run: str) -> int | None:
+    """The cycle that RUN, RUN@best or RUN@CYCLE names; None where there is no such checkpoint."""
+    directory, checkpoint = _run_and_checkpoint(run)
+    with Checkpoints(directory, read_only=True) as checkpoints:
+        if checkpoint == "newest":
+            return max(checkpoints.cycles(), default=None)
+        return checkpoints.best() if checkpoint == "best" else int(checkpoint)
+
+
+def names_network(spec: str) -> bool:
+    """Whether a spec names a trained network, which knows its game: by a run, a file, or a game."""
+    place = spec.partition(":")[0]
+    directory = place.partition("@")[0]
+    return Path(directory).is_dir() or place.endswith(SUFFIX) or place in pretrained()
+
+
+def describe(spec: str) -> str:
+    """Which network a file holds, or comes with azjax, and how strong it is; "" for a run."""
+    place = spec.partition(":")[0]
+    saved = None if Path(place.partition("@")[0]).is_dir() else saved_player(place)
+    return saved.describe() if saved else ""
 
 
 def saved_player(place: str) -> SavedPlayer | None:
@@ -172,11 +191,9 @@ def saved_player(place: str) -> SavedPlayer | None:
 
 def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
     """A trained network by its run directory, its file, or its game; None where none is."""
-    directory, _, checkpoint = place.partition("@")
-    if Path(directory).is_dir():
-        if checkpoint and checkpoint != "best" and not checkpoint.isdecimal():
-            raise UserError(f"{place}: after @ comes a cycle or best; {RUN_FORMS}")
-        network = load_network(directory, checkpoint=checkpoint or "newest")
+    if Path(place.partition("@")[0]).is_dir():
+        directory, checkpoint = _run_and_checkpoint(place)
+        network = load_network(directory, checkpoint=checkpoint)
         return *network, load_run_config(directory).search
     saved = saved_player(place)
     if saved is None:
@@ -184,6 +201,14 @@ def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
     game = make_game(saved.config)
     network = Network(game.observation_shape, game.num_actions, saved.config.network)
     return game, network, saved.variables, saved.config.search
+
+
+def _run_and_checkpoint(place: str) -> tuple[Path, str]:
+    """RUN, RUN@best or RUN@CYCLE as a directory, and "newest", "best" or a cycle."""
+    directory, _, checkpoint = place.partition("@")
+    if checkpoint and checkpoint != "best" and not checkpoint.isdecimal():
+        raise UserError(f"{place}: after @ comes a cycle or best; {RUN_FORMS}")
+    return Path(directory), checkpoint or "newest"
 
 
 def _pretrained_advice() -> str:

@@ -109,11 +109,12 @@ def pretrained() -> dict[str, Path]:
 
 
 def about_run(run_dir: Path, cycle: int) -> dict[str, Any]:
-    """What a file tells of a run: its cycles, and the shares of its newest report card."""
-    card = run_dir / "report.json"
+    """What a file tells of a checkpoint: its cycle, and what the report card says if it is its."""
+    file = run_dir / "report.json"
+    card = json.loads(file.read_text()) if file.is_file() else {}
     report = []
-    if card.is_file():
-        for player in json.loads(card.read_text())["players"][:2]:  # with search, and without
+    if card.get("cycle") == cycle:
+        for player in card["players"][:2]:  # with search, and without
             for score in player["scores"]:
                 kept = {k: score[k] for k in ("ruler", "positions", "mistakes")}
                 report.append({"player": player["name"], **kept})

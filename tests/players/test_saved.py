@@ -1,4 +1,5 @@
 import functools
+import json
 
 import jax
 import numpy as np
@@ -11,7 +12,7 @@ from azjax.errors import UserError
 from azjax.network import Network
 from azjax.players.load import player_from_spec
 from azjax.players.network import PolicyPlayer
-from azjax.players.saved import load_saved, pretrained, save_player
+from azjax.players.saved import about_run, load_saved, pretrained, save_player
 from tests import tiny
 from tests.oracles.searches import random_positions
 
@@ -113,3 +114,19 @@ def test_export_without_a_run_is_one_line(tmp_path, capsys):
     assert main(["export", str(tmp_path), str(tmp_path / "a.safetensors")]) == 2
     assert "no run is there" in capsys.readouterr().err
     assert not (tmp_path / "a.safetensors").exists()
+
+
+def test_a_report_card_goes_with_its_own_checkpoint_only(tmp_path):
+    card = {"cycle": 4, "players": [{"name": "policy", "scores": ABOUT["report"]}]}
+    (tmp_path / "report.json").write_text(json.dumps(card))
+    kept = ABOUT["report"][0] | {"player": "policy"}
+    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept]}
+    assert about_run(tmp_path, 6) == {"cycles": 6, "report": []}
+
+
+def test_a_file_needs_no_game_named_in_a_match(file, capsys):
+    """The opponent is refused, not the first player."""
+    assert main(["match", f"{file}:policy", "nobody"]) == 2
+    assert "there is no player 'nobody'" in capsys.readouterr().err
+    assert main(["match", "nobody", "random"]) == 2
+    assert "need --game" in capsys.readouterr().err
