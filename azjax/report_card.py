@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import time
+from json import dumps
 from pathlib import Path
 
 from rich.console import Console
@@ -77,8 +77,12 @@ def report_run(
             seed=seed,
             progress=None if json else status.update,
         )
-    _write(directory / "report.json", {"cycle": checkpoint_cycle(run), **card.to_dict()})
-    _print(card, console, as_json=json)
+    text = dumps({"cycle": checkpoint_cycle(run), **card.to_dict()}, indent=2)
+    (directory / "report.json").write_text(text + "\n")
+    if json:
+        print(text)
+    else:
+        render(card, console)
     return card
 
 
@@ -112,7 +116,7 @@ def solve_game(name: str, *, as_json: bool = False, console: Console | None = No
             }
     facts["seconds"] = round(time.perf_counter() - started, 2)
     if as_json:
-        print(json.dumps(facts, indent=2))
+        print(dumps(facts, indent=2))
         return
     words = {1.0: "the first player wins", 0.0: "a draw", -1.0: "the second player wins"}
     console.print(f"{game.name}: {words.get(solution_value := facts['value'], solution_value)}")
@@ -120,14 +124,3 @@ def solve_game(name: str, *, as_json: bool = False, console: Console | None = No
         if isinstance(value, dict):
             value = "  ".join(f"{move} {worth:+g}" for move, worth in value.items())
         console.print(f"  {key.replace('_', ' ')}: {value}", highlight=False)
-
-
-def _print(card: Report, console: Console, *, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(card.to_dict(), indent=2))
-    else:
-        render(card, console)
-
-
-def _write(path: Path, card: dict[str, object]) -> None:
-    path.write_text(json.dumps(card, indent=2) + "\n")
