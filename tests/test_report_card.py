@@ -40,6 +40,9 @@ def test_report_of_a_run(run):
         rulers = [score.ruler for score in player.scores]
         assert rulers == ["all reachable positions", "positions of search:4's games"]
         assert player.scores[1].positions > 30
+    judged = [[score.positions for score in player.values] for player in card.players]
+    assert judged == [[4520, card.players[0].scores[1].positions]] * 3 + [[]]
+    assert all(0 < player.values[0].right < 4520 for player in card.players[:3])
     (match,) = card.players[0].matches
     assert match.num_games == 16
     assert not card.players[1].matches
@@ -47,7 +50,7 @@ def test_report_of_a_run(run):
     assert written.pop("cycle") == int(max((run / "checkpoints").glob("[0-9]*")).name)
     assert written == json.loads(json.dumps(card.to_dict()))
     text = out.file.getvalue()
-    for word in ("search:4", "policy", "untrained", "random"):
+    for word in ("search:4", "policy", "untrained", "random", "right values"):
         assert word in text
 
 

@@ -7,7 +7,8 @@ import jax
 import numpy as np
 from azjax_envs import Game
 
-from azjax.arena.choose import choose
+from azjax.arena.choose import choose, find_values
+from azjax.arena.first_moves import FirstMoves, first_moves
 from azjax.arena.intervals import wilson_interval
 from azjax.arena.match import MatchResult, play_match
 from azjax.arena.rulers import Ruler, find_rulers, own_ruler
@@ -76,9 +77,37 @@ class Score:
 
 
 @dataclasses.dataclass(frozen=True)
+class ValueScore:
+    """A player's values held against the results of positions.
+
+    A value is right if, of the results that these positions and their moves have, the true one is
+    nearest to it: where nothing is drawn, if its sign is right.
+    """
+
+    ruler: str
+    positions: int
+    right: int
+
+    @property
+    def right_rate(self) -> float:
+        return self.right / self.positions
+
+    @property
+    def right_interval(self) -> tuple[float, float]:
+        """Wilson's, at 95%."""
+        return wilson_interval(self.right, self.positions)
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON: the counts, and the share with its interval."""
+        shares = ("right_rate", "right_interval")
+        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+
+
+@dataclasses.dataclass(frozen=True)
 class PlayerReport:
     name: str
     scores: tuple[Score, ...]  # one for each ruler
+    values: tuple[ValueScore, ...]  # as many or one more; none of a player without values
     matches: tuple[MatchResult, ...]
 
     @property
@@ -105,6 +134,7 @@ class Report:
                 "positions": player.positions,
                 "mistakes": player.mistakes,
                 "scores": [score.to_dict() for score in player.scores],
+                "values": [score.to_dict() for score in player.values],
                 "matches": [match.to_dict() for match in player.matches],
             }
             for player in self.players
@@ -129,7 +159,9 @@ def report(
 
     Each player moves in positions in which the worth of every move is known: see `find_rulers` for
     those that a game has. With `own_games`, all are also held against positions that the first
-    player comes to by itself, which are other ones than random play meets.
+    player comes to by itself, which are other ones than random play meets. What players with a
+    method `values` think these positions worth, and the first moves where these are known, is held
+    against their results.
 
     Args:
       players: by the names to be shown, or a sequence, then each shows its own.
@@ -152,6 +184,8 @@ def report(
         own = own_ruler(game, player, max_states, own_key, own_games)
         if own is not None:
             rulers += (dataclasses.replace(own, name=own.name.replace("its own", f"{name}'s")),)
+    first = first_moves(game)
+    judged = rulers if first is None else (first, *rulers)
     reports = []
     for number, (name, player) in enumerate(players.items()):
         scores = []
@@ -159,6 +193,11 @@ def report(
             say(f"{name}: {ruler.name}, {ruler.num_positions:,}")
             actions = choose(player, ruler_key, ruler.states, batch_size)
             scores.append(score_actions(ruler, actions))
+        values = []
+        for ruler in judged if hasattr(player, "values") else ():
+            say(f"{name}: values, {ruler.name}")
+            found = find_values(player, ruler_key, ruler.states, batch_size)
+            values.append(score_values(ruler, found))
         matches = []
         for opponent_name, opponent in opponents.items() if number == 0 else ():
             say(f"{name}: {num_games} games against {opponent_name}")
@@ -171,7 +210,7 @@ def report(
                 opening_plies=opening_plies,
             )
             matches.append(dataclasses.replace(match, player_a=name, player_b=opponent_name))
-        reports.append(PlayerReport(name, tuple(scores), tuple(matches)))
+        reports.append(PlayerReport(name, tuple(scores), tuple(values), tuple(matches)))
     return Report(game.name, tuple(reports))
 
 
@@ -201,6 +240,18 @@ def score_actions(ruler: Ruler, actions: np.ndarray) -> Score:
         optimal=int((scores[chosen] == scores.max(-1)).sum()),
         buckets=tuple(buckets),
     )
+
+
+def score_values(ruler: Ruler | FirstMoves, values: np.ndarray) -> ValueScore:
+    """Count the values, float32 [P], that are right of the ruler's positions."""
+    results = ruler.results
+    possible = {float(result) for result in np.unique(results)}
+    if isinstance(ruler, Ruler):
+        scores = ruler.action_scores
+        possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
+    among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
+    nearest = among[np.abs(values[:, None] - among).argmin(-1)]
+    return ValueScore(ruler.name, len(results), int((nearest == results).sum()))
 
 
 def _named(players: Mapping[str, object] | Sequence) -> dict[str, object]:

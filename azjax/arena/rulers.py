@@ -31,6 +31,11 @@ class Ruler:
     def num_positions(self) -> int:
         return len(self.plies)
 
+    @property
+    def results(self) -> np.ndarray:
+        """The positions' results under best play, float32 [P]: 1, 0 or -1 for the mover."""
+        return np.sign(self.action_scores.max(-1))
+
 
 _RANDOM_GAMES = 512
 _MOST_POSITIONS = 2048  # of a ruler that is a sample

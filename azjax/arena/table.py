@@ -12,12 +12,12 @@ from azjax.arena.report import Report, Score
 
 def render(report: Report, console: Console) -> None:
     """Print the report: a table with a part for each ruler, and one of the matches."""
-    if any(player.scores for player in report.players):
+    if any(player.scores or player.values for player in report.players):
         console.print(_card(report))
     matches = [match for player in report.players for match in player.matches]
     if matches:
         render_matches(report.game, matches, console)
-    if not matches and not report.players[0].scores:
+    if not matches and not any(p.scores or p.values for p in report.players):
         console.print(
             f"{report.game} is too large to solve and no scored positions of it are at hand: "
             "only matches can measure a player"
@@ -51,7 +51,22 @@ def _card(report: Report) -> Table:
         _add_ruler(table, scores)
         if number + 1 < len(rulers):
             table.add_row()
+    _add_values(table, report)
     return table
+
+
+def _add_values(table: Table, report: Report) -> None:
+    """How often the players' values were right; nothing if none of them has values."""
+    rulers = max((player.values for player in report.players), key=len)
+    if rulers:
+        table.add_row()
+        table.add_row("right values", style="bold")
+    for number, ruler in enumerate(rulers):
+        scores = [player.values[number] if player.values else None for player in report.players]
+        table.add_row(
+            f" {ruler.ruler}", *("" if s is None else _share(s.right, s.positions) for s in scores)
+        )
+        table.add_row("", *("" if s is None else _percent(s.right_rate) for s in scores))
 
 
 def _add_ruler(table: Table, scores: tuple[Score, ...]) -> None:

@@ -39,6 +39,11 @@ class PolicyPlayer:
         logits = mask_logits(prediction.policy_logits, mask)
         return jnp.argmax(logits, axis=-1).astype(jnp.int32)
 
+    def values(self, key: Array, states: Any) -> Array:
+        """What the value head says of states [B, ...], float32 [B]."""
+        del key
+        return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
+
 
 @functools.partial(
     jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
@@ -92,6 +97,10 @@ class SearchPlayer:
     def __call__(self, key: Array, states: Any) -> Array:
         """Actions int32 [B] for states [B, ...]."""
         return self.analyse(key, states).action
+
+    def values(self, key: Array, states: Any) -> Array:
+        """What the search finds states [B, ...] worth, float32 [B]: the worth of its move."""
+        return self.analyse(key, states).value
 
     def analyse(self, key: Array, states: Any) -> Analysis:
         """The search's findings for states [B, ...]."""

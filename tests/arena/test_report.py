@@ -1,3 +1,5 @@
+import dataclasses
+import functools
 import io
 import json
 
@@ -220,3 +222,24 @@ def _rendered(card):
     console = Console(file=io.StringIO(), width=100)
     render(card, console)
     return console.file.getvalue()
+
+
+def test_a_value_is_right_where_no_other_result_is_nearer(solution):
+    @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+    @dataclasses.dataclass(frozen=True)
+    class Values(Lowest):
+        def values(self, key, states):
+            return jnp.full(jax.tree.leaves(states)[0].shape[0], 0.4)
+
+    (score,) = _card(GAME, Values(GAME)).values
+    values = solution.action_values(solution.decisions).max(-1)
+    assert (score.ruler, score.positions) == ("all reachable positions", 4520)
+    assert score.right == (np.sign(values) == 0).sum() > 0
+
+
+def test_players_without_values_have_none_and_the_table_says_nothing_of_them(perfect):
+    card = report(GAME, [perfect])
+    assert card.players[0].values == ()
+    out = io.StringIO()
+    render(card, Console(file=out, width=100))
+    assert "right values" not in out.getvalue()
