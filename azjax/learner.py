@@ -10,6 +10,7 @@ import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import optax
+import optax.contrib
 from azjax_envs import Game
 
 from azjax.augment import random_symmetries
@@ -100,13 +101,31 @@ def schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
 
 
 def make_optimizer(config: LearningConfig, total_updates: int) -> optax.GradientTransformation:
-    """Gradient clipping, then SGD with momentum or AdamW under the schedule."""
+    """Gradient clipping, then SGD with momentum, Muon or AdamW under the schedule."""
     rate = schedule(config, total_updates)
     if config.optimizer == "sgd":
         rule = optax.sgd(rate, momentum=config.momentum)
+    elif config.optimizer == "muon":
+        rule = optax.contrib.muon(
+            rate,
+            weight_decay=config.weight_decay,
+            adam_weight_decay=config.weight_decay,
+            consistent_rms=0.2,  # of a step; AdamW's is about as large (Liu et al. 2025)
+            muon_weight_dimension_numbers=_as_matrices,
+        )
     else:
         rule = optax.adamw(rate, weight_decay=config.weight_decay)
     return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
+
+
+def _as_matrices(params: Any) -> Any:
+    """How Muon is to see each parameter: as a matrix, inputs by outputs, or not at all."""
+
+    def as_matrix(x: Array) -> optax.contrib.MuonDimensionNumbers | None:
+        inputs = tuple(range(x.ndim - 1))  # of a convolution with its window
+        return optax.contrib.MuonDimensionNumbers(inputs, x.ndim - 1) if inputs else None
+
+    return jax.tree.map(as_matrix, params)
 
 
 def update(

@@ -17,8 +17,9 @@ class LearningConfig:
     """Positions of one update, over all devices."""
     updates_per_cycle: int = 8
     """Gradient steps of one cycle."""
-    optimizer: Literal["adamw", "sgd"] = "adamw"
-    """AdamW, or SGD with momentum (AlphaZero)."""
+    optimizer: Literal["adamw", "sgd", "muon"] = "adamw"
+    """AdamW; SGD with momentum (AlphaZero); or Muon for the weights of layers, in steps as large as
+    AdamW's, and AdamW for the rest (Jordan et al. 2024, scaled as Liu et al. 2025)."""
     learning_rate: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
@@ -34,7 +35,7 @@ class LearningConfig:
     l2: float = 0.0
     """Weight of the squared parameters in the loss (AlphaZero: 1e-4)."""
     weight_decay: float = 1e-4
-    """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
+    """AdamW and Muon: decoupled weight decay (Loshchilov and Hutter 2019)."""
     value_weight: float = 1.0
     """Weight of the value error in the loss (AlphaZero: 1)."""
     score_weight: float = 0.5
