@@ -1,0 +1,106 @@
+"""What single methods are worth: connect four without each of them, in equal time, several seeds.
+
+    python benchmarks/ablations.py --folder runs/ablations --minutes 10 --seeds 0 1 2
+
+Each variant changes the keys of `configs/connect_four.toml` named below. A short run tells how long
+its cycles take, and so how many fit into the time, compilation left out: the learning rate falls to
+its end within it. What is measured is the mistakes in the scored positions, by search and by the
+raw policy. Runs that are there are not made again, so that a stopped script goes on where it was;
+two of them, of different seeds, can share a folder.
+"""
+
+import dataclasses
+import json
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import tyro
+
+CONFIG = Path(__file__).parent.parent / "configs" / "connect_four.toml"
+VARIANTS = {
+    "as it is": {},
+    "PUCT for Gumbel": {"search.algorithm": "puct"},
+    "all searches in full": {"selfplay.full_searches": 1.0, "search.num_simulations": 20},
+    "no random openings": {"selfplay.opening_plies": 0},
+    "stretched values": {"search.rescale_values": ""},
+}
+_CALIBRATION_CYCLES = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    folder: Path
+    """Where runs and results go."""
+    minutes: float = 10.0
+    """Training of each run."""
+    seeds: tuple[int, ...] = (0, 1, 2)
+    """Seeds, each of which trains every variant."""
+    variants: tuple[str, ...] = tuple(VARIANTS)
+    """Which of them."""
+
+
+def main(options: Arguments) -> None:
+    unknown = set(options.variants) - set(VARIANTS)
+    if unknown:
+        raise SystemExit(f"unknown {', '.join(unknown)}; there are {', '.join(VARIANTS)}")
+    for seed in options.seeds:
+        for name in options.variants:
+            run = options.folder / f"{name.replace(' ', '_')}_{seed}"
+            if not (run / "report.json").is_file():
+                run.parent.mkdir(parents=True, exist_ok=True)
+                _train(run, VARIANTS[name], seed, options.minutes)
+                _azjax("report", str(run), "--simulations", "64", "--beside", "--against")
+            print(f"{name}, seed {seed}: {_mistakes(run)}", flush=True)
+    table = {}
+    for name in options.variants:
+        runs = [options.folder / f"{name.replace(' ', '_')}_{seed}" for seed in options.seeds]
+        found = [_mistakes(run) for run in runs]
+        table[name] = {
+            player: {
+                "mean": statistics.mean(mistakes[player] for mistakes in found),
+                "all": [mistakes[player] for mistakes in found],
+            }
+            for player in found[0]
+        }
+    print(json.dumps(table, indent=2))
+
+
+def _train(run: Path, changes: dict, seed: int, minutes: float) -> None:
+    if run.exists():
+        _azjax("resume", str(run))
+        return
+    trial = run.with_name(run.name + "_trial")
+    if not trial.exists():
+        # With updates as early as can be, and as few cycles as tell.
+        flags = _flags(trial, changes, seed, _CALIBRATION_CYCLES)
+        _azjax("train", *flags, "--replay.min_positions", "1")
+    lines = map(json.loads, (trial / "metrics.jsonl").read_text().splitlines())
+    seconds = statistics.median(line["cycle_s"] for line in lines if line.get("loss/policy"))
+    _azjax("train", *_flags(run, changes, seed, round(60 * minutes / seconds)))
+
+
+def _flags(run: Path, changes: dict, seed: int, cycles: int) -> list[str]:
+    keys = {
+        "cycles": cycles,
+        "seed": seed,
+        "evaluation.every": 0,
+        "checkpoint.every": 100,
+        **changes,
+    }
+    flags = [str(part) for key, value in keys.items() for part in (f"--{key}", value) if part != ""]
+    return [str(CONFIG), "--run-dir", str(run), *flags]
+
+
+def _azjax(*arguments: str) -> None:
+    subprocess.run([sys.executable, "-m", "azjax.cli", *arguments], check=True, stdout=sys.stderr)
+
+
+def _mistakes(run: Path) -> dict[str, int]:
+    players = json.loads((run / "report.json").read_text())["players"]
+    return {player["name"]: player["mistakes"] for player in players[:2]}
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
