@@ -41,6 +41,7 @@ class RunLogger:
         first_cycle: int = 0,
         console: Console | None = None,
         quiet: bool = False,
+        lines: bool = True,
     ):
         """Opens nothing yet.
 
@@ -50,10 +51,12 @@ class RunLogger:
           first_cycle: cycles done when this part of the run begins.
           console: where progress is shown; standard output by default.
           quiet: write and show nothing: for the processes of a run that do not lead it.
+          lines: show the cycles; False where something else does, so that only notes are printed.
         """
         self._run_dir = Path(run_dir)
         self._first_cycle = first_cycle
         self._quiet = quiet
+        self._lines = lines
         self._console = console or Console()
         self._progress = Progress(self._run_dir.name, total_cycles, first_cycle)
         self._resources = contextlib.ExitStack()
@@ -73,7 +76,7 @@ class RunLogger:
             )
             stack.callback(self._tensorboard.close)
             # A notebook is no terminal in this sense: rich would ask for ipywidgets there.
-            if self._console.is_terminal and not self._console.is_jupyter:
+            if self._lines and self._console.is_terminal and not self._console.is_jupyter:
                 self._live = stack.enter_context(
                     Live(get_renderable=self._progress.display, console=self._console)
                 )
@@ -84,7 +87,7 @@ class RunLogger:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if not self._quiet and self._live is None and self._untold:
+        if not self._quiet and self._lines and self._live is None and self._untold:
             self.note(self._progress.plain())
         self._resources.close()
 
@@ -98,7 +101,8 @@ class RunLogger:
         self._progress.update(cycle, scalars)
         self._untold = True
         now = time.monotonic()
-        if self._live is None and now - self._last_plain >= _PLAIN_EVERY_S:
+        due = self._lines and now - self._last_plain >= _PLAIN_EVERY_S
+        if self._live is None and due:
             self._last_plain, self._untold = now, False
             self.note(self._progress.plain())
 

@@ -119,25 +119,18 @@ def search(
       root_temperature: PUCT's of the root's prior, before the noise.
       forced_playouts: PUCT's at the root, see `forced_playouts.py`; the policy is pruned of them.
     """
-    mask = jax.vmap(game.legal_action_mask)(states)
-    search_key, noise_key, evaluate_key = jax.random.split(key, 3)
-    logits, value = evaluate(params, evaluate_key, states)
-    logits = mask_logits(logits, mask)
-    recurrent_fn = make_recurrent_fn(game, evaluate)
-    if config.algorithm == "gumbel":
-        scale = jnp.broadcast_to(jnp.asarray(gumbel_scale, logits.dtype), value.shape)[:, None]
-        output = gumbel_policy(
-            params, search_key, logits, value, states, recurrent_fn, mask, scale, config
-        )
-    else:
-        fraction = jnp.broadcast_to(jnp.asarray(dirichlet_fraction, logits.dtype), value.shape)
-        if root_temperature != 1.0:
-            logits = mask_logits(logits / root_temperature, mask)
-        logits = add_dirichlet_noise(
-            noise_key, logits, mask, fraction[:, None], total=config.dirichlet_total
-        )
-        config = replace(config, forced_playouts=forced_playouts)
-        output = puct_policy(params, search_key, logits, value, states, recurrent_fn, mask, config)
+    output = search_output(
+        game,
+        evaluate,
+        params,
+        key,
+        states,
+        config=config,
+        gumbel_scale=gumbel_scale,
+        dirichlet_fraction=dirichlet_fraction,
+        root_temperature=root_temperature,
+        forced_playouts=forced_playouts,
+    )
     tree = output.search_tree
     summary = tree.summary()
     visits = summary.visit_counts.astype(jnp.int32)
@@ -145,7 +138,8 @@ def search(
     action_values = jnp.where(visits > 0, summary.qvalues, 0.0)
     policy = output.action_weights
     if config.algorithm == "puct" and forced_playouts:
-        left = pruned_visits(visits, action_values, prior, config)
+        forced = replace(config, forced_playouts=forced_playouts)
+        left = pruned_visits(visits, action_values, prior, forced)
         policy = left / jnp.maximum(jnp.sum(left, axis=-1, keepdims=True), 1)
     tried = jnp.where(visits > 0, policy, 0.0)
     weight = jnp.sum(tried, axis=-1)
@@ -158,6 +152,40 @@ def search(
         action_values=action_values,
         value=jnp.where(weight > _TINY, mean, summary.value),
     )
+
+
+def search_output(
+    game: Game,
+    evaluate: Evaluate,
+    params: Params,
+    key: Array,
+    states: State,
+    *,
+    config: SearchConfig,
+    gumbel_scale: Array | float = 0.0,
+    dirichlet_fraction: Array | float = 0.0,
+    root_temperature: float = 1.0,
+    forced_playouts: float = 0.0,
+) -> mctx.PolicyOutput:
+    """What `search` sums up, with the whole tree of each of B positions; arguments as there."""
+    mask = jax.vmap(game.legal_action_mask)(states)
+    search_key, noise_key, evaluate_key = jax.random.split(key, 3)
+    logits, value = evaluate(params, evaluate_key, states)
+    logits = mask_logits(logits, mask)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
+    if config.algorithm == "gumbel":
+        scale = jnp.broadcast_to(jnp.asarray(gumbel_scale, logits.dtype), value.shape)[:, None]
+        return gumbel_policy(
+            params, search_key, logits, value, states, recurrent_fn, mask, scale, config
+        )
+    fraction = jnp.broadcast_to(jnp.asarray(dirichlet_fraction, logits.dtype), value.shape)
+    if root_temperature != 1.0:
+        logits = mask_logits(logits / root_temperature, mask)
+    logits = add_dirichlet_noise(
+        noise_key, logits, mask, fraction[:, None], total=config.dirichlet_total
+    )
+    forced = replace(config, forced_playouts=forced_playouts)
+    return puct_policy(params, search_key, logits, value, states, recurrent_fn, mask, forced)
 
 
 def gumbel_policy(

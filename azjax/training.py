@@ -7,7 +7,7 @@ import functools
 import math
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,9 +34,25 @@ from azjax.sharding import make_mesh
 from azjax.train_state import TrainState
 from azjax.trainer import Trainer, make_trainer
 
+Watch = Callable[[Path, bool], None]
+"""Told of a run as it goes on: (its directory, whether it ends here), after each cycle, when all
+that was measured of it is on disk."""
 
-def train(config: Config, run_dir: str | Path, *, console: Console | None = None) -> TrainState:
+
+def train(
+    config: Config,
+    run_dir: str | Path,
+    *,
+    console: Console | None = None,
+    watch: Watch | None = None,
+) -> TrainState:
     """Trains from nothing in a new run directory and returns the last state.
+
+    Args:
+      config: the whole run.
+      run_dir: a directory that is empty or not there yet.
+      console: where progress is printed; standard output by default.
+      watch: shows the run in place of the printed progress, as `azjax.notebook.live_curves` does.
 
     Raises:
       UserError: the directory holds something already, or the config cannot run.
@@ -54,11 +70,17 @@ def train(config: Config, run_dir: str | Path, *, console: Console | None = None
         save_config(config, run_dir / CONFIG_FILE)
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         state = trainer.init(jax.random.PRNGKey(config.seed))
-        return _run(trainer, state, run_dir, checkpoints, console)
+        return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 
-def resume(run_dir: str | Path, *, console: Console | None = None) -> TrainState:
+def resume(
+    run_dir: str | Path, *, console: Console | None = None, watch: Watch | None = None
+) -> TrainState:
     """Continues a run from its newest intact checkpoint, as if it had never stopped.
+
+    Args:
+      run_dir: the run's directory.
+      console, watch: as in `train`.
 
     Raises:
       UserError: there is no run, no intact checkpoint, or one of another config.
@@ -76,7 +98,7 @@ def resume(run_dir: str | Path, *, console: Console | None = None) -> TrainState
         else:
             # Stopped before its first checkpoint: the same start again.
             state = trainer.init(jax.random.PRNGKey(config.seed))
-        return _run(trainer, state, run_dir, checkpoints, console)
+        return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 
 def _run(
@@ -85,6 +107,7 @@ def _run(
     run_dir: Path,
     checkpoints: Checkpoints,
     console: Console | None,
+    watch: Watch | None,
 ) -> TrainState:
     config = trainer.config
     first = int(state.cycle)
@@ -100,6 +123,7 @@ def _run(
         first_cycle=first,
         console=console,
         quiet=not lead,
+        lines=watch is None,
     )
     saved = first
     with log, _stop_signals() as stopping:
@@ -123,6 +147,8 @@ def _run(
             if last or stop or cycle % config.checkpoint.every == 0:
                 checkpoints.save(state, merit=merit)
                 saved = cycle
+            if watch is not None and lead:
+                watch(run_dir, last or stop)
             if stop:
                 log.note(f"stopped after cycle {cycle}; continue with: azjax resume {run_dir}")
                 break

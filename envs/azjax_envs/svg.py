@@ -18,12 +18,21 @@ from azjax_envs.game import Game, State
 
 def to_svg(game: Game, state: State) -> str:
     """The position as a standalone SVG document."""
-    codes = np.asarray(jax.device_get(game.view(state)))
+    return with_codes(game.svg_board(), np.asarray(jax.device_get(game.view(state))))
+
+
+def with_codes(board: str, codes: np.ndarray) -> str:
+    """A board in the position whose style codes are int32 [num_cells].
+
+    Args:
+      board: the empty one, as `svg_board` draws it.
+      codes: what `view` gives.
+    """
 
     def show(match: re.Match) -> str:
         return f'{match[0]} data-code="{codes[int(match[1])]}"'
 
-    return re.sub(r'data-cell="(\d+)"', show, game.svg_board())
+    return re.sub(r'data-cell="(\d+)"', show, board)
 
 
 def document(

@@ -1,0 +1,37 @@
+"""azjax in a notebook: boards, search trees, live curves, and an opponent to click against.
+
+The names here are imported when they are first used: `board`, `boards` and `search_tree` need
+nothing that azjax does not, the others what `pip install "azjax[notebook]"` adds.
+"""
+
+import importlib
+from typing import Any
+
+from azjax.errors import UserError
+
+_HOMES = {
+    "board": "azjax.notebook.drawings",
+    "boards": "azjax.notebook.drawings",
+    "live_curves": "azjax.notebook.curves",
+    "opponent": "azjax.notebook.widget",
+    "search_tree": "azjax.notebook.trees",
+}
+_EXTRAS = ("IPython", "anywidget", "traitlets")
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        raise UserError(
+            f'azjax.notebook.{name} needs {error.name}: pip install "azjax[notebook]"'
+        ) from error
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,76 @@
+"""The curves of a training, drawn again and again in one place of a notebook."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import time
+from pathlib import Path
+
+from IPython.display import HTML, display
+from matplotlib.figure import Figure
+
+from azjax import plots
+from azjax.metrics import Value, evaluation_text, read_metrics
+from azjax.players.load import load_run_config
+
+# Between two drawings at least so much time, and so many times what a drawing takes.
+_PAUSE_S, _PAUSE_DRAWINGS = 3.0, 10.0
+
+
+class LiveCurves:
+    """Shows a run that goes on; see `live_curves`."""
+
+    def __init__(self) -> None:
+        self._handle = display(HTML("<p>compiling the first cycle</p>"), display_id=True)
+        self._next = 0.0
+
+    def __call__(self, run_dir: Path, ends: bool) -> None:
+        """Draws the run as it is now, if the last drawing is a while ago or the run ends here."""
+        started = time.monotonic()
+        if started < self._next and not ends:
+            return
+        lines = read_metrics(run_dir)
+        figures = [plots.losses(lines), plots.evaluation(lines), plots.game_lengths(lines)]
+        shown = "".join(_image(figure) for figure in figures if figure is not None)
+        # An update of the display, so that the notebook keeps one drawing and not all of them.
+        self._handle.update(HTML(f"<p>{html.escape(_headline(run_dir, lines))}</p>{shown}"))
+        now = time.monotonic()
+        self._next = now + max(_PAUSE_S, _PAUSE_DRAWINGS * (now - started))
+
+
+def live_curves() -> LiveCurves:
+    """The curves of a training, live, below the cell: `azjax.train(config, run_dir,
+    watch=live_curves())`, and likewise `azjax.resume`.
+
+    Drawn are the losses, the evaluations and the games of self-play, as `azjax train` keeps them in
+    the folder `plots` of the run. Interrupting the cell stops the run after its cycle and saves it.
+    """
+    return LiveCurves()
+
+
+def _headline(run_dir: Path, lines: list[dict[str, Value]]) -> str:
+    """`runs/a: cycle 40 of 200 after 1:05; cycle 40: 3 mistakes in 4,520 positions`."""
+    last = [line for line in lines if line["kind"] == "cycle"][-1]
+    minutes, seconds = divmod(int(last["time_s"]), 60)
+    total = load_run_config(run_dir).cycles
+    text = f"{run_dir}: cycle {last['cycle']} of {total} after {minutes}:{seconds:02}"
+    evaluated = [line for line in lines if line["kind"] == "eval"]
+    newest = [line for line in evaluated if line["cycle"] == evaluated[-1]["cycle"]]
+    if newest:
+        known = (
+            {k: v for k, v in line.items() if k not in ("kind", "cycle", "time_s")}
+            for line in newest
+        )
+        text += f"; cycle {newest[0]['cycle']}: {'; '.join(map(evaluation_text, known))}"
+    return text
+
+
+def _image(figure: Figure) -> str:
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=110)
+    data = base64.b64encode(file.getvalue()).decode()
+    # Half of its pixels, so that it is sharp on screens with small ones.
+    style = "width: 640px; max-width: 100%"
+    return f'<div><img src="data:image/png;base64,{data}" style="{style}"></div>'

@@ -1,0 +1,135 @@
+"""A search tree as an SVG document: leaves side by side, parents above the middle of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from azjax_envs import svg
+
+_ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 92, 27, 15, 34
+_LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # Okabe and Ito's
+
+
+class Node(NamedTuple):
+    """What is drawn of a node; its parent stands before it in the list."""
+
+    parent: int  # -1 at the root
+    move: str  # that led to it
+    visits: int
+    value: float  # in [-1, 1], for the player to move at the root
+    same_mover: bool  # the root's player is to move
+    over: bool
+    on_way: bool  # the newest simulation came through it
+
+
+def draw(nodes: Sequence[Node], *, hidden: int) -> str:
+    """The tree as a standalone SVG document.
+
+    Args:
+      nodes: the root first, each after its parent.
+      hidden: how many more there are, for the legend.
+    """
+    places = _layout(nodes)
+    legend = _legend(nodes, hidden)
+    width = max(max(x for x, _ in places) + _MARGIN + 12, 7 * max(map(len, legend)))
+    bottom = max(y for _, y in places) + _LARGEST + 24
+    parts = []
+    for node, (x, y) in zip(nodes, places, strict=True):
+        if node.parent >= 0:
+            from_x, from_y = places[node.parent]
+            cls = "way" if node.on_way else "edge"
+            parts.append(svg.element("line", cls=cls, x1=from_x, y1=from_y, x2=x, y2=y))
+    for node, (x, y) in zip(nodes, places, strict=True):
+        parts += _node(node, x, y, nodes[0].visits)
+    for node, (x, y) in zip(nodes, places, strict=True):
+        if node.parent >= 0:
+            from_x, from_y = places[node.parent]
+            # Nearer to the child: where many edges leave one parent they are apart there.
+            parts.append(_text("move", node.move, x + 0.4 * (from_x - x), y + 0.4 * (from_y - y)))
+    for row, line in enumerate(legend):
+        parts.append(_text("legend", line, 8, bottom + 17 * row))
+    height = bottom + 17 * len(legend)
+    return svg.document("Search tree", width, height, _STYLE, parts)
+
+
+def _layout(nodes: Sequence[Node]) -> list[tuple[float, float]]:
+    """Where the nodes' centres are."""
+    children: list[list[int]] = [[] for _ in nodes]
+    depth = [0] * len(nodes)
+    for i, node in enumerate(nodes):
+        if node.parent >= 0:
+            children[node.parent].append(i)
+            depth[i] = depth[node.parent] + 1
+    for of_one in children:  # the most visited on the left
+        of_one.sort(key=lambda i: -nodes[i].visits)
+    order, stack = [], [0]
+    while stack:
+        order.append(stack.pop())
+        stack += reversed(children[order[-1]])
+    across = [0.0] * len(nodes)
+    for column, leaf in enumerate(i for i in order if not children[i]):
+        across[leaf] = column
+    for i in reversed(order):  # children before their parents
+        if children[i]:
+            across[i] = (across[children[i][0]] + across[children[i][-1]]) / 2
+    return [
+        (_MARGIN + _ACROSS * x, _MARGIN + _DOWN * y) for x, y in zip(across, depth, strict=True)
+    ]
+
+
+def _node(node: Node, x: float, y: float, most: int) -> list[str]:
+    size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(node.visits / most)
+    cls = "over" if node.over else "node"
+    look = {"cls": f"{cls} new" if node.on_way else cls, "fill": _colour(node.value)}
+    if node.same_mover:
+        shape = svg.element("circle", cx=x, cy=y, r=size, **look)
+    else:
+        side = 1.8 * size
+        shape = svg.element(
+            "rect", x=x - side / 2, y=y - side / 2, width=side, height=side, rx=4, **look
+        )
+    dark = abs(node.value) > 0.6
+    return [
+        shape,
+        _text("value light" if dark else "value", f"{node.value:+.2f}", x, y + 4),
+        _text("visits", f"{node.visits:,}", x, y + size + 12),
+    ]
+
+
+def _legend(nodes: Sequence[Node], hidden: int) -> list[str]:
+    lines = ["in the nodes: value for the player to move at the top; below them: visits"]
+    if not all(node.same_mover for node in nodes):
+        lines.append("round: that player is to move; square: the opponent")
+    if any(node.over for node in nodes):
+        lines.append("dashed: the game is over")
+    if hidden:
+        lines.append(f"{hidden:,} less visited nodes are not shown")
+    return lines
+
+
+def _colour(value: float) -> str:
+    end, share = (_WON if value > 0 else _LOST), min(abs(value), 1.0)
+    mixed = (round(a + share * (b - a)) for a, b in zip(_EVEN, end, strict=True))
+    return f"rgb({', '.join(map(str, mixed))})"
+
+
+def _text(cls: str, text: str, x: float, y: float) -> str:
+    safe = text.replace("&", "&amp;").replace("<", "&lt;")
+    return svg.element("text", safe, cls=cls, x=x, y=y)
+
+
+_STYLE = {
+    ".edge": "stroke: #b9bfc7; stroke-width: 1.5",
+    ".way": "stroke: #2b3648; stroke-width: 3",
+    ".node": "stroke: #8792a2; stroke-width: 1.2",
+    ".over": "stroke: #2b3648; stroke-width: 1.6; stroke-dasharray: 4 3",
+    ".new": "stroke: #2b3648; stroke-width: 2.6",
+    ".value": "font-size: 11px; fill: #1d2733",
+    ".light": "fill: #ffffff",
+    ".visits": "font-size: 10px; font-weight: 500; fill: #5c6673",
+    ".move": "font-size: 11px; fill: #1d2733; stroke: #ffffff; stroke-width: 4px; "
+    "paint-order: stroke; stroke-linejoin: round",
+    ".legend": "font-size: 11px; font-weight: 500; fill: #5c6673; text-anchor: start",
+}

@@ -1,0 +1,274 @@
+"""The tree of one search, as it was after each of its simulations."""
+
+from __future__ import annotations
+
+import functools
+import html
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+from azjax_envs import Game
+from azjax_envs.game import legal_actions
+
+from azjax.errors import UserError
+from azjax.notebook.drawings import Picture
+from azjax.notebook.tree_drawing import Node, draw
+from azjax.players.network import SearchPlayer
+from azjax.players.uct import UCTPlayer, uct_search
+from azjax.search import network_evaluate, search_output
+
+Array = jax.Array
+
+
+@dataclass(frozen=True, eq=False)
+class SearchTree:
+    """A tree of N nodes, in the order in which they were added: node i by simulation i.
+
+    A notebook shows it as a picture beside a table of the moves at the root. Values in it are seen
+    by the player to move at the root, whoever moves further down.
+    """
+
+    game: Game
+    title: str  # the search, in words
+    states: Any  # on the host, [N, ...]
+    movers: np.ndarray  # int32 [N], the player to move
+    over: np.ndarray  # bool [N], the game has ended there
+    parents: np.ndarray  # int32 [N], -1 at the root
+    actions: np.ndarray  # int32 [N], the move from the parent, -1 at the root
+    rewards: np.ndarray  # float32 [N], the result that this move brought its mover
+    discounts: np.ndarray  # float32 [N], what the node's value counts for that mover: -1, 0 or 1
+    evaluations: np.ndarray  # float32 [N], of the node alone: the network's, or a playout's result
+    visits: np.ndarray  # int32 [N], evaluations in the node and below it
+    values: np.ndarray  # float32 [N], the mean of these, seen by the player to move there
+    prior: np.ndarray | None  # float32 [A], of the root; None where the search has none
+    policy: np.ndarray | None  # float32 [A], what the whole search makes of it
+    action: int | None  # what the whole search plays
+
+    @property
+    def simulations(self) -> int:
+        return len(self.parents) - 1
+
+    def after(self, simulations: int) -> SearchTree:
+        """The tree as it was after the first `simulations` of its simulations.
+
+        Raises:
+          UserError: there were not so many.
+        """
+        if not 0 <= simulations <= self.simulations:
+            raise UserError(f"after({simulations}): 0 to {self.simulations} simulations are there")
+        if simulations == self.simulations:
+            return self
+        rows = ("movers", "over", "parents", "actions", "rewards", "discounts", "evaluations")
+        cut = {name: getattr(self, name)[: simulations + 1] for name in rows}
+        states = jax.tree.map(lambda x: x[: simulations + 1], self.states)
+        return _backed_up(replace(self, states=states, policy=None, action=None, **cut))
+
+    def moves(self) -> list[dict[str, Any]]:
+        """The legal moves at the root, the most visited first: what the table shows.
+
+        Each is a dict of `action`, `move` (its name), `visits`, `value` (for the mover; None where
+        it was not tried), `prior` and `policy` (None where the search has none).
+        """
+        root = jax.tree.map(lambda x: x[0], self.states)
+        nodes = {int(self.actions[i]): i for i in np.flatnonzero(self.parents == 0)}
+        found = []
+        for action in legal_actions(self.game, root):
+            node = nodes.get(action)
+            found.append(
+                {
+                    "action": action,
+                    "move": self.game.action_to_string(root, action),
+                    "visits": 0 if node is None else int(self.visits[node]),
+                    "value": None if node is None else self._value(node),
+                    "prior": None if self.prior is None else float(self.prior[action]),
+                    "policy": None if self.policy is None else float(self.policy[action]),
+                }
+            )
+        return sorted(found, key=lambda move: (-move["visits"], -(move["prior"] or 0)))
+
+    def picture(self, *, most: int = 24) -> Picture:
+        """The most visited nodes, and the way to the newest, in bold.
+
+        Args:
+          most: nodes to draw, besides that way.
+        """
+        way = set()
+        node = self.simulations
+        while node >= 0:
+            way.add(node)
+            node = int(self.parents[node])
+        # Below the end of a game there is nothing, though searches go on counting there. A parent
+        # is older than its children and visited at least as often, so that it is never left out.
+        real = [i for i in range(len(self.parents)) if i == 0 or not self.over[self.parents[i]]]
+        ranked = sorted(real, key=lambda i: (-self.visits[i], i))
+        shown = sorted({*ranked[:most], *(way & set(real))})
+        place = {node: number for number, node in enumerate(shown)}
+        nodes = [
+            Node(
+                parent=place.get(int(self.parents[i]), -1),
+                move=self._move(i) if i else "",
+                visits=int(self.visits[i]),
+                value=self._value(i),
+                same_mover=bool(self.movers[i] == self.movers[0]),
+                over=bool(self.over[i]),
+                on_way=i in way and self.simulations > 0,
+            )
+            for i in shown
+        ]
+        svg = draw(nodes, hidden=len(real) - len(shown))
+        return Picture(svg, int(svg.split('width="')[1].split('"')[0]))
+
+    def _value(self, node: int) -> float:
+        """Of the move to a node, or of the root: seen by the root's mover."""
+        if node == 0:
+            return float(self.values[0])
+        value = self.rewards[node] + self.discounts[node] * self.values[node]
+        return float(value if self.movers[self.parents[node]] == self.movers[0] else -value)
+
+    def _move(self, node: int) -> str:
+        parent = int(self.parents[node])
+        state = jax.tree.map(lambda x: x[parent], self.states)
+        return self.game.action_to_string(state, int(self.actions[node]))
+
+    def _repr_html_(self) -> str:
+        style = "display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start"
+        count = f"{self.simulations} simulation{'s' if self.simulations != 1 else ''}"
+        head = f"<b>{html.escape(self.title)}</b>, {count}"
+        if self.action is not None:
+            root = jax.tree.map(lambda x: x[0], self.states)
+            head += f": plays <b>{html.escape(self.game.action_to_string(root, self.action))}</b>"
+        table = _table(self.moves(), self.action)
+        return f'<p>{head}</p><div style="{style}">{self.picture()._repr_html_()}{table}</div>'
+
+
+def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> SearchTree:
+    """Searches one position as `player` would, and keeps the tree.
+
+    Args:
+      player: a network's search, by Gumbel or PUCT, or UCT.
+      state: one state, in which the game is not over.
+      key: PRNG key of the search.
+
+    Raises:
+      UserError: `player` does not search a tree, or the game is over.
+    """
+    if not isinstance(player, SearchPlayer | UCTPlayer):
+        raise UserError(
+            f"{player.name} grows no tree: the search of a network is wanted (azjax.load_player), "
+            "or UCT (azjax.players.uct.UCTPlayer)"
+        )
+    states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+    if bool(jax.vmap(player.game.is_terminal)(states)[0]):
+        raise UserError("the game is over: there is nothing to search")
+    grow = _grow_by_network if isinstance(player, SearchPlayer) else _grow_by_uct
+    output, movers, over = jax.device_get(jax.tree.map(lambda x: x[0], grow(player, key, states)))
+    tree = output.search_tree
+    prior = policy = None
+    if isinstance(player, SearchPlayer):
+        config = player.config
+        name = {"gumbel": "Gumbel", "puct": "PUCT"}[config.algorithm]
+        logits = tree.children_prior_logits[0]
+        prior = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+        policy = output.action_weights
+    else:
+        name = "UCT"
+    whole = SearchTree(
+        game=player.game,
+        title=name,
+        states=tree.embeddings,
+        movers=movers,
+        over=over,
+        parents=tree.parents,
+        actions=tree.action_from_parent,
+        rewards=tree.extra_data.rewards,
+        discounts=tree.extra_data.discounts,
+        evaluations=tree.raw_values,
+        visits=tree.node_visits,
+        values=tree.node_values,
+        prior=prior,
+        policy=policy,
+        action=int(output.action),
+    )
+    return whole
+
+
+@jax.jit
+def _grow_by_network(player: SearchPlayer, key: Array, states: Any) -> tuple[Any, Array, Array]:
+    output = search_output(
+        player.game,
+        network_evaluate(player.game, player.network),
+        player.variables,
+        key,
+        states,
+        config=player.config,
+    )
+    if player.config.algorithm == "puct":  # as the player chooses: mctx draws by the visits
+        output = output._replace(action=jnp.argmax(output.action_weights, axis=-1))
+    return output, *_facts(player.game, output.search_tree)
+
+
+@jax.jit
+def _grow_by_uct(player: UCTPlayer, key: Array, states: Any) -> tuple[Any, Array, Array]:
+    tree = uct_search(
+        player.game,
+        key,
+        states,
+        simulations=player.simulations,
+        exploration=player.exploration,
+    )
+    shares = tree.summary().visit_probs
+    output = mctx.PolicyOutput(jnp.argmax(shares, axis=-1), shares, tree)
+    return output, *_facts(player.game, tree)
+
+
+def _facts(game: Game, tree: mctx.Tree) -> tuple[Array, Array]:
+    """Who is to move at the nodes, int32 [B, N], and where the game is over, bool [B, N]."""
+    each = functools.partial(jax.tree.map, lambda x: x)
+    states = each(tree.embeddings)
+    return (
+        jax.vmap(jax.vmap(game.current_player))(states),
+        jax.vmap(jax.vmap(game.is_terminal))(states),
+    )
+
+
+def _backed_up(tree: SearchTree) -> SearchTree:
+    """`tree` with the visits and values that its simulations leave, one after the other."""
+    visits = np.ones(len(tree.parents), np.int32)
+    values = tree.evaluations.astype(np.float32)
+    for added in range(1, len(tree.parents)):
+        node, value = added, tree.evaluations[added]
+        while tree.parents[node] >= 0:
+            value = np.float32(tree.rewards[node] + tree.discounts[node] * value)
+            node = tree.parents[node]
+            values[node] = (values[node] * visits[node] + value) / np.float32(visits[node] + 1)
+            visits[node] += 1
+    return replace(tree, visits=visits, values=values)
+
+
+def _table(moves: list[dict[str, Any]], action: int | None, most: int = 12) -> str:
+    """The moves as HTML, the one that is played in bold."""
+    columns = ["move", "visits", "prior", "value", "policy"]
+    columns = [c for c in columns if any(move[c] is not None for move in moves) or c == "value"]
+    forms = {"prior": "{:.1%}", "policy": "{:.1%}", "value": "{:+.2f}", "visits": "{:,}"}
+    rows = [
+        "".join(f'<th style="text-align: {_side(column)}">{column}</th>' for column in columns)
+    ]
+    for move in moves[:most]:
+        cells = ""
+        for column in columns:
+            text = forms.get(column, "{}").format(move[column]) if move[column] is not None else "-"
+            weight = "bold" if move["action"] == action else "normal"
+            style = f"text-align: {_side(column)}; font-weight: {weight}"
+            cells += f'<td style="{style}">{html.escape(text)}</td>'
+        rows.append(cells)
+    if len(moves) > most:
+        rows.append(f'<td colspan="{len(columns)}">and {len(moves) - most} more</td>')
+    return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _side(column: str) -> str:
+    return "left" if column == "move" else "right"
