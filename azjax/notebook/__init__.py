@@ -26,10 +26,11 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(importlib.import_module(_HOMES[name]), name)
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRAS:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRAS:
             raise
         raise UserError(
-            f'azjax.notebook.{name} needs {error.name}: pip install "azjax[notebook]"'
+            f'azjax.notebook.{name} needs {missing}: pip install "azjax[notebook]"'
         ) from error
 
 

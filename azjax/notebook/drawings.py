@@ -76,13 +76,13 @@ def boards(game: Game, states: Any, *, columns: int = 4, width: int = 160) -> Pi
     if len(_batch(game, states)) != 1:
         raise UserError("boards draws a batch of states, [B, ...]; for one: board(game, state)")
     empty = game.svg_board()
-    drawn = (with_codes(empty, codes) for codes in np.asarray(_codes(game, states)))
+    drawn = (with_codes(empty, codes) for codes in np.asarray(style_codes(game, states)))
     return Pictures(tuple(Picture(svg, width) for svg in drawn), columns)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _codes(game: Game, states: Any) -> Array:
-    """The style codes int32 [B, cells]."""
+def style_codes(game: Game, states: Any) -> Array:
+    """What `view` gives for states [B, ...]: int32 [B, cells]."""
     return jax.vmap(game.view)(states)
 
 
@@ -92,7 +92,8 @@ def _batch(game: Game, states: Any) -> tuple[int, ...]:
     leaves, given = jax.tree.flatten(states)
     axes = {np.shape(x)[: np.ndim(x) - len(y.shape)] for x, y in zip(leaves, one, strict=False)}
     same = given == structure and all(
-        np.shape(x)[np.ndim(x) - len(y.shape) :] == y.shape for x, y in zip(leaves, one, strict=True)
+        np.shape(x)[np.ndim(x) - len(y.shape) :] == y.shape
+        for x, y in zip(leaves, one, strict=True)
     )
     if not same or len(axes) != 1:
         raise UserError(f"that is no state of {game.name}: one that init or step made is wanted")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import html
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -165,23 +164,19 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> Sea
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
         raise UserError("the game is over: there is nothing to search")
     grow = _grow_by_network if isinstance(player, SearchPlayer) else _grow_by_uct
-    output, movers, over = jax.device_get(jax.tree.map(lambda x: x[0], grow(player, key, states)))
-    tree = output.search_tree
-    prior = policy = None
+    grown = jax.device_get(jax.tree.map(lambda x: x[0], grow(player, key, states)))
+    tree, prior, policy, name = grown.tree, None, None, "UCT"
     if isinstance(player, SearchPlayer):
-        config = player.config
-        name = {"gumbel": "Gumbel", "puct": "PUCT"}[config.algorithm]
+        name = {"gumbel": "Gumbel", "puct": "PUCT"}[player.config.algorithm]
         logits = tree.children_prior_logits[0]
-        prior = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
-        policy = output.action_weights
-    else:
-        name = "UCT"
-    whole = SearchTree(
+        odds = np.exp(logits - logits.max())
+        prior, policy = odds / odds.sum(), grown.policy
+    return SearchTree(
         game=player.game,
         title=name,
         states=tree.embeddings,
-        movers=movers,
-        over=over,
+        movers=grown.movers,
+        over=grown.over,
         parents=tree.parents,
         actions=tree.action_from_parent,
         rewards=tree.extra_data.rewards,
@@ -191,48 +186,46 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> Sea
         values=tree.node_values,
         prior=prior,
         policy=policy,
-        action=int(output.action),
+        action=int(grown.action),
     )
-    return whole
+
+
+class _Grown(NamedTuple):
+    """What a search of B positions leaves."""
+
+    tree: mctx.Tree
+    policy: Array  # float32 [B, A]
+    action: Array  # int32 [B]
+    movers: Array  # int32 [B, N], who is to move at each node
+    over: Array  # bool [B, N], where the game has ended
 
 
 @jax.jit
-def _grow_by_network(player: SearchPlayer, key: Array, states: Any) -> tuple[Any, Array, Array]:
-    output = search_output(
-        player.game,
-        network_evaluate(player.game, player.network),
-        player.variables,
-        key,
-        states,
-        config=player.config,
-    )
-    if player.config.algorithm == "puct":  # as the player chooses: mctx draws by the visits
-        output = output._replace(action=jnp.argmax(output.action_weights, axis=-1))
-    return output, *_facts(player.game, output.search_tree)
+def _grow_by_network(player: SearchPlayer, key: Array, states: Any) -> _Grown:
+    game = player.game
+    evaluate = network_evaluate(game, player.network)
+    output = search_output(game, evaluate, player.variables, key, states, config=player.config)
+    tree, policy = output.search_tree, output.action_weights
+    # As the player chooses: for PUCT, mctx draws by the visits.
+    best = jnp.argmax(tree.summary().visit_counts, axis=-1)
+    action = output.action if player.config.algorithm == "gumbel" else best
+    return _Grown(tree, policy, action, *_facts(game, tree))
 
 
 @jax.jit
-def _grow_by_uct(player: UCTPlayer, key: Array, states: Any) -> tuple[Any, Array, Array]:
+def _grow_by_uct(player: UCTPlayer, key: Array, states: Any) -> _Grown:
+    game = player.game
     tree = uct_search(
-        player.game,
-        key,
-        states,
-        simulations=player.simulations,
-        exploration=player.exploration,
+        game, key, states, simulations=player.simulations, exploration=player.exploration
     )
     shares = tree.summary().visit_probs
-    output = mctx.PolicyOutput(jnp.argmax(shares, axis=-1), shares, tree)
-    return output, *_facts(player.game, tree)
+    return _Grown(tree, shares, jnp.argmax(shares, axis=-1), *_facts(game, tree))
 
 
 def _facts(game: Game, tree: mctx.Tree) -> tuple[Array, Array]:
     """Who is to move at the nodes, int32 [B, N], and where the game is over, bool [B, N]."""
-    each = functools.partial(jax.tree.map, lambda x: x)
-    states = each(tree.embeddings)
-    return (
-        jax.vmap(jax.vmap(game.current_player))(states),
-        jax.vmap(jax.vmap(game.is_terminal))(states),
-    )
+    movers = jax.vmap(jax.vmap(game.current_player))(tree.embeddings)
+    return movers, jax.vmap(jax.vmap(game.is_terminal))(tree.embeddings)
 
 
 def _backed_up(tree: SearchTree) -> SearchTree:
@@ -254,9 +247,7 @@ def _table(moves: list[dict[str, Any]], action: int | None, most: int = 12) -> s
     columns = ["move", "visits", "prior", "value", "policy"]
     columns = [c for c in columns if any(move[c] is not None for move in moves) or c == "value"]
     forms = {"prior": "{:.1%}", "policy": "{:.1%}", "value": "{:+.2f}", "visits": "{:,}"}
-    rows = [
-        "".join(f'<th style="text-align: {_side(column)}">{column}</th>' for column in columns)
-    ]
+    rows = ["".join(f'<th style="text-align: {_side(column)}">{column}</th>' for column in columns)]
     for move in moves[:most]:
         cells = ""
         for column in columns:

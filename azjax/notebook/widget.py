@@ -13,6 +13,7 @@ import traitlets
 from azjax_envs import Game
 
 from azjax.errors import UserError
+from azjax.notebook.drawings import style_codes
 from azjax.play.session import Session, open_session
 from azjax.play.words import who_is_ahead
 from azjax.players.base import Analysis, Player
@@ -98,8 +99,9 @@ class Opponent(anywidget.AnyWidget):
     def _show(self, status: str, *, busy: bool = False) -> None:
         session = self._session
         legal = self._legal()
+        states = jax.tree.map(lambda x: x[None], session.now.state)
         self.shown = {
-            "codes": np.asarray(session.game.view(session.now.state)).tolist(),
+            "codes": np.asarray(style_codes(session.game, states))[0].tolist(),
             "legal": list(legal),
             # Moves that the board has no part for, such as those of chess, get a button each.
             "buttons": [[a, name] for a, name in legal.items() if a not in self._drawn],

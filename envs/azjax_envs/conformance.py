@@ -52,7 +52,10 @@ def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
         findings.extend(check(game))
     except Exception as error:
         frames = inspect.getinnerframes(error.__traceback__)
-        own = [f for f in frames if f.filename == inspect.getsourcefile(type(game))]
+        # By the methods' code, which has a file name even where the class has none: in a notebook.
+        methods = filter(inspect.isfunction, vars(type(game)).values())
+        files = {method.__code__.co_filename for method in methods}
+        own = [frame for frame in frames if frame.filename in files]
         where = f"{own[-1].function}, line {own[-1].lineno}: " if own else ""
         reason = (str(error).strip().splitlines() or [""])[0]
         findings.append(f"{where}raised {type(error).__name__}: {reason}")

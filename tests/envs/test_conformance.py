@@ -286,3 +286,17 @@ def test_drawing(old, new, finding):
             return super().svg_board().replace(old, new)
 
     assert any(finding in line for line in check_drawing(Drawn()))
+
+
+_IN_A_CELL = """
+class Cell(TicTacToe):
+    def step(self, state, action):
+        raise RuntimeError("no such move")
+"""
+
+
+def test_what_a_game_of_a_notebook_raises():
+    """Its class is in a module without a file."""
+    names = {"__name__": "__main__", "TicTacToe": TicTacToe}
+    exec(compile(_IN_A_CELL, "<cell 1>", "exec"), names)
+    found(names["Cell"](), "step, line 4: raised RuntimeError: no such move")

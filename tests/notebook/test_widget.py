@@ -1,0 +1,241 @@
+"""The opponent in a notebook: its Python side by messages, its page in a browser."""
+
+import dataclasses
+import functools
+import json
+import re
+import shutil
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+from azjax_envs.tic_tac_toe import TicTacToe
+
+from azjax.errors import UserError
+from azjax.players.base import Analysis
+
+pytest.importorskip("anywidget")
+
+from azjax.notebook import opponent
+from azjax.notebook.widget import Opponent
+
+GAME = make("tic_tac_toe")
+BOXES = make("dots_and_boxes", rows=1, columns=2)
+KEY = jax.random.PRNGKey(0)
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+@dataclasses.dataclass(frozen=True)
+class Lowest:
+    """Plays the lowest legal action, and believes that it wins by it."""
+
+    game: object
+    name = "lowest"
+    jittable = True
+
+    def __call__(self, key, states):
+        return self.analyse(key, states).action
+
+    def analyse(self, key, states):
+        mask = jax.vmap(self.game.legal_action_mask)(states)
+        best = jax.nn.one_hot(jnp.argmax(mask, axis=-1), mask.shape[-1])
+        return Analysis(
+            action=jnp.argmax(mask, axis=-1).astype(jnp.int32),
+            visits=best.astype(jnp.int32),
+            policy=best,
+            prior=best,
+            action_values=best,
+            value=jnp.full(mask.shape[:1], 0.96),
+        )
+
+
+def sit_down(game=GAME, human=0):
+    return opponent(game, Lowest(game), key=KEY, human=human)
+
+
+def click(table, **content):
+    """As the browser sends it."""
+    table._handle_custom_msg(content, [])
+    return table.shown
+
+
+def test_a_game_by_clicks():
+    table = sit_down()
+    assert table.shown["status"] == "Your move."
+    assert table.shown["legal"] == list(range(9))
+    assert table.shown["value"] == ""
+    assert not table.shown["undo"]
+    shown = click(table, do="play", action=4)  # b2; the answer is a1
+    assert shown["codes"] == [2, 0, 0, 0, 1, 0, 0, 0, 0]
+    assert shown["legal"] == [1, 2, 3, 5, 6, 7, 8]
+    assert shown["moves"] == "b2 a1"
+    assert shown["value"] == "lowest sees itself winning: win chance 98%."
+    click(table, do="play", action=2)
+    shown = click(table, do="play", action=6)
+    assert shown["status"] == "You win after 5 moves."
+    assert shown["legal"] == []
+    assert shown["value"] == ""
+    assert shown["codes"] == np.asarray(GAME.view(table.session.now.state)).tolist()
+    shown = click(table, do="new")
+    assert shown["codes"] == [0] * 9
+    assert table.session.earlier.wins == 1
+
+
+def test_clicks_that_come_too_late_change_nothing():
+    table = sit_down()
+    click(table, do="play", action=4)
+    before = table.shown
+    for content in [
+        {"do": "play", "action": 4},
+        {"do": "play", "action": 99},
+        {"do": "play", "action": None},
+        {"do": "play"},
+        {"do": "dance"},
+        {},
+    ]:
+        assert click(table, **content) == before
+
+
+def test_undo():
+    table = sit_down()
+    click(table, do="play", action=4)
+    click(table, do="play", action=2)
+    assert click(table, do="undo")["moves"] == "b2 a1"
+    shown = click(table, do="undo")
+    assert shown["moves"] == ""
+    assert not shown["undo"]
+    assert click(table, do="undo") == shown
+
+
+def test_the_second_seat_is_moved_for():
+    table = sit_down(human=1)
+    assert table.shown["moves"] == "a1"
+    assert table.shown["status"] == "Your move."
+    assert click(table, do="new")["moves"] == "a1"
+
+
+def test_turns_need_not_alternate():
+    table = sit_down(BOXES)
+    statuses = []
+    table.observe(lambda change: statuses.append(change["new"]["status"]), "shown")
+    # Edges 0 to 3 are horizontal, 4 to 6 upright. The player draws 1 and 2, the person closes the
+    # left box with the last of 0, 2, 4, 5.
+    for action in (0, 4, 5):
+        click(table, do="play", action=action)
+    assert "Your move again." in statuses
+    assert any("lowest is thinking" in status for status in statuses)
+
+
+def test_moves_in_text():
+    table = sit_down()
+    table.play("b2")
+    assert table.shown["moves"] == "b2 a1"
+    with pytest.raises(ValueError, match="not legal here"):
+        table.play("b2")
+    table.undo()
+    table.new_game()
+    assert table.shown["moves"] == ""
+
+
+def test_seats():
+    with pytest.raises(UserError, match="human = 2: 0, to move first, or 1 is wanted"):
+        sit_down(human=2)
+
+
+class Undrawn(TicTacToe):
+    """A game whose drawing has no parts to click."""
+
+    def svg_board(self):
+        return re.sub(r' data-action="\d+"', "", super().svg_board())
+
+
+def test_moves_without_a_part_get_buttons():
+    assert sit_down().shown["buttons"] == []
+    game = Undrawn()
+    table = opponent(game, Lowest(game), key=KEY)
+    assert len(table.shown["buttons"]) == 9
+    assert table.shown["buttons"][4] == [4, "b2"]
+    assert len(click(table, do="play", action=4)["buttons"]) == 7
+
+
+PAGE = """<!doctype html><meta charset="utf-8"><div id="el"></div><script type="module">
+const listeners = {};
+window.sent = [];
+window.state = STATE;
+const model = {
+  get: (name) => window.state[name],
+  send: (content) => window.sent.push(content),
+  on: (event, act) => { listeners[event] = act; },
+  off: (event) => { delete listeners[event]; },
+};
+window.answer = (shown) => { window.state.shown = shown; listeners["change:shown"](); };
+window.listeners = listeners;
+const url = URL.createObjectURL(new Blob([ESM], { type: "text/javascript" }));
+const widget = (await import(url)).default;
+window.leave = widget.render({ model, el: document.getElementById("el") });
+window.ready = true;
+</script>"""
+
+
+def test_the_page_in_a_browser():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("no chromium or chrome is installed")
+    table = sit_down()
+    state = {"board": table.board, "shown": table.shown}
+    page_text = PAGE.replace("STATE", _script(state)).replace("ESM", _script(str(table._esm)))
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        errors = []
+        page.on("pageerror", lambda error: errors.append(error))
+        page.set_content(page_text)
+        page.wait_for_function("window.ready")
+
+        def sent():
+            return page.evaluate("window.sent.splice(0)")
+
+        def answered(content):
+            page.evaluate("window.answer", click(table, **content))
+
+        codes = "[...document.querySelectorAll('[data-cell]')].map(c => Number(c.dataset.code))"
+        assert page.evaluate(codes) == [0] * 9
+        assert page.inner_text(".status") == "Your move."
+        assert page.locator("[data-action].legal").count() == 9
+        page.click("[data-action='4']")
+        page.click("[data-action='3']")  # before the answer: not sent
+        (first,) = sent()
+        assert first == {"do": "play", "action": 4}
+        answered(first)
+        assert page.evaluate(codes) == table.shown["codes"]
+        assert sorted(page.evaluate(codes)) == [0] * 7 + [1, 2]
+        assert "lowest sees itself winning" in page.inner_text(".value")
+        assert page.inner_text(".record") == "b2 a1"
+        page.click("[data-action='0']")  # taken
+        assert sent() == []
+        page.click("text=Undo")
+        (undo,) = sent()
+        answered(undo)
+        assert page.evaluate(codes) == [0] * 9
+        assert page.locator("button", has_text="Undo").is_disabled()
+        page.click("text=New game")
+        assert sent() == [{"do": "new"}]
+        page.evaluate("window.answer", {**table.shown, "buttons": [[7, "pass"]]})
+        page.click("text=pass")
+        assert sent() == [{"do": "play", "action": 7}]
+        page.evaluate("window.leave()")
+        assert page.evaluate("Object.keys(window.listeners)") == []
+        assert errors == []
+        browser.close()
+
+
+def _script(value):
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+def test_files_of_the_widget_are_there():
+    assert "export default" in str(Opponent._esm)
+    assert ".azjax-opponent" in str(Opponent._css)

@@ -1,0 +1,112 @@
+"""The notebooks run from top to bottom, in small, and are saved with what they really printed."""
+
+import os
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("anywidget")
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NAMES = [path.stem for path in NOTEBOOKS]
+QUICK = {"01_quickstart", "05_add_your_own_game"}
+LARGEST = 1 << 20
+PATIENCE_S = 600  # for a cell, on a machine that does other work
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def code_cells(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_there_are_five():
+    assert [name[:2] for name in NAMES] == ["01", "02", "03", "04", "05"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[] if path.stem in QUICK else pytest.mark.slow, id=path.stem)
+        for path in NOTEBOOKS
+    ],
+)
+# Of the client's own libraries, which are not ours to mend.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_they_run(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("AZJAX_FAST", "1")
+    monkeypatch.setenv("JAX_PLATFORMS", "cpu")
+    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+    # The package that is tested, wherever the kernel starts.
+    paths = [str(ROOT), str(ROOT / "envs"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
+    notebook = read(path)
+    for cell in code_cells(notebook):
+        cell.outputs, cell.execution_count = [], None
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=PATIENCE_S,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    client.execute()  # raises where a cell does
+    assert all(cell.execution_count for cell in code_cells(notebook))
+    assert len(list(tmp_path.glob("runs/*/metrics.jsonl"))) == (path.stem != "02_the_games")
+    # Every kind of output that is saved is made in small, too.
+    assert kinds(notebook) == kinds(read(path))
+
+
+def kinds(notebook):
+    """The MIME types of each cell's outputs."""
+    return [
+        {mime for output in cell.outputs for mime in output.get("data", {})}
+        for cell in code_cells(notebook)
+    ]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)
+def test_they_are_saved_with_their_outputs(path):
+    assert path.stat().st_size < LARGEST
+    notebook = read(path)
+    nbformat.validate(notebook)
+    cells = code_cells(notebook)
+    counts = [cell.execution_count for cell in cells]
+    assert counts == list(range(1, len(cells) + 1))  # run once, from top to bottom
+    outputs = [output for cell in cells for output in cell.outputs]
+    assert not any(output.output_type == "error" for output in outputs)
+    assert not any(output.get("name") == "stderr" for output in outputs)
+    assert cells[-1].outputs
+    images = [mime for found in kinds(notebook) for mime in found if mime == "text/html"]
+    assert images
+    # Nothing of the machine that ran them.
+    assert not re.search(r"/(tmp|home|root|work|Users)/", path.read_text())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)
+def test_they_open_in_colab(path):
+    """The badge and the installing cell name this repository, whose address stands in pyproject."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    address = project["urls"]["Repository"]
+    repository = address.removeprefix("https://github.com/")
+    first, install = read(path).cells[:2]
+    assert "**What you will learn**" in first.source
+    opens = f"https://colab.research.google.com/github/{repository}/blob/main/notebooks/{path.name}"
+    assert f"({opens})" in first.source
+    assert opens in (ROOT / "README.md").read_text()
+    assert install.source.splitlines()[2].startswith('if "google.colab" in sys.modules:')
+    assert f'"azjax[notebook] @ git+{address}"' in install.source
+    assert "notebook" in project["optional-dependencies"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)
+def test_links_between_them_lead_somewhere(path):
+    text = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "markdown")
+    for link in re.findall(r"\]\((?!http)([^)]+)\)", text):
+        assert (path.parent / link).exists(), link
