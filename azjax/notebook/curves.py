@@ -23,7 +23,7 @@ class LiveCurves:
     """Shows a run that goes on; see `live_curves`."""
 
     def __init__(self) -> None:
-        self._handle = display(HTML("<p>compiling the first cycle</p>"), display_id=True)
+        self._handle = display(HTML(""), display_id=True)
         self._next = 0.0
 
     def __call__(self, run_dir: Path, ends: bool) -> None:
@@ -71,6 +71,6 @@ def _image(figure: Figure) -> str:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110)
     data = base64.b64encode(file.getvalue()).decode()
-    # Half of its pixels, so that it is sharp on screens with small ones.
-    style = "width: 640px; max-width: 100%"
+    # Fewer pixels than it has, so that it is sharp on screens with small ones.
+    style = f"width: {70 * figure.get_figwidth():.0f}px; max-width: 100%"
     return f'<div><img src="data:image/png;base64,{data}" style="{style}"></div>'

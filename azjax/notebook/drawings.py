@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ Array = jax.Array
 class Picture:
     """An SVG document, which a notebook shows."""
 
-    svg: str
+    svg: str = field(repr=False)
     width: int  # pixels
 
     def _repr_html_(self) -> str:
@@ -36,7 +36,7 @@ class Picture:
 class Pictures:
     """Pictures in rows."""
 
-    pictures: tuple[Picture, ...]
+    pictures: tuple[Picture, ...] = field(repr=False)
     columns: int
 
     def _repr_html_(self) -> str:

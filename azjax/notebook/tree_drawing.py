@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from azjax_envs import svg
 
-_ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 92, 27, 15, 34
+_ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 96, 27, 18, 34
 _LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # Okabe and Ito's
 
 
@@ -43,11 +43,6 @@ def draw(nodes: Sequence[Node], *, hidden: int) -> str:
             parts.append(svg.element("line", cls=cls, x1=from_x, y1=from_y, x2=x, y2=y))
     for node, (x, y) in zip(nodes, places, strict=True):
         parts += _node(node, x, y, nodes[0].visits)
-    for node, (x, y) in zip(nodes, places, strict=True):
-        if node.parent >= 0:
-            from_x, from_y = places[node.parent]
-            # Nearer to the child: where many edges leave one parent they are apart there.
-            parts.append(_text("move", node.move, x + 0.4 * (from_x - x), y + 0.4 * (from_y - y)))
     for row, line in enumerate(legend):
         parts.append(_text("legend", line, 8, bottom + 17 * row))
     height = bottom + 17 * len(legend)
@@ -90,12 +85,14 @@ def _node(node: Node, x: float, y: float, most: int) -> list[str]:
         shape = svg.element(
             "rect", x=x - side / 2, y=y - side / 2, width=side, height=side, rx=4, **look
         )
-    dark = abs(node.value) > 0.6
-    return [
+    value = "value light" if abs(node.value) > 0.6 else "value"
+    parts = [
         shape,
-        _text("value light" if dark else "value", f"{node.value:+.2f}", x, y + 4),
+        _text(value, f"{node.value:+.2f}", x, y + 4),
         _text("visits", f"{node.visits:,}", x, y + size + 12),
     ]
+    # The move at its end: where many begin at one node they are too close there.
+    return [*parts, _text("move", node.move, x, y - size - 6)] if node.move else parts
 
 
 def _legend(nodes: Sequence[Node], hidden: int) -> list[str]:
@@ -120,6 +117,7 @@ def _text(cls: str, text: str, x: float, y: float) -> str:
     return svg.element("text", safe, cls=cls, x=x, y=y)
 
 
+_HALO = "stroke: #ffffff; stroke-width: 4px; paint-order: stroke; stroke-linejoin: round"
 _STYLE = {
     ".edge": "stroke: #b9bfc7; stroke-width: 1.5",
     ".way": "stroke: #2b3648; stroke-width: 3",
@@ -128,8 +126,7 @@ _STYLE = {
     ".new": "stroke: #2b3648; stroke-width: 2.6",
     ".value": "font-size: 11px; fill: #1d2733",
     ".light": "fill: #ffffff",
-    ".visits": "font-size: 10px; font-weight: 500; fill: #5c6673",
-    ".move": "font-size: 11px; fill: #1d2733; stroke: #ffffff; stroke-width: 4px; "
-    "paint-order: stroke; stroke-linejoin: round",
+    ".visits": "font-size: 10px; font-weight: 500; fill: #5c6673; " + _HALO,
+    ".move": "font-size: 11px; fill: #1d2733; " + _HALO,
     ".legend": "font-size: 11px; font-weight: 500; fill: #5c6673; text-anchor: start",
 }

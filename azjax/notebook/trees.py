@@ -23,7 +23,7 @@ from azjax.search import network_evaluate, search_output
 Array = jax.Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SearchTree:
     """A tree of N nodes, in the order in which they were added: node i by simulation i.
 
@@ -132,6 +132,9 @@ class SearchTree:
         parent = int(self.parents[node])
         state = jax.tree.map(lambda x: x[parent], self.states)
         return self.game.action_to_string(state, int(self.actions[node]))
+
+    def __repr__(self) -> str:
+        return f"<{self.title} of {self.game.name}, {self.simulations} simulations>"
 
     def _repr_html_(self) -> str:
         style = "display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start"
