@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from azjax_envs import svg
 
+from azjax.notebook.drawings import Picture
+
 _ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 96, 27, 18, 34
 _LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # Okabe and Ito's
 
@@ -24,8 +26,8 @@ class Node(NamedTuple):
     on_way: bool  # the newest simulation came through it
 
 
-def draw(nodes: Sequence[Node], *, hidden: int) -> str:
-    """The tree as a standalone SVG document.
+def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
+    """The tree as a picture.
 
     Args:
       nodes: the root first, each after its parent.
@@ -46,7 +48,8 @@ def draw(nodes: Sequence[Node], *, hidden: int) -> str:
     for row, line in enumerate(legend):
         parts.append(_text("legend", line, 8, bottom + 17 * row))
     height = bottom + 17 * len(legend)
-    return svg.document("Search tree", width, height, _STYLE, parts)
+    document = svg.document("Search tree", width, height, _STYLE, parts)
+    return Picture(document, math.ceil(width))
 
 
 def _layout(nodes: Sequence[Node]) -> list[tuple[float, float]]:

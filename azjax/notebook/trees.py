@@ -118,8 +118,7 @@ class SearchTree:
             )
             for i in shown
         ]
-        svg = draw(nodes, hidden=len(real) - len(shown))
-        return Picture(svg, int(svg.split('width="')[1].split('"')[0]))
+        return draw(nodes, hidden=len(real) - len(shown))
 
     def _value(self, node: int) -> float:
         """Of the move to a node, or of the root: seen by the root's mover."""
