@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from azjax.commands.arguments import PROGRAM
 from azjax.commands.measuring import bench, evaluate, match, rate, report, solve
-from azjax.commands.playing import play
+from azjax.commands.playing import gtp, play, uci, usi
 from azjax.commands.training import export, resume, train
 from azjax.errors import UserError
 
@@ -18,6 +18,9 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "rate": rate,
     "solve": solve,
     "play": play,
+    "gtp": gtp,
+    "uci": uci,
+    "usi": usi,
     "export": export,
     "bench": bench,
 }

@@ -1,6 +1,9 @@
 """Commands for people who play."""
 
 import dataclasses
+import sys
+from collections.abc import Callable
+from typing import Any
 
 import tyro
 
@@ -40,3 +43,74 @@ def play(arguments: list[str]) -> None:
     if human is None and not options.watch:
         human = random.randint(0, 1)
     play_in_terminal(player.game, player, human=human, key=jax.random.PRNGKey(options.seed))
+
+
+def gtp(arguments: list[str]) -> None:
+    """Be an engine for go programs such as Sabaki: azjax gtp runs/go_9x9"""
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
+        a clock has that many simulations, the run's own if left out."""
+        memory: int = 256
+        """Megabytes for the search tree; a full tree is as far as a search goes."""
+
+    options = parse(gtp, Arguments, arguments, "gtp")
+    from azjax.play.gtp_face import serve_gtp
+    from azjax.play.gtp_table import open_table
+
+    thinker = _thinker(options.run, options.memory)
+    open_table(thinker)  # what is wrong with the game is said before anything is compiled
+    thinker.warm_up()
+    serve_gtp(thinker, _standard_input(), _say)
+
+
+def uci(arguments: list[str]) -> None:
+    """Be an engine for chess programs such as Cute Chess: azjax uci runs/chess"""
+    _serve_dialect(uci, "uci", arguments)
+
+
+def usi(arguments: list[str]) -> None:
+    """Be an engine for shogi programs such as ShogiGUI: azjax usi runs/shogi"""
+    _serve_dialect(usi, "usi", arguments)
+
+
+def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
+        a limit has that many simulations, the run's own if left out."""
+
+    options = parse(command, Arguments, arguments, name)
+    from azjax.play.thinking import MEMORY_MB
+    from azjax.play.uci_face import DIALECTS, serve_uci
+
+    thinker = _thinker(options.run, MEMORY_MB)
+    serve_uci(DIALECTS[name], thinker, _standard_input(), _say)
+
+
+def _thinker(run: str, memory_mb: int) -> Any:
+    """The player that `run` names as one who thinks for as long as it is told."""
+    from azjax.play.thinking import make_thinker
+    from azjax.players.load import player_from_spec
+    from azjax.players.network import SearchPlayer
+
+    if memory_mb < 1:
+        raise UserError(f"--memory {memory_mb}: megabytes above 0 are wanted")
+    player = player_from_spec(run)
+    if not isinstance(player, SearchPlayer):
+        raise UserError(f"{run}: a player that searches is wanted, RUN or RUN:SIMULATIONS")
+    return make_thinker(player, memory_mb=memory_mb)
+
+
+def _standard_input() -> Any:
+    from azjax.play.lines import Lines
+
+    return Lines(sys.stdin.fileno())
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
