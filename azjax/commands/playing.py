@@ -57,12 +57,12 @@ def gtp(arguments: list[str]) -> None:
         """Megabytes for the search tree; a full tree is as far as a search goes."""
 
     options = parse(gtp, Arguments, arguments, "gtp")
+    if options.memory < 1:
+        raise UserError(f"--memory {options.memory}: megabytes above 0 are wanted")
     from azjax.play.gtp_face import serve_gtp
-    from azjax.play.gtp_table import open_table
+    from azjax.play.thinking import make_thinker
 
-    thinker = _thinker(options.run, options.memory)
-    open_table(thinker)  # what is wrong with the game is said before anything is compiled
-    thinker.warm_up()
+    thinker = make_thinker(_searching_player(options.run), memory_mb=options.memory)
     serve_gtp(thinker, _standard_input(), _say)
 
 
@@ -84,25 +84,26 @@ def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
         a limit has that many simulations, the run's own if left out."""
 
     options = parse(command, Arguments, arguments, name)
-    from azjax.play.thinking import MEMORY_MB
+    from azjax.play.thinking import make_thinker
     from azjax.play.uci_face import DIALECTS, serve_uci
 
-    thinker = _thinker(options.run, MEMORY_MB)
-    serve_uci(DIALECTS[name], thinker, _standard_input(), _say)
+    player = _searching_player(options.run)
+    serve_uci(
+        DIALECTS[name],
+        lambda megabytes: make_thinker(player, memory_mb=megabytes),
+        _standard_input(),
+        _say,
+    )
 
 
-def _thinker(run: str, memory_mb: int) -> Any:
-    """The player that `run` names as one who thinks for as long as it is told."""
-    from azjax.play.thinking import make_thinker
+def _searching_player(run: str) -> Any:
     from azjax.players.load import player_from_spec
     from azjax.players.network import SearchPlayer
 
-    if memory_mb < 1:
-        raise UserError(f"--memory {memory_mb}: megabytes above 0 are wanted")
     player = player_from_spec(run)
     if not isinstance(player, SearchPlayer):
         raise UserError(f"{run}: a player that searches is wanted, RUN or RUN:SIMULATIONS")
-    return make_thinker(player, memory_mb=memory_mb)
+    return player
 
 
 def _standard_input() -> Any:

@@ -44,6 +44,7 @@ def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
       UserError: the game is none for GTP.
     """
     table = open_table(thinker)
+    thinker.warm_up()
     while (line := lines.next()) is not None:
         if line is TOO_LONG:
             say("? the line is too long\n\n")

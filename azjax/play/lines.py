@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import os
 import queue
 import threading
 import time
+from collections.abc import Sequence
 
 LONGEST = 2**16
 TOO_LONG = "(a line that was too long)"
@@ -25,12 +27,15 @@ class Lines:
 
     def __init__(self, descriptor: int):
         self._lines: queue.Queue[str | None] = queue.Queue(_WAITING)
+        self._returned: collections.deque[str] = collections.deque()
         # The descriptor itself is read: a thread that waits in Python's own buffered reader holds
         # its lock, and Python could not end.
         threading.Thread(target=_read, args=(descriptor, self._lines), daemon=True).start()
 
     def next(self) -> str | None:
         """Waits for the next line; None once the input has ended."""
+        if self._returned:
+            return self._returned.popleft()
         line = self._lines.get()
         if line is None:
             self._lines.put(None)  # it stays ended
@@ -43,7 +48,11 @@ class Lines:
 
     def waiting(self) -> bool:
         """Whether `next` would answer at once."""
-        return not self._lines.empty()
+        return bool(self._returned) or not self._lines.empty()
+
+    def give_back(self, lines: Sequence[str]) -> None:
+        """Lines that were taken too early: `next` gives them again, before all others."""
+        self._returned.extendleft(reversed(lines))
 
 
 def _read(descriptor: int, lines: queue.Queue[str | None]) -> None:
