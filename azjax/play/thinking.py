@@ -281,6 +281,7 @@ def _read(tree: mctx.Tree) -> dict[str, Array]:
         "actions": tree.action_from_parent[0],
         "visits": tree.node_visits[0],
         "values": moves.rewards[0] + moves.discounts[0] * tree.node_values[0],  # for the mover
+        "over": moves.discounts[0] == 0,  # the game, with the move to it
         "network": tree.raw_values[0, tree.ROOT_INDEX],
     }
 
@@ -298,6 +299,8 @@ def _findings(nodes: dict[str, np.ndarray], simulations: int, draw: float) -> Fi
     order = np.lexsort((-np.arange(1, count), visits[1:])) + 1
     best_child = np.zeros(count, np.int32)
     best_child[parents[order]] = order
+    # A search visits what is over again and again, each time as a node below.
+    best_child[1:][nodes["over"][1:count]] = 0
     action = int(np.lexsort((prior, found))[-1])
     return Findings(
         simulations=simulations,
