@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import sys
 
 import jax
 import numpy as np
@@ -33,13 +34,16 @@ class Script:
         self._lines += reversed(lines)
 
 
+FOUR = SearchConfig(num_simulations=4)
+
+
 @dataclasses.dataclass(frozen=True)
 class Idle:
     """Prefers legal moves that come later, knows nothing, and is quick; stands for a `Thinker`."""
 
     game: object
     nodes: int = 8
-    config: SearchConfig = SearchConfig(num_simulations=4)
+    config: SearchConfig = FOUR
 
     def start(self, state):
         return IdleThinking(self, state)
@@ -97,3 +101,8 @@ def untrained(path, game, **changes):
     variables = jax.jit(network.init)(jax.random.PRNGKey(1))
     save_player(path, config, variables, {"cycles": 0, "report": []})
     return path
+
+
+def engine_command(face, player):
+    """The program as a user starts it: `azjax FACE PLAYER`."""
+    return [sys.executable, "-m", "azjax.cli", face, str(player)]

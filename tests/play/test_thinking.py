@@ -124,9 +124,7 @@ def test_before_any_simulation_the_network_says_what_it_likes():
     assert found.action == logits.argmax()
     np.testing.assert_allclose(found.prior, np.exp(logits) / np.exp(logits).sum(), atol=1e-5)
     np.testing.assert_allclose(found.value, prediction.value[0], atol=1e-6)
-    np.testing.assert_allclose(
-        found.draw, jax.nn.softmax(prediction.value_logits[0])[1], atol=1e-6
-    )
+    np.testing.assert_allclose(found.draw, jax.nn.softmax(prediction.value_logits[0])[1], atol=1e-6)
     assert found.ranked() == [found.action]
     assert found.line(found.action) == (found.action,)
 
