@@ -39,7 +39,7 @@ FOUR = SearchConfig(num_simulations=4)
 
 @dataclasses.dataclass(frozen=True)
 class Idle:
-    """Prefers legal moves that come later, knows nothing, and is quick; stands for a `Thinker`."""
+    """Likes the first legal move, knows nothing, and is quick; stands for a `Thinker`."""
 
     game: object
     nodes: int = 8
@@ -71,7 +71,7 @@ class IdleThinking:
 
     def findings(self):
         legal = np.asarray(legal_mask(self.thinker.game, self.state))
-        action = int(np.flatnonzero(legal)[-1])
+        action = int(np.flatnonzero(legal)[0])
         visits = np.zeros(legal.shape, np.int32)
         visits[action] = self.simulations
         return Findings(

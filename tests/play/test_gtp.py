@@ -80,10 +80,10 @@ def test_moves_are_played_and_taken_back():
     )
     assert answers[2].split("\n")[1:3] == [" 4 . . . O .", " 3 . . X . ."]
     assert answers[2].endswith("black to move")
-    assert answers[4] == "pass"  # the last action
+    assert answers[4] == "A5"  # the first action
     assert "X" not in answers[7]
     assert answers[10] == "W+7.5"
-    assert answers[12] == "pass"
+    assert answers[12] == "A5"
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_sabaki_sees_the_search():
     assert answers[0][0] == "="
     assert re.fullmatch(rf"(\n?{info})+", answers[0][1])
     assert answers[1][0] == "=3"
-    assert re.fullmatch(rf"(\n?{info})+\nplay pass", answers[1][1])
+    assert re.fullmatch(rf"(\n?{info})+\nplay A5", answers[1][1])
     assert answers[2] == ("=", "azjax")
 
 
@@ -236,7 +236,7 @@ def test_files_are_played_up_to_a_move(tmp_path):
     ]
     game = sgf.Sgf_game.from_bytes(path.read_bytes())
     assert game.get_komi() == 2.5
-    assert answers[2] == "B+1.5"
+    assert answers[2] == "W+0.5"
     assert answers[4].count("X") == 3
     assert answers[4].endswith("white to move")
 
@@ -301,14 +301,24 @@ def is_asked(line):
     return bool("".join(c for c in line.partition("#")[0] if c.isprintable() or c == "\t").split())
 
 
-@settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(LINES, min_size=100, max_size=100))
-def test_ten_thousand_lines_of_nonsense(lines):
-    """Each gets one answer; in the end the game at hand is one that was played by the rules."""
-    lines = [line for line in lines if not re.match(r"\s*\d*\s*quit", line)]
-    answers = ask([*lines, "77 showboard", "clear_board", "play b C3", "genmove w", "quit"])
-    assert len(answers) == sum(map(is_asked, lines)) + 5
-    assert [mark for mark, _ in answers[-5:]] == ["=77", "=", "=", "=", "="]
+@pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_nonsense_a_hundred_lines_each(examples):
+    """Each line gets one answer, and in the end commands are obeyed as at first."""
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(LINES, min_size=100, max_size=100))
+    def answers_each(lines):
+        lines = [line for line in lines if not re.match(r"\s*\d*\s*quit", line)]
+        answers = ask([*lines, "77 showboard", "clear_board", "play b C3", "genmove w", "quit"])
+        assert len(answers) == sum(map(is_asked, lines)) + 5
+        assert [mark for mark, _ in answers[-5:]] == ["=77", "=", "=", "=", "="]
+
+    answers_each()
 
 
 # Whole games, by the program as it is.
