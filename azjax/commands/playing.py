@@ -60,9 +60,12 @@ def gtp(arguments: list[str]) -> None:
     if options.memory < 1:
         raise UserError(f"--memory {options.memory}: megabytes above 0 are wanted")
     from azjax.play.gtp_face import serve_gtp
+    from azjax.play.gtp_table import require_game
     from azjax.play.thinking import make_thinker
 
-    thinker = make_thinker(_searching_player(options.run), memory_mb=options.memory)
+    player = _searching_player(options.run)
+    require_game(player.game)
+    thinker = make_thinker(player, memory_mb=options.memory)
     serve_gtp(thinker, _standard_input(), _say)
 
 
@@ -85,9 +88,10 @@ def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
 
     options = parse(command, Arguments, arguments, name)
     from azjax.play.thinking import make_thinker
-    from azjax.play.uci_face import DIALECTS, serve_uci
+    from azjax.play.uci_face import DIALECTS, require_game, serve_uci
 
     player = _searching_player(options.run)
+    require_game(DIALECTS[name], player.game)
     serve_uci(
         DIALECTS[name],
         lambda megabytes: make_thinker(player, memory_mb=megabytes),

@@ -116,9 +116,14 @@ def open_table(thinker: Thinker) -> Table:
     Raises:
       UserError: the game's board is not one that GTP knows.
     """
-    if not hasattr(thinker.game, "size"):
-        raise UserError(f"GTP is for go, hex and othello, not for {thinker.game.name}")
+    require_game(thinker.game)
     return Table(thinker, (first_position(thinker.game),))
+
+
+def require_game(game: Game) -> None:
+    """UserError where a game's board is not one that GTP knows."""
+    if not hasattr(game, "size"):
+        raise UserError(f"GTP is for go, hex and othello, not for {game.name}")
 
 
 @functools.lru_cache(maxsize=8)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
@@ -93,7 +94,7 @@ def serve_uci(dialect: Dialect, make_thinker: MakeThinker, lines: Lines, say: Sa
       UserError: the game is none of the dialect's.
     """
     thinker = make_thinker(MEMORY_MB)
-    require_game(dialect, thinker)
+    require_game(dialect, thinker.game)
     desk = _Desk(dialect, make_thinker, lines, say, thinker, first_line(thinker.game))
     while (line := lines.next()) is not None:
         words = line.split()
@@ -108,11 +109,11 @@ def serve_uci(dialect: Dialect, make_thinker: MakeThinker, lines: Lines, say: Sa
             desk = _obey(desk, words)
 
 
-def require_game(dialect: Dialect, thinker: Thinker) -> None:
+def require_game(dialect: Dialect, game: Game) -> None:
     """UserError where a game is none of the dialect's."""
-    if thinker.game.name not in dialect.variants:
+    if game.name not in dialect.variants:
         games = " and ".join(dialect.variants)
-        raise UserError(f"{dialect.name.upper()} is for {games}, not for {thinker.game.name}")
+        raise UserError(f"{dialect.name.upper()} is for {games}, not for {game.name}")
 
 
 @dataclass(frozen=True)
