@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from azjax_envs import Game
 
 from azjax.play.clock import Clock
+from azjax.play.gtp_search import decide, info_line
 from azjax.play.gtp_setup import handicap_points, read_sgf
 from azjax.play.gtp_table import COLOURS, Refusal, Table, open_table, score, vertices
 from azjax.play.lines import TOO_LONG, Lines
 from azjax.play.thinking import Findings, Thinker, keep_thinking
 
 _DIGITS = 10
-_MOST_MOVES = 20  # that an analysis tells of
-_LONGEST_LINE = 16  # moves of a principal variation
 _INTERVAL_S = 0.5
 
 Say = Callable[[str], None]
@@ -219,7 +218,7 @@ def _loadsgf(table: Table, talk: _Talk, path: str, move_number: str = "") -> Tab
 
 
 def _genmove(table: Table, talk: _Talk, colour: str) -> Table:
-    table, findings = _decide(table, _seat(colour), tell=lambda findings: None)
+    table, findings = decide(table, _seat(colour), tell=lambda findings: None)
     talk.answer(vertices(table.game)[findings.action])
     return table
 
@@ -234,10 +233,10 @@ def _genmove_analyze(table: Table, talk: _Talk, *arguments: str) -> Table:
         nonlocal told
         if time.monotonic() - told >= interval:
             told = time.monotonic()
-            talk.say(_info(table.game, findings()))
+            talk.say(info_line(table.game, findings()))
 
-    table, findings = _decide(table, seat, tell)
-    talk.say(f"{_info(table.game, findings)}play {vertices(table.game)[findings.action]}\n\n")
+    table, findings = decide(table, seat, tell)
+    talk.say(f"{info_line(table.game, findings)}play {vertices(table.game)[findings.action]}\n\n")
     return table
 
 
@@ -254,44 +253,11 @@ def _analyze(table: Table, talk: _Talk, *arguments: str) -> Table:
             break
         if time.monotonic() - told >= interval:
             told = time.monotonic()
-            talk.say(_info(table.game, thinking.findings()))
-    talk.say(_info(table.game, thinking.findings()))
+            talk.say(info_line(table.game, thinking.findings()))
+    talk.say(info_line(table.game, thinking.findings()))
     talk.lines.wait()
     talk.say("\n")
     return table
-
-
-def _decide(
-    table: Table, seat: int, tell: Callable[[Callable[[], Findings]], None]
-) -> tuple[Table, Findings]:
-    """Thinks about a move within its limits, and plays it."""
-    began = time.monotonic()
-    there = table.in_turn(seat)
-    clock = table.clocks[seat]
-    thinking = table.thinker.start(there.now.state)
-    simulations = table.thinker.config.num_simulations if clock is None else math.inf
-    seconds = math.inf if clock is None else clock.for_move()
-    for later in keep_thinking(thinking, simulations=simulations, seconds=seconds):
-        thinking = later
-        tell(thinking.findings)
-    findings = thinking.findings()
-    table = table.played([(seat, vertices(table.game)[findings.action])])
-    return table.spent(seat, time.monotonic() - began), findings
-
-
-def _info(game: Game, findings: Findings) -> str:
-    """One line of an analysis; shares are of 10,000, as Leela Zero has them."""
-    names, parts = vertices(game), []
-    for order, action in enumerate(findings.ranked()[:_MOST_MOVES]):
-        value = float(findings.action_values[action]) if findings.visits[action] else findings.value
-        line = findings.line(action)[:_LONGEST_LINE]
-        parts.append(
-            f"info move {names[action]} visits {findings.visits[action]} "
-            f"winrate {round(5000 * (1 + min(max(value, -1.0), 1.0)))} "
-            f"prior {round(10000 * float(findings.prior[action]))} order {order} "
-            f"pv {' '.join(names[a] for a in line)}"
-        )
-    return " ".join(parts) + "\n"
 
 
 def _vertex(game: Game, row: int, column: int) -> str:

@@ -48,6 +48,8 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
     """
     try:
         file = Path(path)
+        if not file.is_file():  # a terminal, say, would be waited for
+            raise ValueError("there is no such file")
         if file.stat().st_size > _LARGEST_FILE:
             raise ValueError("larger than a megabyte")
         game = sgf.Sgf_game.from_bytes(file.read_bytes())

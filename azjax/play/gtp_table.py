@@ -68,7 +68,12 @@ class Table:
         """After moves of one command, (seat, vertex) each; `undo` takes them back together."""
         table = self
         for seat, vertex in moves:
-            table = table.in_turn(seat)._after(*table._read(seat, vertex))
+            action, name = _read(self.game, vertex)
+            table = table.in_turn(seat)
+            legal = [_RESIGNATION, *legal_actions(self.game, table.now.state)]
+            if action not in legal:
+                raise Refusal("illegal move")
+            table = table._after(action, name)
         return replace(table, turns=(*self.turns, len(self.path)))
 
     def undone(self) -> Table:
@@ -95,17 +100,6 @@ class Table:
             return self.timed(seat, self.overtime or replace(clock, left=0.0))
         return self.timed(seat, replace(clock, left=left, moves=moves))
 
-    def _read(self, seat: int, vertex: str) -> tuple[int, str]:
-        table, vertex = self.in_turn(seat), vertex.lower()
-        if vertex == _RESIGN:
-            return _RESIGNATION, _RESIGN
-        action = _actions(self.game).get(vertex)
-        if action is None:
-            raise Refusal("invalid color or coordinate")
-        if action not in legal_actions(self.game, table.now.state):
-            raise Refusal("illegal move")
-        return action, vertex
-
     def _after(self, action: int, name: str) -> Table:
         return replace(self, path=(*self.path, next_position(self.game, self.now, action, name)))
 
@@ -124,6 +118,16 @@ def require_game(game: Game) -> None:
     """UserError where a game's board is not one that GTP knows."""
     if not hasattr(game, "size"):
         raise UserError(f"GTP is for go, hex and othello, not for {game.name}")
+
+
+def _read(game: Game, vertex: str) -> tuple[int, str]:
+    """The action that a vertex names, and its name in small letters."""
+    name = vertex.lower()
+    if name == _RESIGN:
+        return _RESIGNATION, name
+    if name not in _actions(game):
+        raise Refusal("invalid color or coordinate")
+    return _actions(game)[name], name
 
 
 @functools.lru_cache(maxsize=8)

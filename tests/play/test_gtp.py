@@ -164,13 +164,13 @@ def test_other_games_are_refused():
 def test_clocks(monkeypatch):
     """How long a move may take, from what the client said of the time."""
     asked = []
-    from azjax.play import gtp_face
+    from azjax.play import gtp_search
 
     def keep(thinking, **limits):
         asked.append(limits)
         return iter([thinking.more(1)])
 
-    monkeypatch.setattr(gtp_face, "keep_thinking", keep)
+    monkeypatch.setattr(gtp_search, "keep_thinking", keep)
     commands = ["genmove b", "time_settings 250 0 0", "genmove w", "clear_board", "genmove b"]
     commands += ["time_left w 5 2", "genmove w", "time_settings 0 10 5", "genmove b"]
     commands += ["time_settings 0 1 0", "clear_board", "genmove b"]
@@ -389,6 +389,7 @@ def test_it_plays_in_our_own_matches(tmp_path):
 
 
 def test_the_program_survives_bytes_of_any_kind(engine):
+    assert command(engine, "clear_board") == ""
     engine.send(["name", "\x00\x7f", "play b \N{BULLET}", "x" * (2 * LONGEST), "99 name"])
     answers = [line for line in (engine.read() for _ in range(8)) if line]
     wrong = ["? invalid color or coordinate", "? the line is too long"]
