@@ -447,8 +447,8 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
 
 
 @pytest.mark.slow
-def test_whole_game_of_shogi_by_cshogi(tmp_path):
-    """Two of our programs under cshogi's client and rules."""
+def test_forty_moves_of_shogi_by_cshogi(tmp_path):
+    """Both sides, under cshogi's client and rules, by nodes and by byoyomi."""
     file = untrained(tmp_path / "shogi.safetensors", "shogi")
     script = tmp_path / "azjax_usi"
     script.write_text(f"#!/bin/sh\nexec {' '.join(engine_command('usi', file))}\n")
@@ -465,4 +465,9 @@ def test_whole_game_of_shogi_by_cshogi(tmp_path):
         board.push_usi(move)
         moves.append(move)
     assert len(moves) == 40
+    process = engine.proc
     engine.quit()
+    process.wait(20)
+    for pipe in (process.stdin, process.stdout, process.stderr):  # cshogi leaves them open
+        if pipe is not None:
+            pipe.close()
