@@ -69,8 +69,8 @@ def check_model(
     reference = jax.jit(evaluate)
     start = [np.asarray(x) for x in jax.tree.leaves(game.init())]
     structure = jax.tree.structure(jax.eval_shape(game.init))
-    positions, error, times, began, played = 0, 0.0, [], time.monotonic(), 0
-    for played in range(1, games + 1):
+    played, positions, error, times, began = 0, 0, 0.0, [], time.monotonic()
+    while played < games:
         leaves, action, over = start, -1, False
         blunder = int(rng.integers(1, 9)) == 1
         blunder_at = int(rng.integers(0, game.max_steps)) if blunder else -1
@@ -92,6 +92,7 @@ def check_model(
                 action = int(np.flatnonzero(~facts["legal"])[0])
             else:
                 action = int(rng.choice(legal))
+        played += 1
         if seconds is not None and time.monotonic() - began > seconds:
             break
     return Check(played, positions, error, 1000 * float(np.median(times)))
