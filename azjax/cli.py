@@ -7,6 +7,7 @@ from azjax.commands.arguments import PROGRAM
 from azjax.commands.measuring import bench, evaluate, match, rate, report, solve
 from azjax.commands.playing import gtp, play, uci, usi
 from azjax.commands.training import export, resume, train
+from azjax.commands.web import web
 from azjax.errors import UserError
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
@@ -21,6 +22,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "gtp": gtp,
     "uci": uci,
     "usi": usi,
+    "web": web,
     "export": export,
     "bench": bench,
 }

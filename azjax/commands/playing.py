@@ -8,6 +8,7 @@ from typing import Any
 import tyro
 
 from azjax.commands.arguments import parse
+from azjax.commands.web import serve
 from azjax.errors import UserError
 
 
@@ -25,8 +26,17 @@ def play(arguments: list[str]) -> None:
         """Let the player play both sides."""
         seed: int = 0
         """Seed of the player's choices."""
+        web: bool = False
+        """Play in a browser, from a server on this machine."""
+        port: int | None = None
+        """With --web: the server's port; 8765 or any free one if left out."""
+        browser: bool = True
+        """With --web: open the page."""
 
     options = parse(play, Arguments, arguments, "play")
+    if options.web:
+        serve(options.run, port=options.port, browser=options.browser)
+        return
     if options.side not in (None, 0, 1):
         raise UserError(f"--side {options.side}: 0 (moves first) or 1 is wanted")
     import random

@@ -46,7 +46,7 @@ def check_model(
     games: int,
     seed: int,
     seconds: float | None = None,
-    seen: Callable[[dict[str, Any], Any], None] = lambda facts, state: None,
+    seen: Callable[[Any], None] = lambda state: None,
 ) -> Check:
     """Plays random games in onnxruntime and in JAX side by side.
 
@@ -60,7 +60,7 @@ def check_model(
       games: how many games.
       seed: of the moves.
       seconds: after these, no further game begins; None for no limit.
-      seen: told of every position's facts and state.
+      seen: told of every position that moves are made from.
 
     Raises:
       UserError: naming the first difference.
@@ -84,8 +84,9 @@ def check_model(
             if over:
                 break  # and one move after the end was made
             leaves = [facts[name] for name in model.outputs[: len(start)]]
-            seen(facts, jax.tree.unflatten(structure, leaves))
             over, legal = bool(facts["over"]), np.flatnonzero(facts["legal"])
+            if not over:
+                seen(jax.tree.unflatten(structure, leaves))
             if over:
                 action = 0
             elif ply == blunder_at and len(legal) < game.num_actions:
