@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from azjax.to_onnx.graph import Graph, Tensor, Value
+from azjax.to_onnx.graph import Graph, Value
 
 
 def _reshape(graph: Graph, params: dict[str, Any], x: Value) -> str:
@@ -135,8 +135,7 @@ def _clamped_starts(graph: Graph, indices: Sequence[Value], most: Sequence[int])
             names.append(graph.shape(min(max(int(index), 0), last)))
             continue
         name = reshaped(graph, graph.cast(index.name, np.int64), (1,))
-        low = graph.node("Max", name, graph.shape(0))
-        names.append(graph.node("Min", low, graph.shape(last)))
+        names.append(graph.lower(graph.higher(name, graph.shape(0)), graph.shape(last)))
     return names
 
 
@@ -268,7 +267,7 @@ def _bases(
     if isinstance(indices, np.ndarray):
         starts = graph.constant(indices.astype(np.int64))
     last = graph.constant(np.array(most, np.int64)[dims])
-    clamped = graph.node("Min", graph.node("Max", starts, graph.constant(np.int64(0))), last)
+    clamped = graph.lower(graph.higher(starts, graph.constant(np.int64(0))), last)
     steps = graph.node("Mul", clamped, graph.constant(strides[dims]))
     base = graph.node("ReduceSum", steps, graph.shape(len(batch)), keepdims=0)
     for operand, along in batching:
@@ -320,10 +319,7 @@ ARRAYS: dict[str, Callable] = {
     "gather": _gather,
     "scatter": _scatter(None),
     "scatter-add": _scatter("add"),
-    "scatter_add": _scatter("add"),
-    "scatter_mul": _scatter("mul"),
-    "scatter_min": _scatter("min"),
-    "scatter_max": _scatter("max"),
+    "scatter-mul": _scatter("mul"),
+    "scatter-min": _scatter("min"),
+    "scatter-max": _scatter("max"),
 }
-
-__all__ = ["ARRAYS", "Tensor", "reshaped"]

@@ -106,7 +106,7 @@ def _shift(*, left: bool) -> Callable:
             amounts = np.minimum(by.astype(f"u{by.dtype.itemsize}"), _BITS)
             factor = graph.constant(np.array(powers, np.int64)[amounts])
         else:
-            amount = graph.node("Min", amount, graph.constant(np.int64(_BITS)))
+            amount = graph.lower(amount, graph.constant(np.int64(_BITS)))
             factor = graph.node("Gather", graph.constant(np.array(powers, np.int64)), amount)
         output = graph.node("Mul" if left else "Div", bits, factor)
         if left:
@@ -119,17 +119,17 @@ def _shift(*, left: bool) -> Callable:
 
 
 def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
-    """Of signed integers: moved up so that none is negative, shifted, and moved down again."""
-    if x.dtype.kind == "u":
-        return _shift(left=False)(graph, params, x, by)
+    """Moved up so that no number is negative, shifted, and moved down again. Unsigned integers
+    count as signed ones of the same bits."""
+    signed = convert_dtype(graph, x, np.dtype(f"i{x.dtype.itemsize}"))
     amount = convert_dtype(graph, by, np.dtype(f"u{by.dtype.itemsize}"))
     most = graph.constant(np.int64(8 * x.dtype.itemsize - 1))
     table = graph.constant(np.array([1 << n for n in range(_BITS)], np.int64))
-    divisor = graph.node("Gather", table, graph.node("Min", amount, most))
+    divisor = graph.node("Gather", table, graph.lower(amount, most))
     half = graph.constant(np.int64(1 << (8 * x.dtype.itemsize - 1)))
-    wide = graph.node("Add", graph.cast(graph.name_of(x), np.int64), half)
-    down = graph.node("Div", half, divisor)
-    return graph.cast(graph.node("Sub", graph.node("Div", wide, divisor), down), np.int32)
+    wide = graph.node("Add", graph.cast(signed, np.int64), half)
+    down = graph.node("Sub", graph.node("Div", wide, divisor), graph.node("Div", half, divisor))
+    return graph.wrapped(down, x.dtype) if x.dtype.kind == "u" else graph.cast(down, np.int32)
 
 
 def _divide(op: str) -> Callable:
@@ -208,7 +208,19 @@ def _integer_power(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 def _clamp(graph: Graph, params: dict[str, Any], low: Value, x: Value, high: Value) -> str:
     names = [graph.name_of(value) for value in (low, x, high)]
+    if x.dtype.kind == "u":
+        return graph.lower(graph.higher(names[0], names[1]), names[2])
     return graph.node("Min", graph.node("Max", names[0], names[1]), names[2])
+
+
+def _extreme(op: str, bool_op: str) -> Callable:
+    def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
+        if x.dtype.kind != "u":
+            return _simple(op, bool_op=bool_op)(graph, params, x, y)
+        which = graph.lower if op == "Min" else graph.higher
+        return which(graph.name_of(x), graph.name_of(y))
+
+    return handler
 
 
 def _square(graph: Graph, params: dict[str, Any], x: Value) -> str:
@@ -236,8 +248,8 @@ _HANDLERS: dict[str, Callable] = {
     "neg": _simple("Neg", wraps=True),
     "abs": _simple("Abs", wraps=True),
     "sign": _simple("Sign"),
-    "max": _simple("Max", bool_op="Or"),
-    "min": _simple("Min", bool_op="And"),
+    "max": _extreme("Max", "Or"),
+    "min": _extreme("Min", "And"),
     "and": _simple("BitwiseAnd", bool_op="And"),
     "or": _simple("BitwiseOr", bool_op="Or"),
     "xor": _simple("BitwiseXor", bool_op="Xor"),

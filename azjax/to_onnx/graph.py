@@ -3,6 +3,9 @@
 ONNX Runtime has few operators for small and for unsigned integers. So within a graph every unsigned
 integer is an int64 that lies in its dtype's range, every signed one an int32, and results are
 brought back into range where they may have left it: `wrapped`.
+
+ONNX Runtime 1.31 compares only the lower 32 bits of int64 in Min, Max, ReduceMin and ReduceMax, as
+signed numbers; so these are never given larger ones (`lower`, `higher`).
 """
 
 from __future__ import annotations
@@ -125,6 +128,14 @@ class Graph:
             up = self.node("BitwiseAnd", self.node("Add", name, half), mask)
             return self.node("Sub", up, half)
         return name
+
+    def lower(self, a: str, b: str) -> str:
+        """The lesser of two int64."""
+        return self.node("Where", self.node("Less", a, b), a, b)
+
+    def higher(self, a: str, b: str) -> str:
+        """The greater of two int64."""
+        return self.node("Where", self.node("Less", a, b), b, a)
 
     def cast(self, name: str, dtype: np.dtype) -> str:
         return self.node("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))

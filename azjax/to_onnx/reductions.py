@@ -21,17 +21,23 @@ def _reduce(op: str) -> Callable:
         if x.dtype == np.bool_:
             numbers = graph.cast(graph.name_of(x), np.int32)
             return graph.cast(graph.node(op, numbers, axes, keepdims=0), np.bool_)
+        if x.dtype == np.uint32 and op in ("ReduceMax", "ReduceMin"):
+            half = graph.constant(np.int64(1 << 31))  # as int32, see graph.py
+            numbers = graph.cast(graph.node("Sub", graph.name_of(x), half), np.int32)
+            found = graph.cast(graph.node(op, numbers, axes, keepdims=0), np.int64)
+            return graph.node("Add", found, half)
         return graph.wrapped(graph.node(op, graph.name_of(x), axes, keepdims=0), x.dtype)
 
     return handler
 
 
-def _reduce_bits(op: str, bool_op: str) -> Callable:
-    """Of integers by halves: the upper half joined with the lower one, until one is left."""
+def _by_halves(op: str, otherwise: str) -> Callable:
+    """Of integers: the upper half joined with the lower one, until one is left. Of booleans (but
+    for xor) and floats ONNX has a node, `otherwise`."""
 
     def handler(graph: Graph, params: dict[str, Any], x: Value) -> str:
-        if x.dtype == np.bool_ and op != "BitwiseXor":
-            return _reduce(bool_op)(graph, params, x)
+        if x.dtype.kind == "f" or (x.dtype == np.bool_ and op != "BitwiseXor"):
+            return _reduce(otherwise)(graph, params, x)
         name, sizes = graph.name_of(x), list(x.shape)
         node = "Xor" if x.dtype == np.bool_ else op
 
@@ -52,7 +58,7 @@ def _reduce_bits(op: str, bool_op: str) -> Callable:
                     joined = graph.node("Concat", joined, rest, axis=axis)
                 name, sizes[axis] = joined, half + odd
         left = [size for axis, size in enumerate(x.shape) if axis not in params["axes"]]
-        return reshaped(graph, name, left)
+        return graph.wrapped(reshaped(graph, name, left), x.dtype)
 
     return handler
 
@@ -121,10 +127,10 @@ REDUCTIONS: dict[str, Callable] = {
     "reduce_sum": _reduce("ReduceSum"),
     "reduce_max": _reduce("ReduceMax"),
     "reduce_min": _reduce("ReduceMin"),
-    "reduce_prod": _reduce("ReduceProd"),
-    "reduce_and": _reduce_bits("BitwiseAnd", "ReduceMin"),
-    "reduce_or": _reduce_bits("BitwiseOr", "ReduceMax"),
-    "reduce_xor": _reduce_bits("BitwiseXor", ""),
+    "reduce_prod": _by_halves("Mul", "ReduceProd"),
+    "reduce_and": _by_halves("BitwiseAnd", "ReduceMin"),
+    "reduce_or": _by_halves("BitwiseOr", "ReduceMax"),
+    "reduce_xor": _by_halves("BitwiseXor", ""),
     "argmax": _arg("ArgMax"),
     "argmin": _arg("ArgMin"),
     "cumsum": _cumulative_sum,
