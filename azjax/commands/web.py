@@ -38,7 +38,7 @@ def web(arguments: list[str]) -> None:
     check = write_site(
         player,
         options.out,
-        about=about(options.run, player),
+        about=about(player),
         single_file=options.single_file,
         runtime=options.runtime,
         games=options.games,
@@ -57,7 +57,7 @@ def serve(run: str, *, port: int | None, browser: bool) -> None:
     from azjax.web.server import serve
 
     player = search_player(run)
-    serve(player, about=about(run, player), port=port, browser=browser)
+    serve(player, about=about(player), port=port, browser=browser)
 
 
 def search_player(run: str):
@@ -75,14 +75,11 @@ def search_player(run: str):
     return player
 
 
-def about(run: str, player) -> str:
+def about(player) -> str:
     """A line about the player, for its page."""
-    from azjax.players.load import describe
-
     network = player.network.config
-    return (
-        describe(run) or f"A {network.blocks} x {network.channels} {network.kind}, trained by azjax"
-    )
+    kind = "residual network" if network.kind == "resnet" else "dense network"
+    return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"
 
 
 def _what_now(out: Path, single_file: bool) -> str:

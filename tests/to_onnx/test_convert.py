@@ -95,7 +95,7 @@ def test_integers_wrap_shift_and_divide_as_xla_does(dtype):
     assert_same(function, pairs(dtype))
 
 
-@pytest.mark.parametrize("source", (*INTEGERS, "bool"))
+@pytest.mark.parametrize("source", [*INTEGERS, "bool"])
 def test_conversions_cut_to_the_width(source):
     numbers = pairs("uint32")[0] > 3 if source == "bool" else pairs(source)[0]
     assert_same(lambda x: [x.astype(dtype) for dtype in (*INTEGERS, "bool")], (numbers,))
