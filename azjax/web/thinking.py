@@ -68,6 +68,8 @@ def think(player: SearchPlayer, moves: Sequence[int], simulations: int) -> dict[
     found = jax.device_get(_search(replace(player, config=config), state))
     line, after = [], state
     for action in _line(found):
+        if game.is_terminal(after):
+            break  # a search goes on below an end, where nothing changes
         line.append(game.action_to_string(after, action))
         after = _step(game, after, np.int32(action))
     visits = np.bincount(

@@ -24,7 +24,7 @@ QUICK = (
     ("hex_4x4", "mlp"),
     ("mnk_4x4x3", "mlp"),
     ("othello_4x4", "mlp"),
-    ("go_4x4", "resnet"),
+    ("go_3x3", "resnet"),
 )
 SLOW = (
     ("dots_and_boxes_5x5", "mlp"),

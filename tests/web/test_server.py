@@ -1,8 +1,11 @@
 """The local server: what it answers, and what it refuses."""
 
+import dataclasses
 import json
 import socket
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs.game import legal_actions
@@ -54,15 +57,24 @@ def test_positions_are_those_of_the_game(client):
 
 @pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
 def test_a_search_finds_the_winning_move_and_says_what_it_expects(algorithm):
-    app = server.make_app(untrained("tic_tac_toe", algorithm=algorithm), about="")
+    player = untrained("tic_tac_toe", algorithm=algorithm)
+    app = server.make_app(player, about="")
     client = testclient.TestClient(app, base_url="http://127.0.0.1")
-    # The second player has two in the row d, e, f of the board's middle and is to move.
-    moves = [0, 3, 8, 4, 7]
+    # The second player has a2 and b2 and is to move.
+    moves, state = [0, 3, 8, 4, 7], player.game.init()
+    for action in moves:
+        state = player.game.step(state, action)
     answer = client.post("/api/think", json={"moves": moves, "simulations": 32}).json()
-    assert answer["action"] == 5
+    player = dataclasses.replace(
+        player, config=dataclasses.replace(player.config, num_simulations=32)
+    )
+    analysis = jax.jit(player.analyse)(
+        jax.random.PRNGKey(0), jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+    )
+    assert answer["action"] == analysis.action[0] == 5
     assert answer["value"] == pytest.approx(-1)  # player 0's
-    assert sum(count for _, count in answer["visits"]) == 32
-    assert max(answer["visits"], key=lambda pair: pair[1])[0] == 5
+    visits = dict(answer["visits"])
+    assert [visits.get(action, 0) for action in range(9)] == analysis.visits[0].tolist()
     assert answer["line"] == ["c2"]
 
 
