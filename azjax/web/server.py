@@ -13,7 +13,10 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
+from azjax_envs import Game
+
 from azjax.errors import UserError
+from azjax.play.thinking import Thinker, make_thinker
 from azjax.players.network import SearchPlayer
 from azjax.web.description import describe_game, title_of
 from azjax.web.page import render_page
@@ -49,14 +52,15 @@ def serve(player: SearchPlayer, *, about: str, port: int | None, browser: bool) 
     Raises:
       UserError: packages are missing, or the port is taken.
     """
-    app = make_app(player, about=about)
+    thinker = make_thinker(player)
+    app = make_app(thinker, about=about)
     import uvicorn
 
     listener = _listen(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     print(f"{player.game.name}: preparing {player.name} ...", flush=True)
-    look(player, [])
-    think(player, [], player.config.num_simulations)
+    look(thinker, [])
+    think(thinker, [], 1)
     print(f"play at {address} (Ctrl-C to stop)", flush=True)
     if browser:
         webbrowser.open(address)
@@ -64,7 +68,7 @@ def serve(player: SearchPlayer, *, about: str, port: int | None, browser: bool) 
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def make_app(player: SearchPlayer, *, about: str) -> Any:
+def make_app(thinker: Thinker, *, about: str) -> Any:
     """The ASGI application: `/`, `/api/look` and `/api/think`, and nothing else.
 
     Raises:
@@ -81,11 +85,11 @@ def make_app(player: SearchPlayer, *, about: str) -> Any:
         from starlette.routing import Route
     except ImportError as error:
         raise UserError(f'{error}: pip install "azjax[serve]" brings what --web needs') from error
-    description = describe_game(player.game, player.config)
+    description = describe_game(thinker.game, thinker.config)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
-        player.game,
-        title=title_of(player.game),
+        thinker.game,
+        title=title_of(thinker.game),
         about=about,
         setup={"game": description},
         files={},
@@ -113,15 +117,15 @@ def make_app(player: SearchPlayer, *, about: str) -> Any:
         return endpoint
 
     def answer_look(question: dict[str, Any]) -> dict[str, Any]:
-        return look(player, _moves(player, question, "moves"))
+        return look(thinker, _moves(thinker.game, question, "moves"))
 
     def answer_think(question: dict[str, Any]) -> dict[str, Any]:
-        moves = _moves(player, question, "moves", "simulations")
+        moves = _moves(thinker.game, question, "moves", "simulations")
         simulations = question["simulations"]
         if type(simulations) is not int or simulations not in allowed:
             listed = ", ".join(map(str, allowed))
             raise _Refusal(400, f"simulations must be one of {listed}, not {simulations!r:.40}")
-        return think(player, moves, simulations)
+        return think(thinker, moves, simulations)
 
     return Starlette(
         routes=[
@@ -156,10 +160,10 @@ def _question(request: Any, body: bytes) -> dict[str, Any]:
     return question
 
 
-def _moves(player: SearchPlayer, question: dict[str, Any], *keys: str) -> list[int]:
+def _moves(game: Game, question: dict[str, Any], *keys: str) -> list[int]:
     if set(question) != set(keys):
         raise _Refusal(400, f"wanted: {' and '.join(keys)}")
-    moves, game = question["moves"], player.game
+    moves = question["moves"]
     if not isinstance(moves, list) or not all(type(move) is int for move in moves):
         raise _Refusal(400, "moves must be a list of actions")
     if len(moves) > game.max_steps:

@@ -18,10 +18,10 @@ TOWERS = {
 
 
 @functools.cache
-def untrained(name, tower="mlp", algorithm="gumbel"):
+def untrained(name, tower="mlp"):
     """A player of that game with 8 simulations."""
     game = make(name)
     network = Network(game.observation_shape, game.num_actions, TOWERS[tower])
     variables = jax.jit(network.init)(jax.random.PRNGKey(0))
-    config = SearchConfig(num_simulations=8, algorithm=algorithm)
+    config = SearchConfig(num_simulations=8)
     return SearchPlayer(game=game, network=network, variables=variables, config=config)

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from azjax.errors import UserError
+from azjax.play.thinking import make_thinker
 from azjax.players.load import player_from_spec
 from azjax.web import server
 from azjax.web.runtime import runtime_files
@@ -181,7 +182,7 @@ def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
     player = untrained("gardner_chess")
     listener = server._listen(None)
     address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    config = uvicorn.Config(server.make_app(player, about=""), log_level="error")
+    config = uvicorn.Config(server.make_app(make_thinker(player), about=""), log_level="error")
     running = uvicorn.Server(config)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()

@@ -11,6 +11,7 @@ import pytest
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
+from azjax.play.thinking import make_thinker
 from azjax.web import server
 from tests.web.sites import untrained
 
@@ -22,7 +23,7 @@ BIG = '{"moves": [' + "0, " * 40_000 + "0]}"
 
 @pytest.fixture(scope="module")
 def client():
-    app = server.make_app(untrained("tic_tac_toe"), about="a test")
+    app = server.make_app(make_thinker(untrained("tic_tac_toe")), about="a test")
     return testclient.TestClient(app, base_url="http://127.0.0.1")
 
 
@@ -55,18 +56,16 @@ def test_positions_are_those_of_the_game(client):
     assert answer["moves"] == []
 
 
-@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
-def test_a_search_finds_the_winning_move_and_says_what_it_expects(algorithm):
-    player = untrained("tic_tac_toe", algorithm=algorithm)
-    app = server.make_app(player, about="")
-    client = testclient.TestClient(app, base_url="http://127.0.0.1")
+def test_a_search_finds_the_winning_move_and_says_what_it_expects(client):
+    player = untrained("tic_tac_toe")
     # The second player has a2 and b2 and is to move.
     moves, state = [0, 3, 8, 4, 7], player.game.init()
     for action in moves:
         state = player.game.step(state, action)
     answer = client.post("/api/think", json={"moves": moves, "simulations": 32}).json()
     player = dataclasses.replace(
-        player, config=dataclasses.replace(player.config, num_simulations=32)
+        player,
+        config=dataclasses.replace(player.config, num_simulations=32, algorithm="puct"),
     )
     analysis = jax.jit(player.analyse)(
         jax.random.PRNGKey(0), jax.tree.map(lambda x: jnp.asarray(x)[None], state)
