@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from azjax.commands.arguments import PROGRAM
 from azjax.commands.measuring import bench, evaluate, match, rate, report, solve
-from azjax.commands.playing import play
+from azjax.commands.playing import gtp, play, uci, usi
 from azjax.commands.training import export, resume, train
+from azjax.commands.web import web
 from azjax.errors import UserError
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
@@ -18,6 +19,10 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "rate": rate,
     "solve": solve,
     "play": play,
+    "gtp": gtp,
+    "uci": uci,
+    "usi": usi,
+    "web": web,
     "export": export,
     "bench": bench,
 }

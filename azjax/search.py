@@ -249,21 +249,9 @@ def puct_policy(
     over all actions also where the noise's share is 0, and on CPU one variate after the other: for
     256 games of chess, seconds of each move.
     """
-    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. (MuZero's
-    # own rescaling by the siblings' values makes the smallest difference decide.)
-    qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
-    select = functools.partial(
-        mctx.muzero_action_selection,
-        pb_c_init=config.pb_c_init,
-        pb_c_base=config.pb_c_base,
-        qtransform=qtransform,
-    )
-    select_root = functools.partial(select, depth=0)
-    if config.forced_playouts:
-        select_root = forcing(select_root, config.forced_playouts)
+    select_root, select = puct_selection(config)
     key, _, search_key = jax.random.split(key, 3)  # as mctx does; the second is for its noise
-    logits = _log(jax.nn.softmax(logits))
-    logits = mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)
+    logits = normalised_logits(logits, mask)
     tree = mctx.search(
         params,
         search_key,
@@ -279,6 +267,31 @@ def puct_policy(
     logits = _log(shares)
     action = jax.random.categorical(key, logits - jnp.max(logits, axis=-1, keepdims=True))
     return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
+
+
+def puct_selection(
+    config: SearchConfig,
+) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
+    """How PUCT chooses at the root and in the tree."""
+    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. (MuZero's
+    # own rescaling by the siblings' values makes the smallest difference decide.)
+    qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
+    select = functools.partial(
+        mctx.muzero_action_selection,
+        pb_c_init=config.pb_c_init,
+        pb_c_base=config.pb_c_base,
+        qtransform=qtransform,
+    )
+    select_root = functools.partial(select, depth=0)
+    if config.forced_playouts:
+        select_root = forcing(select_root, config.forced_playouts)
+    return select_root, select
+
+
+def normalised_logits(logits: Array, mask: Array) -> Array:
+    """Logits [B, A] of the same prior as mctx makes them for a PUCT root, the largest 0."""
+    logits = _log(jax.nn.softmax(logits))
+    return mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)
 
 
 def add_dirichlet_noise(

@@ -259,6 +259,14 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     assert "bench" in refused("bench", "nothing")
 
 
+def test_faces_refuse_other_games_and_players(refused, trained, tmp_path):
+    for face, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
+        assert "no run is there" in refused(face, tmp_path / "nothing")
+        assert f"{face.upper()} is for {games}" in refused(face, trained)
+        assert "a player that searches is wanted" in refused(face, f"{trained}:policy")
+    assert "--memory 0" in refused("gtp", trained, "--memory", "0")
+
+
 @pytest.mark.parametrize("games", ["7", "0", "-2"])
 def test_games_that_are_no_pairs(games, refused, trained):
     assert games in refused("eval", trained, "--games", games)

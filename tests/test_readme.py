@@ -53,6 +53,9 @@ def test_commands_and_files_named_exist():
         "eval",
         "match",
         "play",
+        "gtp",
+        "uci",
+        "usi",
         "solve",
         "bench",
     }

@@ -50,7 +50,7 @@ def test_report_of_a_run(run):
     assert written.pop("cycle") == int(max((run / "checkpoints").glob("[0-9]*")).name)
     assert written == json.loads(json.dumps(card.to_dict()))
     text = out.file.getvalue()
-    for word in ("search:4", "policy", "untrained", "random", "right values"):
+    for word in ("search:4", "policy", "untrained", "random", "wrong values"):
         assert word in text
 
 

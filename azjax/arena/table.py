@@ -56,17 +56,16 @@ def _card(report: Report) -> Table:
 
 
 def _add_values(table: Table, report: Report) -> None:
-    """How often the players' values were right; nothing if none of them has values."""
+    """How often the players' values were wrong; nothing if none of them has values."""
     rulers = max((player.values for player in report.players), key=len)
     if rulers:
         table.add_row()
-        table.add_row("right values", style="bold")
+        table.add_row("wrong values", style="bold")
     for number, ruler in enumerate(rulers):
         scores = [player.values[number] if player.values else None for player in report.players]
-        table.add_row(
-            f" {ruler.ruler}", *("" if s is None else _share(s.right, s.positions) for s in scores)
-        )
-        table.add_row("", *("" if s is None else _percent(s.right_rate) for s in scores))
+        wrong = ("" if s is None else _share(s.positions - s.right, s.positions) for s in scores)
+        table.add_row(f" {ruler.ruler}", *wrong)
+        table.add_row(" right", *("" if s is None else _percent(s.right_rate) for s in scores))
 
 
 def _add_ruler(table: Table, scores: tuple[Score, ...]) -> None:

@@ -1,10 +1,14 @@
 """Commands for people who play."""
 
 import dataclasses
+import sys
+from collections.abc import Callable
+from typing import Any
 
 import tyro
 
 from azjax.commands.arguments import parse
+from azjax.commands.web import serve
 from azjax.errors import UserError
 
 
@@ -22,8 +26,17 @@ def play(arguments: list[str]) -> None:
         """Let the player play both sides."""
         seed: int = 0
         """Seed of the player's choices."""
+        web: bool = False
+        """Play in a browser, from a server on this machine."""
+        port: int | None = None
+        """With --web: the server's port; 8765 or any free one if left out."""
+        browser: bool = True
+        """With --web: open the page."""
 
     options = parse(play, Arguments, arguments, "play")
+    if options.web:
+        serve(options.run, port=options.port, browser=options.browser)
+        return
     if options.side not in (None, 0, 1):
         raise UserError(f"--side {options.side}: 0 (moves first) or 1 is wanted")
     import random
@@ -40,3 +53,79 @@ def play(arguments: list[str]) -> None:
     if human is None and not options.watch:
         human = random.randint(0, 1)
     play_in_terminal(player.game, player, human=human, key=jax.random.PRNGKey(options.seed))
+
+
+def gtp(arguments: list[str]) -> None:
+    """Be an engine for go programs such as Sabaki: azjax gtp runs/go_9x9"""
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
+        a clock has that many simulations, the run's own if left out."""
+        memory: int = 256
+        """Megabytes for the search tree; a full tree is as far as a search goes."""
+
+    options = parse(gtp, Arguments, arguments, "gtp")
+    if options.memory < 1:
+        raise UserError(f"--memory {options.memory}: megabytes above 0 are wanted")
+    from azjax.play.gtp_face import serve_gtp
+    from azjax.play.gtp_table import require_game
+    from azjax.play.thinking import make_thinker
+
+    player = _searching_player(options.run)
+    require_game(player.game)
+    thinker = make_thinker(player, memory_mb=options.memory)
+    serve_gtp(thinker, _standard_input(), _say)
+
+
+def uci(arguments: list[str]) -> None:
+    """Be an engine for chess programs such as Cute Chess: azjax uci runs/chess"""
+    _serve_dialect(uci, "uci", arguments)
+
+
+def usi(arguments: list[str]) -> None:
+    """Be an engine for shogi programs such as ShogiGUI: azjax usi runs/shogi"""
+    _serve_dialect(usi, "usi", arguments)
+
+
+def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
+        a limit has that many simulations, the run's own if left out."""
+
+    options = parse(command, Arguments, arguments, name)
+    from azjax.play.thinking import make_thinker
+    from azjax.play.uci_face import DIALECTS, require_game, serve_uci
+
+    player = _searching_player(options.run)
+    require_game(DIALECTS[name], player.game)
+    serve_uci(
+        DIALECTS[name],
+        lambda megabytes: make_thinker(player, memory_mb=megabytes),
+        _standard_input(),
+        _say,
+    )
+
+
+def _searching_player(run: str) -> Any:
+    from azjax.players.load import player_from_spec
+    from azjax.players.network import SearchPlayer
+
+    player = player_from_spec(run)
+    if not isinstance(player, SearchPlayer):
+        raise UserError(f"{run}: a player that searches is wanted, RUN or RUN:SIMULATIONS")
+    return player
+
+
+def _standard_input() -> Any:
+    from azjax.play.lines import Lines
+
+    return Lines(sys.stdin.fileno())
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

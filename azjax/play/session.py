@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
-import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
+from azjax.play.position import Position, first_position, next_position
 from azjax.players.base import Analysis, Player
 
 Array = jax.Array
@@ -24,18 +23,6 @@ class PlayResult:
     draws: int = 0
     losses: int = 0
     moves: tuple[str, ...] = ()  # of the last game, finished or not
-
-
-@dataclass(frozen=True)
-class Position:
-    """A position of the game at hand, and the move that led to it."""
-
-    state: Any
-    mover: int
-    over: bool
-    returns: tuple[float, float]
-    move: str = ""
-    by: int = -1  # the seat that played `move`; -1 at the start
 
 
 @dataclass(frozen=True)
@@ -77,11 +64,7 @@ class Session:
     def played(self, action: int) -> Session:
         """After the person's move, or the player's."""
         now = self.now
-        after = replace(
-            _look(*_step(self.game, now.state, np.int32(action))),
-            move=self.game.action_to_string(now.state, action),
-            by=now.mover,
-        )
+        after = next_position(self.game, now, action)
         key, _ = jax.random.split(self.key)
         key = self.key if now.mover == self.human else key
         return replace(self, key=key, path=(*self.path, after))
@@ -93,7 +76,7 @@ class Session:
 
     def new_game(self) -> Session:
         key, start_key = jax.random.split(self.key)
-        path = (_look(*_start(self.game, start_key)),)
+        path = (first_position(self.game, start_key),)
         return replace(self, key=key, path=path, earlier=self.result())
 
 
@@ -106,7 +89,7 @@ def open_session(game: Game, player: Player, *, human: int | None, key: Array) -
     if human not in (None, 0, 1):
         raise ValueError(f"human must be 0 (first to move), 1, or None to watch, not {human!r}")
     key, start_key = jax.random.split(key)
-    session = Session(game, player, human, key, (_look(*_start(game, start_key)),))
+    session = Session(game, player, human, key, (first_position(game, start_key),))
     if player.jittable:
         session.opinion()
     return session
@@ -122,24 +105,3 @@ def _consult(player: Player, key: Array, state: Any) -> tuple[Array, Analysis | 
 
 
 _consult_jit = jax.jit(_consult)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _start(game: Game, key: Array) -> tuple[Any, tuple[Array, ...]]:
-    state = game.init(key)
-    return state, _facts(game, state)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, state: Any, action: Array) -> tuple[Any, tuple[Array, ...]]:
-    state = game.step(state, action)
-    return state, _facts(game, state)
-
-
-def _facts(game: Game, state: Any) -> tuple[Array, ...]:
-    return game.current_player(state), game.is_terminal(state), game.returns(state)
-
-
-def _look(state: Any, facts: tuple[Array, ...]) -> Position:
-    mover, over, returns = jax.device_get(facts)
-    return Position(state, int(mover), bool(over), (float(returns[0]), float(returns[1])))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from azjax_envs.conformance_play import check_play
-from azjax_envs.conformance_text import check_drawing, check_strings
+from azjax_envs.conformance_text import check_clicks, check_drawing, check_strings
 from azjax_envs.game import Game
 
 
@@ -42,7 +42,9 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     findings = _run(_purity, game) + _run(_symmetries, game)
     if not findings:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
-    return findings + _run(check_strings, game) + _run(check_drawing, game)
+    for check in (check_strings, check_drawing, check_clicks):
+        findings += _run(check, game)
+    return findings
 
 
 def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:

@@ -83,6 +83,24 @@ def check_drawing(game: Game) -> Iterator[str]:
             return
 
 
+def check_clicks(game: Game) -> Iterator[str]:
+    """Of games whose moves are two clicks: that these name each legal move, and no other."""
+    if not hasattr(game, "clicks"):
+        return
+    cells, choices = game.cell_names, game.click_choices
+    for state, actions in _positions(game):
+        clicks = np.asarray(game.clicks(state))
+        if clicks.shape != (game.num_actions, 3) or clicks.dtype != np.int32:
+            yield f"clicks must be int32 [{game.num_actions}, 3], not {clicks.dtype} {clicks.shape}"
+            return
+        for action in actions:
+            start, end, choice = clicks[action]
+            text = game.action_to_string(state, action)
+            if cells[start] + cells[end] + choices[choice] != text:
+                yield f"the clicks of action {action} do not name {text!r}, as they must"
+                return
+
+
 def _positions(game: Game) -> list[tuple[State, list[int]]]:
     """Some positions of one random game, from its start to its end, with their legal actions."""
     chance = random.Random(game.num_actions)

@@ -23,6 +23,12 @@ class Game(Protocol[State]):
     - **An illegal action** (out of range, too, on either side) loses at once for the mover.
     - **After the end** `step` returns the state unchanged and the mask is all False.
     - Results are win +1, draw 0, loss -1.
+
+    Optional, of games whose moves go from one cell of the drawing to another (chess, shogi):
+    `clicks(state)`, int32 [num_actions, 3], gives for each legal action the cell to click first,
+    the cell to click then, and a choice where these leave one. `cell_names` and `click_choices` are
+    tuples of texts, and cell_names[first] + cell_names[then] + click_choices[choice] is the
+    action's name.
     """
 
     @property

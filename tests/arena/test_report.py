@@ -242,4 +242,4 @@ def test_players_without_values_have_none_and_the_table_says_nothing_of_them(per
     assert card.players[0].values == ()
     out = io.StringIO()
     render(card, Console(file=out, width=100))
-    assert "right values" not in out.getvalue()
+    assert "wrong values" not in out.getvalue()

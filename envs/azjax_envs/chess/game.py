@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.chess import actions, drawing, notation, observation
+from azjax_envs.chess import actions, clicks, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
 from azjax_envs.once import computed_once, materialized
@@ -98,6 +98,17 @@ class _ChessGame:
         knight, bishop, rook, queen, king, 7 to 12 Black's; 16 more where the last move went from or
         to, 32 more where a king stands in check."""
         return observation.view(self._size, state)
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        return clicks.cell_names(self._size)
+
+    @property
+    def click_choices(self) -> tuple[str, ...]:
+        return clicks.CHOICES
+
+    def clicks(self, state: ChessState) -> Array:
+        return clicks.clicks(self._size, state)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from jax import Array
 
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
 from azjax_envs.once import computed_once
-from azjax_envs.shogi import drawing, notation, observation, rays, repetition
+from azjax_envs.shogi import clicks, drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
 from azjax_envs.shogi.board import (
     ALL,
@@ -199,6 +199,17 @@ class Shogi:
         both = jnp.where(state.player == 0, hands(state), hands(state)[::-1])
         held = [count_in_hand(both[i], kind) for i in (0, 1) for kind in reversed(IN_HAND)]
         return jnp.concatenate([codes, jnp.stack(held).astype(jnp.int32)])
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        return clicks.cell_names()
+
+    @property
+    def click_choices(self) -> tuple[str, ...]:
+        return clicks.CHOICES
+
+    def clicks(self, state: ShogiState) -> Array:
+        return clicks.clicks(unpack(board(state)), state.player)
 
     def _moved(self, state: ShogiState, target: Array, plane: Array) -> ShogiState:
         """The state after a legal action."""

@@ -1,0 +1,316 @@
+"""A search of one position that goes on until it is told to stop.
+
+    thinker = make_thinker(player, memory_mb=256)
+    for thinking in keep_thinking(thinker.start(state), seconds=5):
+        print(thinking.findings().value)
+
+The tree is PUCT's, also where a run trained with Gumbel, whose search must know beforehand how long
+it will be. K calls of n simulations find what one search of K * n finds, bit for bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+from azjax_envs import Game
+from azjax_envs.once import computed_once
+
+from azjax.config import SearchConfig
+from azjax.network import Network, Variables
+from azjax.players.network import SearchPlayer
+from azjax.search import (
+    make_recurrent_fn,
+    mask_logits,
+    network_evaluate,
+    normalised_logits,
+    puct_selection,
+)
+from azjax.search_tree import compact, keeps_children
+from azjax.tree_loop import make_loop_fn
+
+Array = jax.Array
+
+MEMORY_MB = 256
+_MOST_NODES = 2**16
+_CHUNK_S = 0.05  # how long it may take until a word to stop is heard
+_FIRST_CHUNK = 4
+
+
+@dataclass(frozen=True)
+class Thinker:
+    """Starts searches of single positions, all with room for `nodes` positions.
+
+    The room is taken at once and never grows, so that nothing is compiled anew while a clock runs;
+    a full tree is as far as a search goes.
+    """
+
+    game: Game
+    network: Network
+    variables: Variables
+    config: SearchConfig  # algorithm "puct"; num_simulations where no other limit is given
+    nodes: int  # of the tree, the root's included
+
+    def start(self, state: Any, key: Array | None = None) -> Thinking:
+        """A tree of nothing but its root: `state`, one position, not over.
+
+        Args:
+          state: the position, unbatched.
+          key: PRNG key for ties between moves; without one, positions are always thought about
+            alike.
+        """
+        key = jax.random.PRNGKey(0) if key is None else key
+        static = (self.game, self.network, self.config, self.nodes)
+        key, tree, draw = _start(*static, self.variables, key, state)
+        return Thinking(self, key, tree, simulations=0, draw=float(draw))
+
+    def warm_up(self) -> None:
+        """Compiles, so that thinking times are the search's own later."""
+        self.start(jax.jit(self.game.init)()).more(1).findings()
+
+    def playing(self, game: Game) -> Thinker:
+        """With other rules of a game of the same shape, such as another komi."""
+        return replace(self, game=game)
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """A search under way. `more` takes its tree over: only the newest one can be used."""
+
+    thinker: Thinker
+    key: Array
+    tree: mctx.Tree  # of one game, compact
+    simulations: int  # so far
+    draw: float  # the network's probability of a draw here; 0 where its head knows none
+
+    @property
+    def full(self) -> bool:
+        return self.simulations >= self.thinker.nodes - 1
+
+    def more(self, simulations: int) -> Thinking:
+        """After so many more simulations, or as many as there is room for; they are done when this
+        returns."""
+        by = self.thinker
+        upper = min(self.simulations + simulations, by.nodes - 1)
+        # Bounds are arguments: one compiled program serves every number of simulations.
+        bounds = np.int32(self.simulations), np.int32(upper)
+        static = (by.game, by.network, by.config)
+        key, tree = _more(*static, by.variables, (self.key, self.tree), bounds)
+        jax.block_until_ready(tree.node_visits)
+        return replace(self, key=key, tree=tree, simulations=upper)
+
+    def findings(self) -> Findings:
+        """What the search has found so far; the search can go on afterwards."""
+        nodes = jax.device_get(_read(self.tree))
+        return _findings(nodes, self.simulations, self.draw)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a search found in one position; values are seen by the player to move."""
+
+    simulations: int
+    action: int  # the move to play: the most visits, among equals the likelier one
+    value: float  # expected after that move, in [-1, 1]; before any visit, the network's
+    draw: float  # the network's probability of a draw; 0 where its head knows none
+    visits: np.ndarray  # int32 [A]
+    prior: np.ndarray  # float32 [A]
+    action_values: np.ndarray  # float32 [A], 0 where unvisited
+    best_child: np.ndarray  # int32 [simulations + 1], of each node; 0 where none
+    move_to: np.ndarray  # int32 [simulations + 1], the action that leads to each node
+    children: dict[int, int]  # the root's, by action
+
+    def line(self, action: int) -> tuple[int, ...]:
+        """The principal variation that begins with `action`: by the most visits from there on."""
+        node, moves = self.children.get(action, 0), [action]
+        while node and (node := int(self.best_child[node])):
+            moves.append(int(self.move_to[node]))
+        return tuple(moves)
+
+    def ranked(self) -> list[int]:
+        """The visited moves, best first; `action` alone before any visit."""
+        moves = np.flatnonzero(self.visits)
+        if not moves.size:
+            return [self.action]
+        return moves[np.lexsort((self.prior[moves], self.visits[moves]))[::-1]].tolist()
+
+
+def make_thinker(player: SearchPlayer, *, memory_mb: int = MEMORY_MB) -> Thinker:
+    """The player as one who thinks for as long as it is told.
+
+    Args:
+      player: one with search, which brings the game, the network and PUCT's constants.
+      memory_mb: for the tree, and so how many nodes there is room for; at most 2**16 nodes.
+    """
+    game = player.game
+    states = jax.tree.leaves(jax.eval_shape(game.init))
+    by_node = sum(math.prod(x.shape) * x.dtype.itemsize for x in states) + 32
+    nodes = memory_mb * 2**20 // (by_node + 4 * game.num_actions)
+    if keeps_children(nodes, game.num_actions):
+        nodes = memory_mb * 2**20 // (by_node + 8 * game.num_actions)
+    # The root's prior is left as the network says it, and every visit is the search's own choice.
+    config = replace(player.config, algorithm="puct", forced_playouts=0.0)
+    return Thinker(
+        game=game,
+        network=player.network,
+        variables=player.variables,
+        config=config,
+        nodes=max(2, min(nodes, _MOST_NODES)),
+    )
+
+
+def keep_thinking(
+    thinking: Thinking, *, simulations: float = math.inf, seconds: float = math.inf
+) -> Iterator[Thinking]:
+    """Goes on in steps of about a twentieth of a second; whoever stops listening stops it.
+
+    Args:
+      thinking: where to go on.
+      simulations: of the whole search, when to end.
+      seconds: from now, when to end.
+
+    Yields:
+      The search after each step. None at all where a limit is reached already, or the tree is full.
+    """
+    end = time.monotonic() + seconds
+    step = _FIRST_CHUNK
+    while not thinking.full and thinking.simulations < simulations:
+        began = time.monotonic()
+        if began >= end:
+            return
+        count = int(min(step, simulations - thinking.simulations))
+        thinking = thinking.more(count)
+        took = time.monotonic() - began
+        yield thinking
+        # The speed of the last step tells how long the next may be; no step is far longer than the
+        # one before, for the first ones may have waited for something else.
+        left = max(end - time.monotonic(), 0.0)
+        step = max(1, int(min(count * min(_CHUNK_S, left) / took, 2 * count)))
+
+
+_STATIC = ("game", "network", "config", "nodes")
+
+
+@functools.partial(jax.jit, static_argnames=_STATIC)
+def _start(
+    game: Game,
+    network: Network,
+    config: SearchConfig,
+    nodes: int,
+    variables: Variables,
+    key: Array,
+    state: Any,
+) -> tuple[Array, mctx.Tree, Array]:
+    """(key to go on with, the tree, probability of a draw), with the keys of `search.search`."""
+    states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+    mask = jax.vmap(game.legal_action_mask)(states)
+    prediction = network.apply(variables, jax.vmap(game.observe)(states))
+    search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
+    logits = normalised_logits(mask_logits(prediction.policy_logits, mask), mask)
+    select_root, select = puct_selection(config)
+    tree = mctx.search(
+        variables,
+        search_key,
+        root=mctx.RootFnOutput(prior_logits=logits, value=prediction.value, embedding=states),
+        recurrent_fn=make_recurrent_fn(game, network_evaluate(game, network)),
+        root_action_selection_fn=select_root,
+        interior_action_selection_fn=select,
+        num_simulations=nodes - 1,
+        invalid_actions=~mask,
+        # Only the root; the simulations come later.
+        loop_fn=lambda lower, upper, body, loop: (loop[0], compact(loop[1])),
+    )
+    knows_draws = prediction.value_logits.shape[-1] == 3
+    draw = jax.nn.softmax(prediction.value_logits[0])[1] if knows_draws else jnp.zeros(())
+    return search_key, tree, draw
+
+
+@functools.partial(
+    jax.jit, static_argnames=("game", "network", "config"), donate_argnames=("search",)
+)
+def _more(
+    game: Game,
+    network: Network,
+    config: SearchConfig,
+    variables: Variables,
+    search: tuple[Array, mctx.Tree],
+    bounds: tuple[Array, Array],
+) -> tuple[Array, mctx.Tree]:
+    """The simulations from bounds[0] to bounds[1] - 1, in the place of the tree that was given."""
+    select_root, select = puct_selection(config)
+    loop_fn = make_loop_fn(
+        variables,
+        _written_apart(make_recurrent_fn(game, network_evaluate(game, network))),
+        select_root=select_root,
+        select_interior=select,
+    )
+    key, tree = loop_fn(*bounds, None, search)
+    return key, compact(tree)
+
+
+def _written_apart(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:
+    """The same, but the new states are in memory before they are written into the tree.
+
+    Of a single game, XLA on a CPU would fuse reading the parent's state, the move and writing the
+    child, and as that reads and writes the same arrays, copy all states first, twice.
+    """
+
+    def written_apart(*args: Any) -> tuple[mctx.RecurrentFnOutput, Any]:
+        output, states = recurrent_fn(*args)
+        return output, computed_once(states)[0]
+
+    return written_apart
+
+
+@jax.jit
+def _read(tree: mctx.Tree) -> dict[str, Array]:
+    """All that is to be known of the nodes, without their states and priors but the root's."""
+    moves = tree.extra_data
+    return {
+        "logits": tree.children_prior_logits[0, tree.ROOT_INDEX],
+        "illegal": tree.root_invalid_actions[0],
+        "parents": tree.parents[0],
+        "actions": tree.action_from_parent[0],
+        "visits": tree.node_visits[0],
+        "values": moves.rewards[0] + moves.discounts[0] * tree.node_values[0],  # for the mover
+        "over": moves.discounts[0] == 0,  # the game, with the move to it
+        "network": tree.raw_values[0, tree.ROOT_INDEX],
+    }
+
+
+def _findings(nodes: dict[str, np.ndarray], simulations: int, draw: float) -> Findings:
+    count = simulations + 1
+    parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
+    logits = nodes["logits"]
+    found, action_values = np.zeros(logits.shape, np.int32), np.zeros_like(logits)
+    below_root = np.flatnonzero(parents == mctx.Tree.ROOT_INDEX)
+    found[actions[below_root]] = visits[below_root]
+    action_values[actions[below_root]] = nodes["values"][below_root]
+    prior = np.where(nodes["illegal"], 0.0, np.exp(logits))
+    # The last one written stays: the most visits, and of those the oldest node.
+    order = np.lexsort((-np.arange(1, count), visits[1:])) + 1
+    best_child = np.zeros(count, np.int32)
+    best_child[parents[order]] = order
+    # A search visits what is over again and again, each time as a node below.
+    best_child[1:][nodes["over"][1:count]] = 0
+    action = int(np.lexsort((prior, found))[-1])
+    return Findings(
+        simulations=simulations,
+        action=action,
+        value=float(action_values[action] if found[action] else nodes["network"]),
+        draw=draw,
+        visits=found,
+        prior=(prior / prior.sum()).astype(np.float32),
+        action_values=action_values,
+        best_child=best_child,
+        move_to=actions,
+        children=dict(zip(actions[below_root].tolist(), below_root.tolist(), strict=True)),
+    )

@@ -1,0 +1,1 @@
+"""Playing in a browser: the export of a game and its network, the page, and a local server."""

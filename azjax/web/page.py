@@ -1,0 +1,62 @@
+"""The page as text: one HTML document, whichever engine is behind it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import html
+import importlib.resources
+import json
+import re
+import string
+from typing import Any
+
+from azjax_envs import Game
+
+_PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after those that it imports
+_WORKER = ("search.js", "worker.js")
+
+
+def render_page(
+    game: Game, *, title: str, about: str, setup: dict[str, Any], files: dict[str, bytes]
+) -> str:
+    """The document.
+
+    Args:
+      game: its board is drawn.
+      title: the heading.
+      about: a line under it.
+      setup: handed to the page's script: `game`, and where the engine is (see main.js).
+      files: kept inside the page, gzipped, under these names.
+    """
+    packed = {name: base64.b64encode(gzip.compress(x, mtime=0)) for name, x in files.items()}
+    scripts = [
+        f'<script type="application/octet-stream" id="{name}">{x.decode()}</script>'
+        for name, x in packed.items()
+    ]
+    return string.Template(_read("index.html")).substitute(
+        title=html.escape(title),
+        about=html.escape(about),
+        style=_read("style.css"),
+        drawing=game.svg_board(),
+        setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
+        files="\n".join(scripts),
+        script=_joined(_PAGE),
+    )
+
+
+def worker_script() -> str:
+    """The engine's script, for a worker."""
+    return _joined(_WORKER)
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    """Modules as one, so that a page can carry them in itself: without imports and exports."""
+    text = "\n".join(_read(name) for name in names)
+    text = re.sub(r"^import .*?;\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^export \{.*?\};\n", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE)
+
+
+def _read(name: str) -> str:
+    return (importlib.resources.files("azjax.web") / "page" / name).read_text("utf-8")

@@ -1,0 +1,170 @@
+// The board: a game's SVG, painted from the codes of `view`, clicked, and drawn upon.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Puts the SVG into `holder`. `onMove(action)` is called with each legal move a person makes. */
+export function makeBoard(holder, drawing, { choices, onMove, choose }) {
+  holder.innerHTML = drawing;
+  const svg = holder.querySelector("svg");
+  svg.removeAttribute("width");
+  svg.removeAttribute("height");
+  const cells = new Map();
+  const buttons = new Map();
+  for (const part of svg.querySelectorAll("[data-cell]")) cells.set(+part.dataset.cell, part);
+  for (const part of svg.querySelectorAll("[data-action]")) {
+    const action = +part.dataset.action;
+    buttons.set(action, [...(buttons.get(action) ?? []), part]);
+  }
+  const layer = svg.appendChild(make("g", { class: "overlay" }));
+  let moves = []; // that may be made now
+  let picked = null; // the cell of a first click
+  let marks = { visits: [], hint: null, last: null };
+
+  svg.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-action]");
+    const cell = event.target.closest("[data-cell]");
+    const direct = button && moves.find((move) => move.action === +button.dataset.action);
+    if (direct) return onMove(direct.action);
+    if (!cell || !moves[0]?.clicks) return;
+    const at = +cell.dataset.cell;
+    const there = moves.filter(({ clicks }) => clicks[0] === picked && clicks[1] === at);
+    picked = !there.length && picked !== at && startsAt(at) ? at : null;
+    drawMarks();
+    if (!there.length) return;
+    const which = there.length > 1 ? await choose(there.map((m) => choices[m.clicks[2]])) : 0;
+    if (which !== null && moves.includes(there[which])) onMove(there[which].action);
+  });
+
+  function startsAt(cell) {
+    return moves.some(({ clicks }) => clicks[0] === cell);
+  }
+
+  /** Where a move is drawn: its element, the lowest empty one of several. */
+  function spotOf(action) {
+    const live = (buttons.get(action) ?? []).filter(
+      (part) => getComputedStyle(part).pointerEvents !== "none",
+    );
+    return live.filter((part) => part.dataset.code === "0").at(-1) ?? live[0];
+  }
+
+  function place(part) {
+    const box = part.getBoundingClientRect();
+    const matrix = svg.getScreenCTM();
+    const point = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const { x, y } = point.matrixTransform(matrix.inverse());
+    return { x, y, size: Math.max(box.width, box.height) / matrix.a };
+  }
+
+  function drawMarks() {
+    layer.replaceChildren();
+    for (const part of cells.values()) part.classList.remove("picked", "target");
+    if (picked !== null) {
+      cells.get(picked).classList.add("picked");
+      for (const { clicks } of moves) {
+        if (clicks[0] === picked) dot(place(cells.get(clicks[1])));
+      }
+    }
+    if (marks.last) {
+      const { x, y, size } = place(marks.last);
+      layer.append(make("circle", { class: "last", cx: x, cy: y, r: Math.min(size * 0.12, 5) }));
+    }
+    const total = marks.visits.reduce((sum, [, count]) => sum + count, 0);
+    const best = [...marks.visits].sort((a, b) => b[1] - a[1]).slice(0, 12);
+    for (const [action, count] of best.reverse()) {
+      if (count / total >= 0.01) drawVisits(action, count / total);
+    }
+    if (marks.hint !== null) drawHint(marks.hint);
+  }
+
+  function drawVisits(action, share) {
+    const clicks = moveOf(action)?.clicks;
+    if (clicks) return arrow(clicks, { class: "visits", opacity: 0.25 + 0.6 * share }, share);
+    const spot = spotOf(action);
+    if (!spot) return;
+    const { x, y, size } = place(spot);
+    const most = Math.min(size * 0.42, 20);
+    const r = most * (0.45 + 0.55 * Math.sqrt(share));
+    layer.append(make("circle", { class: "visits", cx: x, cy: y, r, opacity: 0.35 + 0.6 * share }));
+    if (share >= 0.05) {
+      const text = make("text", { class: "share", x, y: y + most * 0.24 });
+      text.style.fontSize = `${most * 0.68}px`;
+      text.textContent = `${Math.round(100 * share)}`;
+      layer.append(text);
+    }
+  }
+
+  function drawHint(action) {
+    const clicks = moveOf(action)?.clicks;
+    if (clicks) return arrow(clicks, { class: "hint", opacity: 0.9 }, 0.8);
+    const spot = spotOf(action);
+    if (!spot) return;
+    const { x, y, size } = place(spot);
+    layer.append(make("circle", { class: "hint", cx: x, cy: y, r: Math.min(size * 0.46, 23) }));
+  }
+
+  function arrow([first, then], attributes, share) {
+    const [from, to] = [place(cells.get(first)), place(cells.get(then))];
+    const length = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+    const [dx, dy] = [(to.x - from.x) / length, (to.y - from.y) / length];
+    const width = 2 + 6 * share;
+    const head = width * 2.2;
+    const [x, y] = [to.x - dx * head, to.y - dy * head];
+    const tip = `M${to.x} ${to.y}L${x - dy * width * 1.2} ${y + dx * width * 1.2}`;
+    const back = `L${x + dy * width * 1.2} ${y - dx * width * 1.2}Z`;
+    const line = { x1: from.x, y1: from.y, x2: x, y2: y, "stroke-width": width };
+    const group = make("g", { ...attributes, class: `arrow ${attributes.class}` });
+    group.append(make("line", line), make("path", { d: tip + back }));
+    layer.append(group);
+  }
+
+  function dot({ x, y, size }) {
+    layer.append(make("circle", { class: "target", cx: x, cy: y, r: size * 0.14 }));
+  }
+
+  function moveOf(action) {
+    return shown?.moves.find((move) => move.action === action);
+  }
+
+  let shown = null; // the position on the board
+
+  return {
+    /** Paints a position; `playable` where the person is to move, `last` the move before it. */
+    show(position, { playable, last }) {
+      const changed = new Set();
+      position.view.forEach((code, cell) => {
+        const part = cells.get(cell);
+        if (part.dataset.code === String(code)) return;
+        if (shown) changed.add(part);
+        part.dataset.code = code;
+      });
+      for (const part of svg.querySelectorAll(".changed")) part.classList.remove("changed");
+      svg.getBoundingClientRect(); // so that an animation of the same part begins anew
+      for (const part of changed) part.classList.add("changed");
+      shown = position;
+      moves = playable ? position.moves : [];
+      picked = null;
+      const legal = new Set(moves.map((move) => move.action));
+      const starts = new Set(moves.map((move) => move.clicks?.[0]));
+      for (const [action, parts] of buttons) {
+        for (const part of parts) part.classList.toggle("legal", legal.has(action));
+      }
+      for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
+      const played = (buttons.get(last) ?? []).find((part) => changed.has(part));
+      const fresh = changed.size > 0 || last === null;
+      marks = { visits: [], hint: null, last: fresh ? (played ?? null) : marks.last };
+      drawMarks();
+    },
+
+    /** Draws a search's visits, [[action, count], ...], and a hint or null. */
+    draw(visits, hint) {
+      marks = { ...marks, visits, hint };
+      drawMarks();
+    },
+  };
+}
+
+function make(tag, attributes) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}

@@ -1,0 +1,111 @@
+// The engine in the browser: the model in ONNX Runtime Web, searched in a worker.
+import { findings, follow, makeNode, simulate } from "./search.js";
+
+const ARRAYS = {
+  bool: Uint8Array,
+  int8: Int8Array,
+  uint8: Uint8Array,
+  int16: Int16Array,
+  uint16: Uint16Array,
+  int32: Int32Array,
+  uint32: Uint32Array,
+  float32: Float32Array,
+};
+const BREATH_MS = 40; // between two looks at the messages that came in
+const LONGEST_MS = 20000; // that a move is thought about
+
+let ort, session, game, start;
+let calls = 0; // a later call ends the thinking of an earlier one
+
+async function evaluate(state, action, wanted = game.searched) {
+  const feeds = { action: new ort.Tensor("int32", Int32Array.of(action), []) };
+  game.state.forEach(({ name }, i) => (feeds[name] = state[i]));
+  const out = await session.run(feeds, wanted);
+  return {
+    state: game.next.map((name) => out[name]),
+    player: out.player.data[0],
+    over: out.over.data[0] === 1,
+    returns: out.returns.data,
+    legal: out.legal.data,
+    prior: out.prior.data,
+    value: out.value.data[0],
+    view: out.view?.data,
+    clicks: out.clicks?.data,
+  };
+}
+
+const script = (bytes) => new Blob([bytes], { type: "text/javascript" });
+
+function nameOf(action, clicks) {
+  if (!clicks) return game.actions[action];
+  const [first, then, choice] = clicks.slice(3 * action, 3 * action + 3);
+  return game.cells[first] + game.cells[then] + game.choices[choice];
+}
+
+async function describe(node) {
+  const facts = await evaluate(node.state, -1, game.shown);
+  const moves = node.legal.map((action) => ({
+    action,
+    name: nameOf(action, facts.clicks),
+    clicks: facts.clicks && Array.from(facts.clicks.slice(3 * action, 3 * action + 3)),
+  }));
+  const { player, over, value } = node;
+  return { player, over, value, moves, returns: [...facts.returns], view: [...facts.view] };
+}
+
+const methods = {
+  async open(description, { runtime, wasm, model }) {
+    game = description;
+    // As bytes it gets a URL here: the page's own would be another origin's, from a disk.
+    const url = typeof runtime === "string" ? runtime : URL.createObjectURL(script(runtime));
+    ort = await import(url);
+    ort.env.wasm.numThreads = 1; // more would need special headers
+    ort.env.wasm.wasmBinary = wasm;
+    ort.env.logLevel = "error";
+    session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
+    const arrays = game.state.map(
+      ({ dtype, shape, initial }) => new ort.Tensor(dtype, ARRAYS[dtype].from(initial), shape),
+    );
+    start = makeNode(await evaluate(arrays, -1));
+  },
+
+  async look(moves) {
+    const path = await follow(start, moves, evaluate);
+    return describe(path.at(-1));
+  },
+
+  async think(moves, simulations, report) {
+    const call = calls;
+    const began = performance.now();
+    const root = (await follow(start, moves, evaluate)).at(-1);
+    let breath = began;
+    let done = 0;
+    for (; done < simulations; done++) {
+      await simulate(root, evaluate, game.exploration);
+      const now = performance.now();
+      if (now - began > LONGEST_MS) break;
+      if (now - breath < BREATH_MS) continue;
+      report({ ...findings(root, 0), simulations: done + 1 });
+      await new Promise((resume) => setTimeout(resume));
+      breath = performance.now();
+      if (call !== calls) return null;
+    }
+    const found = findings(root);
+    const line = [];
+    for (const { node, action } of found.line) {
+      const facts = game.actions ? {} : await evaluate(node.state, -1, game.shown);
+      line.push(nameOf(action, facts.clicks));
+    }
+    return { ...found, line, simulations: done, ms: performance.now() - began };
+  },
+};
+
+onmessage = async ({ data: { id, method, args } }) => {
+  calls += 1;
+  try {
+    const result = await methods[method](...args, (progress) => postMessage({ id, progress }));
+    postMessage({ id, result });
+  } catch (error) {
+    postMessage({ id, error: error.message ?? String(error) });
+  }
+};

@@ -1,0 +1,75 @@
+"""ONNX Runtime Web, which runs models in browsers: two files of its npm package."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from pathlib import Path
+
+from azjax.errors import UserError
+
+VERSION = "1.30.0"
+SCRIPT = "ort.wasm.bundle.min.mjs"
+WASM = "ort-wasm-simd-threaded.wasm"
+_PACKAGE = f"onnxruntime-web@{VERSION}"
+_PATIENCE_S = 300
+
+
+def runtime_files(directory: Path | None) -> dict[str, bytes]:
+    """SCRIPT and WASM.
+
+    Args:
+      directory: where they are; None to take them from the cache, into which npm fetches them
+        once.
+
+    Raises:
+      UserError: they are not there, or npm cannot fetch them.
+    """
+    if directory is not None:
+        missing = [name for name in (SCRIPT, WASM) if not (directory / name).is_file()]
+        if missing:
+            raise UserError(
+                f"{directory}: {' and '.join(missing)} wanted, of the folder dist of npm's "
+                f"{_PACKAGE}"
+            )
+    else:
+        directory = _cache() / _PACKAGE.replace("@", "-")
+        if not all((directory / name).is_file() for name in (SCRIPT, WASM)):
+            _fetch(directory)
+    return {name: (directory / name).read_bytes() for name in (SCRIPT, WASM)}
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azjax"
+
+
+def _fetch(directory: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UserError(
+            f"npm is wanted to fetch {_PACKAGE}, once; or its folder dist, as --runtime DIR"
+        )
+    with tempfile.TemporaryDirectory() as place:
+        command = [npm, "pack", _PACKAGE, "--silent", "--pack-destination", place]
+        try:
+            done = subprocess.run(
+                command, cwd=place, capture_output=True, text=True, timeout=_PATIENCE_S
+            )
+        except subprocess.TimeoutExpired as error:
+            raise UserError(f"npm pack {_PACKAGE}: no answer in {_PATIENCE_S} s") from error
+        archives = list(Path(place).glob("*.tgz"))
+        if done.returncode or not archives:
+            reason = (done.stderr.strip().splitlines() or ["nothing was written"])[-1]
+            raise UserError(f"npm pack {_PACKAGE}: {reason}; or give its folder as --runtime DIR")
+        directory.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archives[0]) as archive:
+            for name in (SCRIPT, WASM):
+                content = archive.extractfile(f"package/dist/{name}")
+                assert content is not None, name
+                # Renamed when complete, so that a broken copy is never found in the cache.
+                partial = directory / f".{name}.{os.getpid()}"
+                partial.write_bytes(content.read())
+                partial.replace(directory / name)

@@ -1,0 +1,32 @@
+"""Which squares a person clicks to play a move of chess."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.chess import actions
+from azjax_envs.chess.board import Bits, unpack
+from azjax_envs.chess.state import ChessState
+
+CHOICES = ("", "q", *actions.UNDERPROMOTIONS)
+
+
+def clicks(size: int, state: ChessState) -> Array:
+    """int32 [num_actions, 3]: the square to go from, the one to go to, as White counts them, and
+    the place of what the pawn becomes in CHOICES."""
+    planes, cells = actions.num_planes(size), size * size
+    targets = np.maximum(actions.targets(size), 0).astype(np.int32)
+    starts = np.broadcast_to(np.arange(cells, dtype=np.int32)[:, None], targets.shape)
+    squares = np.stack([starts, targets])
+    turned = (size - 1 - squares // size) * size + squares % size
+    squares = jnp.where(state.ply % 2 == 0, squares, turned)
+    pawns = unpack(Bits(tuple(state.pieces[1, i] for i in range(state.pieces.shape[1])), size))
+    under = np.arange(planes) - actions.first_underpromotion(size)
+    chosen = np.broadcast_to(np.where(under >= 0, 2 + under // 3, 0), targets.shape)
+    queens = pawns.reshape(-1)[:, None] & (targets < size) & (chosen == 0)
+    choices = jnp.where(queens, 1, chosen.astype(np.int32))
+    return jnp.stack([*squares, choices], axis=-1).reshape(-1, 3)
+
+
+def cell_names(size: int) -> tuple[str, ...]:
+    return tuple(f"{file}{size - row}" for row in range(size) for file in "abcdefgh"[:size])

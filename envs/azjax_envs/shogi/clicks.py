@@ -1,0 +1,55 @@
+"""Which cells a person clicks to play a move of shogi."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs.shogi import rays
+from azjax_envs.shogi.board import IN_HAND
+from azjax_envs.shogi.moves import NUM_ACTION_PLANES, NUM_MOVES
+
+CHOICES = ("", "+")
+_STEPS = np.array([*rays.DIRECTIONS, *rays.JUMPS])
+_FAR = 9
+
+
+def clicks(cells: Array, player: Array) -> Array:
+    """int32 [num_actions, 3]: the cell to go from, a hand's for a drop, the one to go to, both as
+    `view` counts them, and 1 for a promotion.
+
+    Args:
+      cells: int32 [81], the board as the player to move sees it.
+      player: 0 or 1, to move.
+    """
+    # A piece comes from the first cell behind the target that is not empty.
+    behind, inside = _behind()
+    taken = (cells != 0)[behind] & inside
+    steps = jnp.min(jnp.where(taken, np.arange(1, _FAR), _FAR - 1), axis=-1)  # [81, moves]
+    starts = np.arange(81)[:, None] - steps * (_STEPS @ np.array([9, 1]))
+    starts = jnp.clip(starts, 0, 80)
+    starts = jnp.where(player == 0, starts, 80 - starts)
+    # Drops count from the pawns up, the hands' cells from the rooks down.
+    hands = 81 + len(IN_HAND) * player + np.arange(len(IN_HAND))[::-1]
+    hands = jnp.broadcast_to(hands, (81, len(IN_HAND)))
+    starts = jnp.concatenate([starts, starts, hands], axis=1)
+    targets = jnp.where(player == 0, np.arange(81), np.arange(81)[::-1])
+    targets = jnp.broadcast_to(targets[:, None], starts.shape)
+    planes = np.arange(NUM_ACTION_PLANES)
+    promotes = (planes >= NUM_MOVES) & (planes < 2 * NUM_MOVES)
+    choices = jnp.broadcast_to(promotes.astype(np.int32), starts.shape)
+    return jnp.stack([starts, targets, choices], axis=-1).reshape(-1, 3).astype(jnp.int32)
+
+
+def cell_names() -> tuple[str, ...]:
+    board = [f"{9 - column}{row}" for row in "abcdefghi" for column in range(9)]
+    return (*board, *(f"{letter}*" for letter in 2 * "RBGSNLP"))
+
+
+def _behind() -> tuple[np.ndarray, np.ndarray]:
+    """int [81, moves, 8], the cells behind each, nearest first, and whether they are on the
+    board."""
+    distance = np.arange(1, _FAR)[:, None]
+    cell = np.stack(np.divmod(np.arange(81), 9), axis=-1)[:, None, None]
+    at = cell - distance * _STEPS[:, None]
+    inside = np.all((at >= 0) & (at < 9), axis=-1)
+    return np.where(inside, at @ np.array([9, 1]), 0), inside

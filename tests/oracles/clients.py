@@ -1,0 +1,108 @@
+"""Clients for the faces of a player: scripts of lines, and a player that thinks of nothing."""
+
+import dataclasses
+import functools
+import sys
+
+import jax
+import numpy as np
+
+from azjax.config import SearchConfig
+from azjax.games import make_game
+from azjax.network import Network
+from azjax.play.thinking import Findings
+from azjax.players.saved import save_player
+from tests import tiny
+
+
+class Script:
+    """Lines that have all come already; stands for `azjax.play.lines.Lines`."""
+
+    def __init__(self, lines):
+        self._lines = list(reversed(lines))
+
+    def next(self):
+        return self._lines.pop() if self._lines else None
+
+    def waiting(self):
+        return True
+
+    def wait(self):
+        pass
+
+    def give_back(self, lines):
+        self._lines += reversed(lines)
+
+
+FOUR = SearchConfig(num_simulations=4)
+
+
+@dataclasses.dataclass(frozen=True)
+class Idle:
+    """Likes the first legal move, knows nothing, and is quick; stands for a `Thinker`."""
+
+    game: object
+    nodes: int = 8
+    config: SearchConfig = FOUR
+
+    def start(self, state):
+        return IdleThinking(self, state)
+
+    def playing(self, game):
+        return dataclasses.replace(self, game=game)
+
+    def warm_up(self):
+        pass
+
+
+@dataclasses.dataclass(frozen=True)
+class IdleThinking:
+    thinker: Idle
+    state: object
+    simulations: int = 0
+
+    @property
+    def full(self):
+        return self.simulations >= self.thinker.nodes - 1
+
+    def more(self, simulations):
+        upper = min(self.simulations + simulations, self.thinker.nodes - 1)
+        return dataclasses.replace(self, simulations=upper)
+
+    def findings(self):
+        legal = np.asarray(legal_mask(self.thinker.game, self.state))
+        action = int(np.flatnonzero(legal)[0])
+        visits = np.zeros(legal.shape, np.int32)
+        visits[action] = self.simulations
+        return Findings(
+            simulations=self.simulations,
+            action=action,
+            value=0.25,
+            draw=0.5,
+            visits=visits,
+            prior=(legal / legal.sum()).astype(np.float32),
+            action_values=np.where(visits, np.float32(0.25), np.float32(0)),
+            best_child=np.zeros(self.simulations + 1, np.int32),
+            move_to=np.full(self.simulations + 1, action, np.int32),
+            children={action: 1} if self.simulations else {},
+        )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def legal_mask(game, state):
+    return game.legal_action_mask(state)
+
+
+def untrained(path, game, **changes):
+    """Writes the file of a player with a tiny network that has learned nothing."""
+    config = tiny.config(game={"name": game}, search={"num_simulations": 8}, **changes)
+    rules = make_game(config)
+    network = Network(rules.observation_shape, rules.num_actions, config.network)
+    variables = jax.jit(network.init)(jax.random.PRNGKey(1))
+    save_player(path, config, variables, {"cycles": 0, "report": []})
+    return path
+
+
+def engine_command(face, player):
+    """The program as a user starts it: `azjax FACE PLAYER`."""
+    return [sys.executable, "-m", "azjax.cli", face, str(player)]

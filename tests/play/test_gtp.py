@@ -1,0 +1,404 @@
+"""GTP, held to GNU Go: whole games under its eyes, its handicap points, and any nonsense."""
+
+import re
+import subprocess
+
+import jax
+import pytest
+from azjax_envs import make
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sgfmill import sgf
+
+from azjax.arena.match import play_match
+from azjax.errors import UserError
+from azjax.play.gtp_face import serve_gtp
+from azjax.play.gtp_setup import handicap_points
+from azjax.play.lines import LONGEST, TOO_LONG
+from azjax.players.engines.process import EngineProcess
+from azjax.players.parse import parse_player
+from azjax.players.random import RandomPlayer
+from tests.oracles import gnugo
+from tests.oracles.clients import Idle, Script, engine_command, untrained
+from tests.players.engines.programs import needs
+
+GO = make("go_5x5")
+KEY = jax.random.key(0)
+
+
+def ask(lines, game=GO):
+    """The answers to lines, as a client reads them: (mark and id, text) each."""
+    said = []
+    serve_gtp(Idle(game), Script(lines), said.append)
+    return read("".join(said))
+
+
+def read(said):
+    assert said.endswith("\n\n") or not said
+    answers = [answer.removeprefix("\n") for answer in said.split("\n\n")[:-1]]
+    return [re.fullmatch(r"([=?]\d*) ?(.*)", each, re.DOTALL).groups() for each in answers]
+
+
+def texts(lines, game=GO):
+    """The answers' texts; all commands must have succeeded."""
+    answers = ask(lines, game)
+    assert all(mark.startswith("=") for mark, _ in answers), answers
+    return [text.strip("\n") for _, text in answers]
+
+
+# What the commands do.
+
+
+def test_says_what_it_is():
+    name, protocol, version, known, unknown, listed, empty = texts(
+        [
+            *("name", "protocol_version", "version", "known_command komi"),
+            *("known_command nonsense", "list_commands", "quit", "name"),
+        ]
+    )
+    assert (name, protocol, known, unknown, empty) == ("azjax", "2", "true", "false", "")
+    assert re.match(r"\d+\.\d+", version)
+    wanted = (
+        "protocol_version name version list_commands known_command boardsize clear_board komi play "
+        "genmove undo showboard quit time_settings time_left final_score fixed_handicap loadsgf"
+    )
+    assert set(wanted.split()) <= set(listed.split("\n"))
+
+
+def test_ids_comments_and_blank_lines():
+    lines = ["", "  # nothing", "12 name # who", "\t7\tplay\tblack\tc3\x01\r", "3 nonsense", "00"]
+    unknown = [("?3", "unknown command"), ("?00", "unknown command")]
+    assert ask(lines) == [("=12", "azjax"), ("=7", ""), *unknown]
+
+
+def test_moves_are_played_and_taken_back():
+    answers = texts(
+        [
+            *("play b C3", "play white d4", "showboard", "undo", "genmove w", "undo", "undo"),
+            *("showboard", "play b pass", "play w pass", "final_score", "undo", "genmove w"),
+        ]
+    )
+    assert answers[2].split("\n")[1:3] == [" 4 . . . O .", " 3 . . X . ."]
+    assert answers[2].endswith("black to move")
+    assert answers[4] == "A5"  # the first action
+    assert "X" not in answers[7]
+    assert answers[10] == "W+7.5"
+    assert answers[12] == "A5"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("boardsize 9", "unacceptable size"),
+        ("boardsize five", "syntax error"),
+        ("boardsize", "syntax error"),
+        ("play b C3", "illegal move"),
+        ("play b I3", "invalid color or coordinate"),
+        ("play b F6", "invalid color or coordinate"),
+        ("play green C4", "invalid color or coordinate"),
+        ("play b", "syntax error"),
+        ("genmove", "syntax error"),
+        ("komi much", "syntax error"),
+        ("komi nan", "syntax error"),
+        ("time_left b -", "syntax error"),
+        ("fixed_handicap 2", "board not empty"),
+        ("loadsgf /nowhere/at/all.sgf", "cannot load file"),
+        ("lz-analyze b 10 20", "syntax error"),
+        (TOO_LONG, "the line is too long"),
+        ("Name", "unknown command"),
+    ],
+)
+def test_mistakes_change_nothing(line, complaint):
+    before, (mark, text), after, _ = [
+        answer for answer in ask(["play b C3", "showboard", line, "showboard", "undo"])[1:]
+    ]
+    assert mark == "?"
+    assert text.startswith(complaint)
+    assert before == after
+
+
+def test_there_is_nothing_to_take_back_at_first():
+    assert ask(["undo", "play b a1", "undo", "undo"]) == [
+        ("?", "cannot undo"),
+        ("=", ""),
+        ("=", ""),
+        ("?", "cannot undo"),
+    ]
+
+
+def test_a_resignation_loses():
+    answers = ask(["play b c3", "play w resign", "final_score", "genmove b", "undo", "genmove w"])
+    assert [mark for mark, _ in answers] == ["=", "=", "=", "?", "=", "="]
+    assert answers[2][1] == "B+R"
+
+
+def test_komi_rebuilds_the_game():
+    answers = texts(["komi 0.5", "play b c3", "final_score", "komi 30", "final_score"])
+    assert answers[2:] == ["B+24.5", "", "W+5"]
+
+
+def test_out_of_turn_the_other_side_passes_where_it_can():
+    assert texts(["play b c3", "play b d3", "showboard", "undo", "showboard"])[2].count("X") == 2
+    hexed = ask(["play b a1", "play b b1"], make("hex", size=3))
+    assert hexed[1][0] == "?"
+    assert "turn of white" in hexed[1][1]
+
+
+def test_other_games_of_stones():
+    hex_game = make("hex", size=3)
+    moves = ["play b b1", "play w a1", "play b b2", "play w a2", "final_score", "play b b3"]
+    answers = ask([*moves, "final_score", "play w c3", "komi 1", "showboard"], hex_game)
+    assert answers[4][0] == "?"
+    assert answers[6:9] == [("=", "B+"), ("?", "the game is over"), ("?", "unknown command")]
+    othello = make("othello")
+    answers = texts(["play b d3", "genmove w", "showboard", "final_score", "boardsize 8"], othello)
+    assert re.fullmatch("[a-h][1-8]", answers[1])
+    assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
+
+
+def test_other_games_are_refused():
+    with pytest.raises(UserError, match="GTP is for go, hex and othello, not for tic_tac_toe"):
+        serve_gtp(Idle(make("tic_tac_toe")), Script([]), print)
+
+
+def test_clocks(monkeypatch):
+    """How long a move may take, from what the client said of the time."""
+    asked = []
+    from azjax.play import gtp_search
+
+    def keep(thinking, **limits):
+        asked.append(limits)
+        return iter([thinking.more(1)])
+
+    monkeypatch.setattr(gtp_search, "keep_thinking", keep)
+    commands = ["genmove b", "time_settings 250 0 0", "genmove w", "clear_board", "genmove b"]
+    commands += ["time_left w 5 2", "genmove w", "time_settings 0 10 5", "genmove b"]
+    commands += ["time_settings 0 1 0", "clear_board", "genmove b"]
+    texts(commands)
+    inf = float("inf")
+    assert [limits["simulations"] for limits in asked] == [4, inf, inf, inf, inf, 4]
+    seconds = [limits["seconds"] for limits in asked]
+    assert seconds[0] == seconds[5] == inf
+    assert seconds[1] == pytest.approx(250 / 25 - 0.1)
+    assert seconds[2] == seconds[1]  # a new game, a new clock
+    assert seconds[3:5] == pytest.approx([5 / 2 - 0.1, 10 / 5 - 0.1])
+
+
+def test_sabaki_sees_the_search():
+    answers = ask(["lz-analyze b 1", "3 lz-genmove_analyze b interval 1", "name", "lz-analyze"])
+    info = r"info move \S+ visits \d+ winrate \d+ prior \d+ order 0 pv( \S+)+"
+    assert answers[0][0] == "="
+    assert re.fullmatch(rf"(\n?{info})+", answers[0][1])
+    assert answers[1][0] == "=3"
+    assert re.fullmatch(rf"(\n?{info})+\nplay A5", answers[1][1])
+    assert answers[2] == ("=", "azjax")
+
+
+# Handicap stones and files.
+
+
+@needs("gnugo")
+def test_handicap_stones_stand_where_gnu_go_puts_them():
+    for size in (7, 8, 9, 13, 19):
+        for stones in range(1, 11):
+            try:
+                (theirs,) = gnugo.ask([f"boardsize {size}", f"fixed_handicap {stones}"])[1:]
+            except ValueError:
+                with pytest.raises(ValueError, match="are wanted"):
+                    handicap_points(size, stones)
+                continue
+            points = handicap_points(size, stones)
+            ours = [gnugo.vertex(size, row * size + column) for row, column in points]
+            assert sorted(ours) == sorted(theirs.split()), (size, stones)
+            assert len(set(ours)) == stones
+
+
+def test_handicap_is_blacks_and_white_moves():
+    game = make("go_9x9")
+    answers = texts(["fixed_handicap 4", "showboard", "play w e5", "undo", "undo"], game)
+    assert answers[0] == "C3 G7 C7 G3"
+    assert answers[1].count("X") == 4
+    assert answers[1].endswith("white to move")
+    assert ask(["fixed_handicap 2"])[0][1].startswith("invalid number of stones")
+
+
+def test_files_are_played_up_to_a_move(tmp_path):
+    path = tmp_path / "game.sgf"
+    path.write_text("(;GM[1]SZ[5]KM[2.5]AB[aa][ee];W[cc];B[bb];W[];B[ab](;W[dd])(;W[ea]))")
+    whole, third = (f"loadsgf {path}", f"loadsgf {path} 3")
+    answers = texts([whole, "showboard", "final_score", third, "showboard", "genmove w"])
+    assert answers[1].split("\n")[:5] == [
+        " 5 X . . . .",
+        " 4 X X . . .",
+        " 3 . . O . .",
+        " 2 . . . O .",
+        " 1 . . . . X",
+    ]
+    game = sgf.Sgf_game.from_bytes(path.read_bytes())
+    assert game.get_komi() == 2.5
+    assert answers[2] == "W+0.5"
+    assert answers[4].count("X") == 3
+    assert answers[4].endswith("white to move")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("nonsense", ""),
+        ("(;GM[1]SZ[9])", "unacceptable size"),
+        ("(;GM[2]SZ[5])", "it is no game of go"),
+        ("(;SZ[5];B[aa];W[aa])", "move 2: illegal move"),
+        ("(;SZ[5];B[aa];AB[bb])", "stones are set up during the game"),
+        ("(;SZ[5]KM[x];B[aa])", ""),
+        ("(;SZ[5]AB[aa][bb", ""),
+        ("(;SZ[5];B[zz])", ""),
+    ],
+)
+def test_files_that_are_none_of_this_game(tmp_path, text, why):
+    path = tmp_path / "game.sgf"
+    path.write_text(text)
+    (mark, answer), kept = ask(["play b c3", f"loadsgf {path}", "showboard"])[1:]
+    assert mark == "?"
+    assert answer.startswith("cannot load file")
+    assert why in answer
+    assert "X" in kept[1]
+
+
+# Any nonsense.
+
+NUMBERS = st.one_of(
+    st.integers(-5, 30).map(str),
+    st.sampled_from(["9" * 4000, "-1", "1e999", "nan", "0x5", "٣", "5.5", "", "²"]),
+)
+WORDS = st.one_of(
+    st.sampled_from(["b", "w", "black", "White", "pass", "resign", "C3", "e5", "I1", "a6", "#"]),
+    st.tuples(st.sampled_from("abcdeABCDE"), st.integers(1, 5)).map(lambda v: f"{v[0]}{v[1]}"),
+    NUMBERS,
+    st.text(max_size=8),
+)
+COMMANDS = st.sampled_from(
+    [
+        *("protocol_version", "name", "version", "list_commands", "known_command", "boardsize"),
+        *("clear_board", "play", "genmove", "undo", "showboard", "time_settings", "time_left"),
+        *("final_score", "fixed_handicap", "loadsgf", "lz-analyze", "lz-genmove_analyze"),
+    ]
+)
+MOVES = st.tuples(st.sampled_from(["play b", "play w", "genmove", "play"]), WORDS).map(" ".join)
+LINES = st.one_of(
+    MOVES,
+    st.tuples(COMMANDS, st.lists(WORDS, max_size=4)).map(lambda c: " ".join([c[0], *c[1]])),
+    st.tuples(NUMBERS, COMMANDS, WORDS).map(" ".join),
+    st.text(max_size=30),
+    st.binary(max_size=30).map(lambda b: b.decode("latin-1")),
+    st.just(TOO_LONG),
+).map(lambda line: line if line is TOO_LONG else line.replace("\n", " "))
+
+
+def is_asked(line):
+    """By GTP's own words: comments and control characters are no commands."""
+    if line is TOO_LONG:
+        return True
+    return bool("".join(c for c in line.partition("#")[0] if c.isprintable() or c == "\t").split())
+
+
+@pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.slow)])
+def test_nonsense_a_hundred_lines_each(examples):
+    """Each line gets one answer, and in the end commands are obeyed as at first."""
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(LINES, min_size=100, max_size=100))
+    def answers_each(lines):
+        lines = [line for line in lines if not re.match(r"\s*\d*\s*quit", line)]
+        answers = ask([*lines, "77 showboard", "clear_board", "play b C3", "genmove w", "quit"])
+        assert len(answers) == sum(map(is_asked, lines)) + 5
+        assert [mark for mark, _ in answers[-5:]] == ["=77", "=", "=", "=", "="]
+
+    answers_each()
+
+
+# Whole games, by the program as it is.
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    file = untrained(tmp_path_factory.mktemp("gtp") / "go.safetensors", "go_5x5")
+    process = EngineProcess(engine_command("gtp", file), timeout=200)
+    yield process
+    process.close()
+
+
+def command(process, line):
+    """GTP's answer to one line; None after an error."""
+    process.send([line])
+    lines = [process.read()]
+    while lines[-1]:
+        lines.append(process.read())
+    text = "\n".join(lines).strip()
+    return text[1:].strip() if text[0] == "=" else None
+
+
+def stones(board):
+    return [line.split()[1:6] for line in board.split("\n") if re.match(r" *[1-5] ", line)]
+
+
+@needs("gnugo")
+@pytest.mark.parametrize("seat", [0, 1])
+def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
+    """A third program says that each move is legal, and that the boards stay the same."""
+    rules = [gnugo.program(), "--mode", "gtp", "--chinese-rules", "--positional-superko"]
+    rules += ["--forbid-suicide"]
+    other = EngineProcess([*rules, "--level", "1", "--never-resign"], timeout=60)
+    referee = EngineProcess(rules, timeout=60)
+    players = [other, other]
+    players[seat] = engine
+    for process in (*players, referee):
+        for line in ("boardsize 5", "clear_board", "komi 7.5"):
+            assert command(process, line) is not None
+    passes, moves = 0, 0
+    while passes < 2 and moves < 50:
+        colour = ("black", "white")[moves % 2]
+        move = command(players[moves % 2], f"genmove {colour}")
+        assert move is not None
+        assert command(referee, f"is_legal {colour} {move}") == "1"
+        for process in (players[1 - moves % 2], referee):
+            assert command(process, f"play {colour} {move}") is not None
+        moves, passes = moves + 1, passes + 1 if move.lower() == "pass" else 0
+        seen = stones(command(referee, "showboard").replace("+", "."))
+        assert stones(command(engine, "showboard")) == seen
+    assert passes == 2 or moves == 50
+    assert command(engine, f"genmove {('black', 'white')[moves % 2]}") is None  # it is over
+    assert re.match(r"[BW]\+", command(engine, "final_score"))
+    other.close()
+    referee.close()
+
+
+def test_it_plays_in_our_own_matches(tmp_path):
+    """Our client, which refuses illegal moves, in a whole match."""
+    file = untrained(tmp_path / "hex.safetensors", "hex_3x3")
+    program = " ".join(map(str, engine_command("gtp", file)))
+    game = make("hex", size=3)
+    player = parse_player(f"gtp:{program}?timeout=200", game)
+    result = play_match(game, player, RandomPlayer(game), KEY, num_games=4, opening_plies=1)
+    player.close()
+    assert result.wins + result.losses == 4
+
+
+def test_the_program_survives_bytes_of_any_kind(engine):
+    assert command(engine, "clear_board") == ""
+    engine.send(["name", "\x00\x7f", "play b \N{BULLET}", "x" * (2 * LONGEST), "99 name"])
+    answers = [line for line in (engine.read() for _ in range(8)) if line]
+    wrong = ["? invalid color or coordinate", "? the line is too long"]
+    assert answers == ["= azjax", *wrong, "=99 azjax"]
+
+
+def test_the_program_says_what_is_wrong_with_a_run(tmp_path):
+    program = engine_command("gtp", tmp_path / "nothing")
+    done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"azjax: \S+nothing: no run is there.*\n", done.stderr)
+    assert done.stdout == ""

@@ -1,0 +1,27 @@
+"""Small players without training, for tests of what becomes of them on the web."""
+
+import functools
+
+import jax
+from azjax_envs import make
+
+from azjax.config import NetworkConfig, SearchConfig
+from azjax.network import Network
+from azjax.players.network import SearchPlayer
+
+TOWERS = {
+    "mlp": NetworkConfig(kind="mlp", blocks=1, channels=16, value_hidden=16),
+    "resnet": NetworkConfig(
+        kind="resnet", blocks=1, channels=8, value_hidden=8, value_head="wdl", pooling_every=1
+    ),
+}
+
+
+@functools.cache
+def untrained(name, tower="mlp"):
+    """A player of that game with 8 simulations."""
+    game = make(name)
+    network = Network(game.observation_shape, game.num_actions, TOWERS[tower])
+    variables = jax.jit(network.init)(jax.random.PRNGKey(0))
+    config = SearchConfig(num_simulations=8)
+    return SearchPlayer(game=game, network=network, variables=variables, config=config)

@@ -1,0 +1,202 @@
+"""A person at the page in Chromium: clicks, whole games, and a picture of each kept beside them.
+
+Needs Debian's chromium, and ONNX Runtime Web from npm.
+"""
+
+import functools
+import http.server
+import random
+import re
+import shutil
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from azjax.errors import UserError
+from azjax.play.thinking import make_thinker
+from azjax.players.load import player_from_spec
+from azjax.web import server
+from azjax.web.runtime import runtime_files
+from azjax.web.site import write_site
+from tests.web.sites import untrained
+
+playwright = pytest.importorskip("playwright.sync_api")
+pytest.importorskip("onnxruntime")
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+READY = r"/^Your move|^A draw|wins? after/.test(document.querySelector('#status').textContent)"
+IDLE = f"{READY} && !document.body.classList.contains('thinking')"
+PHONE = {"width": 390, "height": 844}
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="module", autouse=True)
+def runtime():
+    try:
+        runtime_files(None)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """(address, size) -> a page on which a game has begun; whatever it complains of fails."""
+    complaints, pages = [], []
+
+    def open_page(address, size):
+        page = browser.new_page(viewport=size)
+        pages.append(page)
+        page.set_default_timeout(1000 * PATIENCE_S)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        page.goto(address)
+        wait(page, IDLE)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert complaints == []
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def served(tmp_path):
+    """player -> the address of its page, in a folder behind a plain web server."""
+    with http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path)
+    ) as plain:
+        threading.Thread(target=plain.serve_forever, daemon=True).start()
+
+        def serve(player):
+            write_site(player, tmp_path / "site", about="a test", games=1)
+            return f"http://127.0.0.1:{plain.server_port}/site/"
+
+        yield serve
+        plain.shutdown()
+
+
+def wait(page, condition):
+    """Until it holds. (Playwright's own waiting wants eval, which the server's page forbids.)"""
+    end = time.monotonic() + PATIENCE_S
+    while not page.evaluate(condition):
+        assert time.monotonic() < end, f"waited too long for {condition}"
+        page.wait_for_timeout(30)
+
+
+def click(page, place):
+    """With the mouse, where the middle of an element is on the screen."""
+    box = place.evaluate(
+        "e => { const b = e.getBoundingClientRect(); return [b.x + b.width / 2, "
+        "b.y + b.height / 2] }"
+    )
+    page.mouse.click(*box)
+
+
+def play_to_the_end(page, game, seed):
+    """Clicks on anything legal until the game is over; the moves' names."""
+    chance = random.Random(seed)
+    for _ in range(game.max_steps):
+        wait(page, IDLE)
+        if page.get_attribute("#status", "data-over") == "true":
+            break
+        count = page.locator("#moves li").count()
+        click(page, chance.choice(page.locator("#board .legal").element_handles()))
+        wait(page, f"document.querySelectorAll('#moves li').length > {count}")
+    return page.locator("#moves li").all_inner_texts()
+
+
+def assert_is_the_result(page, game, names):
+    """The moves are legal by the game's own rules, and end as the page says."""
+    state = game.init()
+    for name in names:
+        assert not game.is_terminal(state)
+        state = game.step(state, game.string_to_action(state, name))
+    assert game.is_terminal(state)
+    status, returns = page.inner_text("#status"), np.asarray(game.returns(state))
+    words = "A draw" if returns[0] == 0 else "You win" if returns[0] > 0 else "The network wins"
+    assert status == f"{words} after {len(names)} moves"
+    view = page.locator("#board [data-cell]").evaluate_all(
+        "parts => Object.fromEntries(parts.map(p => [p.dataset.cell, +p.dataset.code]))"
+    )
+    assert [view[str(i)] for i in range(len(view))] == np.asarray(game.view(state)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("dots_and_boxes_2x2", PHONE),
+        ("connect_four", {"width": 1280, "height": 860}),
+        ("go_3x3", PHONE),
+    ],
+)
+def test_a_person_plays_to_the_end_against_the_network(open_page, served, tmp_path, name, size):
+    player = player_from_spec(name) if name == "connect_four" else untrained(name)
+    page = open_page(served(player), size)
+    names = play_to_the_end(page, player.game, seed=1)
+    page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+    assert_is_the_result(page, player.game, names)
+    assert re.fullmatch(r"\d+ simulations in [\d.]+ s", page.inner_text("#search"))
+    assert page.locator("#history .curve").count() == 1
+    # Nothing sticks out of a phone's screen.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_path):
+    file = tmp_path / "game.html"
+    write_site(player_from_spec("connect_four"), file, about="", games=1, single_file=True)
+    page = open_page(file.as_uri(), PHONE)
+    page.select_option("#level", "32")
+    click(page, page.query_selector('[data-action="3"]'))
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    page.click("#hint")
+    page.wait_for_selector("#board .hint")
+    assert page.locator("#board .visits").count() > 0
+    assert page.inner_text("#search").startswith("32 simulations")
+    assert len(page.inner_text("#line").split()) > 1
+    page.click("#undo")
+    wait(page, "document.querySelectorAll('#moves li').length === 0")
+    assert page.locator('#board [data-code="1"]').count() == 0
+    page.select_option("#side", "second")
+    wait(page, "document.querySelectorAll('#moves li').length === 1")
+
+
+def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
+    uvicorn = pytest.importorskip("uvicorn")
+    player = untrained("gardner_chess")
+    listener = server._listen(None)
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    config = uvicorn.Config(server.make_app(make_thinker(player), about=""), log_level="error")
+    running = uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        page = open_page(address, PHONE)
+        page.select_option("#level", "8")
+        click(page, page.query_selector('[data-cell="15"]'))  # a2, a pawn
+        assert page.locator("#board circle.target").count() == 1
+        click(page, page.query_selector('[data-cell="10"]'))  # a3
+        wait(page, "document.querySelectorAll('#moves li').length === 2")
+        wait(page, IDLE)
+        page.screenshot(path=tmp_path / "gardner_chess.png")
+        assert page.locator("#moves li").first.inner_text() == "a2a3"
+        assert page.inner_text("#status") == "Your move"
+    finally:
+        running.should_exit = True
+        thread.join()
