@@ -25,6 +25,7 @@ def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
     assert {"gumbel", "puct", "stock mctx, gumbel"} <= facts.keys()
 
 
+@pytest.mark.slow
 def test_train_benchmark_prints_the_split(tmp_path, capsys):
     config = tmp_path / "tiny.toml"
     config.write_text(

@@ -22,7 +22,7 @@ CYCLES = {"gardner_chess": 5, "chess": 9, "shogi": 9}
 @pytest.mark.parametrize(
     "name",
     [
-        "gardner_chess",
+        pytest.param("gardner_chess", marks=pytest.mark.slow),
         pytest.param("chess", marks=pytest.mark.slow),
         pytest.param("shogi", marks=pytest.mark.slow),
     ],

@@ -14,7 +14,7 @@ nbclient = pytest.importorskip("nbclient")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
-QUICK = {"01_quickstart", "05_add_your_own_game"}
+QUICK = {"05_add_your_own_game"}
 LARGEST = 1 << 20
 PATIENCE_S = 600  # for a cell, on a machine that does other work
 

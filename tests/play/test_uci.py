@@ -354,6 +354,7 @@ def test_nonsense_a_hundred_lines_each(dialect, examples):
 # Shogi.
 
 
+@pytest.mark.slow
 def test_usi_speaks_of_shogi():
     shogi = make("shogi")
     lines = say(["usi", "isready", "usinewgame", "position startpos moves 7g7f"], shogi, "usi")

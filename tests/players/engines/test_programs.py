@@ -83,6 +83,7 @@ def test_arguments_that_gnu_go_does_not_know():
         parse_player("gtp:gnugo --levle 3", make("go_5x5"))
 
 
+@pytest.mark.slow
 @needs("stockfish")
 def test_stockfish_plays_chess(record):
     game = make("chess")
@@ -132,6 +133,7 @@ def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
             assert move in pyffish.legal_moves("gardner", start, moves[:ply])
 
 
+@pytest.mark.slow
 @needs("fairy-stockfish")
 def test_fairy_stockfish_plays_shogi(record):
     game = make("shogi")
