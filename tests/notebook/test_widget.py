@@ -1,58 +1,30 @@
 """The opponent in a notebook: its Python side by messages, its page in a browser."""
 
-import dataclasses
-import functools
 import json
 import re
 import shutil
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
 from azjax_envs.tic_tac_toe import TicTacToe
 
 from azjax.errors import UserError
-from azjax.players.base import Analysis
 
 pytest.importorskip("anywidget")
 
 from azjax.notebook import opponent
 from azjax.notebook.widget import Opponent
+from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
 BOXES = make("dots_and_boxes", rows=1, columns=2)
 KEY = jax.random.PRNGKey(0)
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
-@dataclasses.dataclass(frozen=True)
-class Lowest:
-    """Plays the lowest legal action, and believes that it wins by it."""
-
-    game: object
-    name = "lowest"
-    jittable = True
-
-    def __call__(self, key, states):
-        return self.analyse(key, states).action
-
-    def analyse(self, key, states):
-        mask = jax.vmap(self.game.legal_action_mask)(states)
-        best = jax.nn.one_hot(jnp.argmax(mask, axis=-1), mask.shape[-1])
-        return Analysis(
-            action=jnp.argmax(mask, axis=-1).astype(jnp.int32),
-            visits=best.astype(jnp.int32),
-            policy=best,
-            prior=best,
-            action_values=best,
-            value=jnp.full(mask.shape[:1], 0.96),
-        )
-
-
 def sit_down(game=GAME, human=0):
-    return opponent(game, Lowest(game), key=KEY, human=human)
+    return opponent(game, SureLowest(game, 0.96), key=KEY, human=human)
 
 
 def click(table, **content):
@@ -154,7 +126,7 @@ class Undrawn(TicTacToe):
 def test_moves_without_a_part_get_buttons():
     assert sit_down().shown["buttons"] == []
     game = Undrawn()
-    table = opponent(game, Lowest(game), key=KEY)
+    table = opponent(game, SureLowest(game, 0.96), key=KEY)
     assert len(table.shown["buttons"]) == 9
     assert table.shown["buttons"][4] == [4, "b2"]
     assert len(click(table, do="play", action=4)["buttons"]) == 7

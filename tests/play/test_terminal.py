@@ -1,49 +1,20 @@
 """Games in the terminal, played by scripted people."""
 
 import dataclasses
-import functools
 import io
 import itertools
 
 import jax
-import jax.numpy as jnp
 import pytest
 from azjax_envs import make
 from rich.console import Console
 
 from azjax.play.terminal import PlayResult, play
 from azjax.play.words import board_text, who_is_ahead
-from azjax.players.base import Analysis
+from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
 BOXES = make("dots_and_boxes", rows=1, columns=2)
-
-
-@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
-@dataclasses.dataclass(frozen=True)
-class Lowest:
-    """Plays the lowest legal action; believes that it has visited it 9 times and wins by it."""
-
-    game: object
-    name = "lowest"
-    jittable = True
-
-    def __call__(self, key, states):
-        return self.analyse(key, states).action
-
-    def analyse(self, key, states):
-        mask = jax.vmap(self.game.legal_action_mask)(states)
-        action = jnp.argmax(mask, axis=-1).astype(jnp.int32)
-        best = jax.nn.one_hot(action, mask.shape[-1])
-        count = jnp.maximum(jnp.sum(mask, axis=-1, keepdims=True), 1)
-        return Analysis(
-            action=action,
-            visits=(9 * best).astype(jnp.int32),
-            policy=best,
-            prior=mask / count,
-            action_values=0.5 * best,
-            value=jnp.full(action.shape, 0.5),
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +49,7 @@ def sit_down(*lines, player=None, game=GAME, human=0, width=100):
 
     result = play(
         game,
-        player or Lowest(game),
+        player or SureLowest(game),
         human=human,
         key=jax.random.PRNGKey(0),
         console=console,
@@ -226,7 +197,7 @@ def test_a_move_may_be_called_like_a_command():
         def string_to_action(self, state, text):
             return 0 if text == "swap" else self.inner.string_to_action(state, text)
 
-    result, _, answers = sit_down("swap", "swap", "quit", player=Lowest(GAME), game=Named())
+    result, _, answers = sit_down("swap", "swap", "quit", player=SureLowest(GAME), game=Named())
     assert result.moves[0] == "swap"
     assert "You play swap" in answers[0]
     assert "You are the second player now." in answers[1]
