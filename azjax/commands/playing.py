@@ -35,8 +35,12 @@ def play(arguments: list[str]) -> None:
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
+        if options.side is not None or options.watch:
+            raise UserError("--web goes without --side and --watch: the page asks for them")
         serve(options.run, port=options.port, browser=options.browser)
         return
+    if options.port is not None or not options.browser:
+        raise UserError("--port and --no-browser go with --web")
     if options.side not in (None, 0, 1):
         raise UserError(f"--side {options.side}: 0 (moves first) or 1 is wanted")
     import random

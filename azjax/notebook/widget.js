@@ -30,6 +30,7 @@ export default {
 
     // From a click until the answer: a second click would be a move in another position.
     let waiting = false;
+    let picked = null; // the cell of a first click
 
     function play(action) {
       const shown = model.get("shown");
@@ -38,9 +39,37 @@ export default {
       model.send({ do: "play", action });
     }
 
+    function pick(cell) {
+      const { clicks, busy } = model.get("shown");
+      if (waiting || busy || !clicks.length) return;
+      const there = clicks.filter(([, first, then]) => first === picked && then === cell);
+      const starts = picked !== cell && clicks.some(([, first]) => first === cell);
+      picked = !there.length && starts ? cell : null;
+      mark();
+      if (there.length === 1) play(there[0][0]);
+      else offer(there.map(([action, , , name]) => [action, name]));
+    }
+
+    function mark() {
+      const { clicks } = model.get("shown");
+      const ends = clicks.filter(([, first]) => first === picked).map(([, , then]) => then);
+      const starts = clicks.map(([, first]) => first);
+      for (const part of board.querySelectorAll("[data-cell]")) {
+        const cell = Number(part.dataset.cell);
+        part.classList.toggle("picked", cell === picked);
+        part.classList.toggle("target", ends.includes(cell));
+        part.classList.toggle("start", starts.includes(cell));
+      }
+    }
+
+    function offer(named) {
+      moves.replaceChildren(...named.map(([action, name]) => button(name, () => play(action))));
+    }
+
     function show() {
       const shown = model.get("shown");
       waiting = false;
+      picked = null;
       for (const cell of board.querySelectorAll("[data-cell]")) {
         cell.setAttribute("data-code", shown.codes[Number(cell.dataset.cell)]);
       }
@@ -52,14 +81,16 @@ export default {
       record.textContent = shown.moves;
       undo.disabled = shown.busy || !shown.undo;
       fresh.disabled = shown.busy;
-      moves.replaceChildren(
-        ...shown.buttons.map(([action, name]) => button(name, () => play(action))),
-      );
+      offer(shown.buttons);
+      mark();
     }
 
     board.addEventListener("click", (event) => {
       const part = event.target.closest("[data-action]");
-      if (part) play(Number(part.dataset.action));
+      const action = part && Number(part.dataset.action);
+      if (part && model.get("shown").legal.includes(action)) return play(action);
+      const cell = event.target.closest("[data-cell]");
+      if (cell) pick(Number(cell.dataset.cell));
     });
     model.on("change:shown", show);
     show();

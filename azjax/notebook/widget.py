@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import jax
 import numpy as np
 import traitlets
 from azjax_envs import Game
+from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
 from azjax.notebook.drawings import style_codes
@@ -103,14 +105,23 @@ class Opponent(anywidget.AnyWidget):
         self.shown = {
             "codes": np.asarray(style_codes(session.game, states))[0].tolist(),
             "legal": list(legal),
-            # Moves that the board has no part for, such as those of chess, get a button each.
-            "buttons": [[a, name] for a, name in legal.items() if a not in self._drawn],
+            **self._means(legal),
             "status": status,
             "value": _opinion(session, self._analysis),
             "moves": " ".join(position.move for position in session.path[1:]),
             "undo": session.undone() is not None,
             "busy": busy,
         }
+
+    def _means(self, legal: dict[int, str]) -> dict[str, list]:
+        """How moves are made that are no click on a part of the board: by two clicks, [action,
+        first cell, second cell, name], or by a button, [action, name]."""
+        game = self._session.game
+        undrawn = {a: name for a, name in legal.items() if a not in self._drawn}
+        if not undrawn or not has_clicks(game):
+            return {"clicks": [], "buttons": [list(move) for move in undrawn.items()]}
+        cells = np.asarray(_clicks(game, self._session.now.state))[:, :2].tolist()
+        return {"clicks": [[a, *cells[a], name] for a, name in undrawn.items()], "buttons": []}
 
 
 def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Opponent:
@@ -128,6 +139,11 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     if human not in (0, 1):
         raise UserError(f"human = {human!r}: 0, to move first, or 1 is wanted")
     return Opponent(open_session(game, player, human=human, key=key))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _clicks(game: Any, state: Any) -> Array:
+    return game.clicks(state)
 
 
 def _status(session: Session) -> str:

@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from azjax_envs import Game
 
 from azjax.play.clock import Clock
+from azjax.play.findings import Findings
 from azjax.play.gtp_search import decide, info_line
 from azjax.play.gtp_setup import handicap_points, read_sgf
 from azjax.play.gtp_table import COLOURS, Refusal, Table, open_table, score, vertices
 from azjax.play.lines import TOO_LONG, Lines
-from azjax.play.thinking import Findings, Thinker, keep_thinking
+from azjax.play.thinking import Thinker, keep_thinking
 
 _DIGITS = 10
 _INTERVAL_S = 0.5

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 from azjax_envs import Game
 
+from azjax.play.findings import Findings
 from azjax.play.gtp_table import Table, vertices
-from azjax.play.thinking import Findings, keep_thinking
+from azjax.play.thinking import keep_thinking
 
 _MOST_MOVES = 20  # that an analysis tells of
 _LONGEST_LINE = 16  # moves of a principal variation

@@ -18,9 +18,10 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
+from azjax.play.findings import Findings
 from azjax.play.lines import TOO_LONG, Lines
 from azjax.play.position import Position, first_position, next_position
-from azjax.play.thinking import MEMORY_MB, Findings, Thinker, Thinking, keep_thinking
+from azjax.play.thinking import MEMORY_MB, Thinker, Thinking, keep_thinking
 from azjax.play.uci_go import Go, read_go
 from azjax.play.uci_position import (
     FEN,

@@ -8,10 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import State, legal_actions
+from azjax_envs.game import State, has_clicks, legal_actions
 
 from azjax.config import SearchConfig
-from azjax.web.model import FACTS, Model, has_clicks
+from azjax.web.model import FACTS, Model
 
 _LEVELS = (1, 8, 32, 128, 512)
 _LOOKS = 3  # at an action's name, in as many positions

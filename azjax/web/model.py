@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
+from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
 from azjax.network import Network, Variables
@@ -64,11 +65,6 @@ def evaluation(game: Game, network: Network, variables: Variables) -> Callable[.
         return [*jax.tree.leaves(state), *facts]
 
     return evaluate
-
-
-def has_clicks(game: Game) -> bool:
-    """Whether a move takes two clicks, on two cells of the board."""
-    return hasattr(game, "clicks")
 
 
 def export_model(game: Game, network: Network, variables: Variables) -> Model:

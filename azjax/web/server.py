@@ -10,7 +10,7 @@ import json
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from azjax_envs import Game
@@ -60,7 +60,7 @@ def serve(player: SearchPlayer, *, about: str, port: int | None, browser: bool) 
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     print(f"{player.game.name}: preparing {player.name} ...", flush=True)
     look(thinker, [])
-    think(thinker, [], 1)
+    list(think(thinker, [], 1))
     print(f"play at {address} (Ctrl-C to stop)", flush=True)
     if browser:
         webbrowser.open(address)
@@ -81,7 +81,7 @@ def make_app(thinker: Thinker, *, about: str) -> Any:
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
         from starlette.requests import Request
-        from starlette.responses import HTMLResponse, JSONResponse, Response
+        from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
         from starlette.routing import Route
     except ImportError as error:
         raise UserError(f'{error}: pip install "azjax[serve]" brings what --web needs') from error
@@ -96,42 +96,54 @@ def make_app(thinker: Thinker, *, about: str) -> Any:
     )
     one_at_a_time = threading.Lock()
 
+    def locked(work: Callable[..., Any], *arguments: Any) -> Any:
+        with one_at_a_time:
+            return work(*arguments)
+
     async def send_page(request: Request) -> Response:
         return HTMLResponse(page, headers=_HEADERS)
 
-    def answering(answer: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable:
-        def locked(question: dict[str, Any]) -> dict[str, Any]:
-            with one_at_a_time:
-                return answer(question)
+    def refusing(answer: Callable[[dict[str, Any]], Any]) -> Callable:
+        """An endpoint of `answer`, a coroutine from a question to a response."""
 
         async def endpoint(request: Request) -> Response:
             try:
-                body = await _body(request)
-                result = await run_in_threadpool(locked, _question(request, body))
+                return await answer(_question(request, await _body(request)))
             except _Refusal as error:
                 return JSONResponse({"error": str(error)}, error.status, headers=_HEADERS)
             except IllegalMove as error:
                 return JSONResponse({"error": str(error)}, 400, headers=_HEADERS)
-            return JSONResponse(result, headers=_HEADERS)
 
         return endpoint
 
-    def answer_look(question: dict[str, Any]) -> dict[str, Any]:
-        return look(thinker, _moves(thinker.game, question, "moves"))
+    async def send_position(question: dict[str, Any]) -> Response:
+        moves = _moves(thinker.game, question, "moves")
+        found = await run_in_threadpool(locked, look, thinker, moves)
+        return JSONResponse(found, headers=_HEADERS)
 
-    def answer_think(question: dict[str, Any]) -> dict[str, Any]:
+    async def send_search(question: dict[str, Any]) -> Response:
         moves = _moves(thinker.game, question, "moves", "simulations")
         simulations = question["simulations"]
         if type(simulations) is not int or simulations not in allowed:
             listed = ", ".join(map(str, allowed))
             raise _Refusal(400, f"simulations must be one of {listed}, not {simulations!r:.40}")
-        return think(thinker, moves, simulations)
+        reports = think(thinker, moves, simulations)
+        first = await run_in_threadpool(locked, next, reports)
+
+        async def lines() -> AsyncIterator[str]:
+            # The page that closes the connection stops the search.
+            report = first
+            while report is not None:
+                yield json.dumps(report) + "\n"
+                report = await run_in_threadpool(locked, next, reports, None)
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=_HEADERS)
 
     return Starlette(
         routes=[
             Route("/", send_page),
-            Route("/api/look", answering(answer_look), methods=["POST"]),
-            Route("/api/think", answering(answer_think), methods=["POST"]),
+            Route("/api/look", refusing(send_position), methods=["POST"]),
+            Route("/api/think", refusing(send_search), methods=["POST"]),
         ],
         # A page of another site that made its name point here is refused.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],

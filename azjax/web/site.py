@@ -8,11 +8,13 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from azjax_envs.game import has_clicks
+
 from azjax.errors import UserError
 from azjax.players.network import SearchPlayer
 from azjax.web.check import Check, check_model
 from azjax.web.description import ActionNames, describe_game, describe_model, title_of
-from azjax.web.model import evaluation, export_model, has_clicks
+from azjax.web.model import evaluation, export_model
 from azjax.web.page import render_page, worker_script
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
+from azjax_envs.game import has_clicks, legal_actions
 
-from azjax.play.thinking import Thinker
-from azjax.web.model import has_clicks
+from azjax.play.findings import Findings
+from azjax.play.thinking import Thinker, keep_thinking
 
 Array = jax.Array
 
 _LINE = 8  # moves of the line that a search expects
+_REPORT_S = 0.25  # between two reports of a search
 
 
 class IllegalMove(ValueError):
@@ -45,18 +46,26 @@ def look(thinker: Thinker, moves: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def think(thinker: Thinker, moves: Sequence[int], simulations: int) -> dict[str, Any]:
-    """A search of the position after `moves`, as a page wants it.
+def think(thinker: Thinker, moves: Sequence[int], simulations: int) -> Iterator[dict[str, Any]]:
+    """A search of the position after `moves`, as a page wants it: what it has found four times a
+    second, and at last what it found.
 
     Raises:
-      IllegalMove: saying which; also where the game is over.
+      IllegalMove: at the first report; saying which, also where the game is over.
     """
-    began = time.perf_counter()
+    began = reported = time.perf_counter()
     game, state = thinker.game, _replayed(thinker.game, moves)
-    mover = int(game.current_player(state))
     if bool(game.is_terminal(state)):
         raise IllegalMove("the game is over: there is nothing to think about")
-    found = thinker.start(state).more(simulations).findings()
+    for thinking in keep_thinking(thinker.start(state), simulations=simulations):
+        now = time.perf_counter()
+        if now - reported >= _REPORT_S and thinking.simulations < simulations:
+            reported = now
+            yield _report(game, state, thinking.findings(), now - began)
+    yield _report(game, state, thinking.findings(), time.perf_counter() - began)
+
+
+def _report(game: Game, state: Any, found: Findings, seconds: float) -> dict[str, Any]:
     line, after = [], state
     for action in found.line(found.action)[:_LINE]:
         line.append(game.action_to_string(after, action))
@@ -64,10 +73,10 @@ def think(thinker: Thinker, moves: Sequence[int], simulations: int) -> dict[str,
     return {
         "action": found.action,
         "visits": [[int(a), int(found.visits[a])] for a in np.flatnonzero(found.visits)],
-        "value": _of_first(found.value, mover),
+        "value": _of_first(found.value, int(game.current_player(state))),
         "line": line,
         "simulations": found.simulations,
-        "ms": 1000 * (time.perf_counter() - began),
+        "ms": 1000 * seconds,
     }
 
 

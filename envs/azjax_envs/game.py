@@ -128,6 +128,11 @@ def returns_of(result: Array) -> Array:
     return jnp.stack([result, -result]).astype(jnp.float32)
 
 
+def has_clicks(game: Game) -> bool:
+    """Whether a move takes two clicks, on two cells of the board: there is `clicks`."""
+    return hasattr(game, "clicks")
+
+
 def legal_actions(game: Game, state: State) -> list[int]:
     """The legal actions, for code that works on one position at a time."""
     return np.flatnonzero(_legal_action_mask(game, state)).tolist()

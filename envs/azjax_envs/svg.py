@@ -5,6 +5,9 @@ on the position carries `data-cell="i"`, and each part that plays when clicked `
 `view(state)` gives every cell a style code, and to show a position is nothing but to write
 `data-code="c"` beside `data-cell="i"`: the document's own style sheet does the rest. `to_svg` does
 so in Python, and a page does it by setting that attribute.
+
+A board whose second player sits opposite can be turned: the parts to keep upright then are of the
+class `upright`. A board without any is always seen from the same side.
 """
 
 import re
@@ -71,10 +74,10 @@ def element(tag: str, content: str | Iterable[str] = (), **attributes: str | flo
     return f"<{tag}{written}>{inside}</{tag}>" if inside else f"<{tag}{written}/>"
 
 
-def label(text: str | int, x: float, y: float) -> str:
+def label(text: str | int, x: float, y: float, **attributes: str | float) -> str:
     """A coordinate, centred on (x, y)."""
     # Half the height of a digit down: few renderers know dominant-baseline.
-    return element("text", str(text), x=x, y=y + 4.5)
+    return element("text", str(text), x=x, y=y + 4.5, **attributes)
 
 
 def _format(value: str | float) -> str:

@@ -19,6 +19,7 @@ from azjax.notebook.widget import Opponent
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
+CHESS = make("gardner_chess")
 BOXES = make("dots_and_boxes", rows=1, columns=2)
 KEY = jax.random.PRNGKey(0)
 
@@ -132,6 +133,17 @@ def test_moves_without_a_part_get_buttons():
     assert len(click(table, do="play", action=4)["buttons"]) == 7
 
 
+def test_moves_of_chess_are_two_clicks():
+    table = opponent(CHESS, SureLowest(CHESS, 0.96), key=KEY)
+    assert table.shown["buttons"] == []
+    moves = {name: (first, then) for _, first, then, name in table.shown["clicks"]}
+    # Cells are counted from the far left, which is a5.
+    assert moves["a2a3"] == (15, 10)
+    assert len(moves) == len(table.shown["legal"]) == 7
+    after = click(table, do="play", action=table.shown["clicks"][0][0])
+    assert all(after["codes"][first] % 16 in range(1, 7) for _, first, _, _ in after["clicks"])
+
+
 PAGE = """<!doctype html><meta charset="utf-8"><div id="el"></div><script type="module">
 const listeners = {};
 window.sent = [];
@@ -198,10 +210,24 @@ def test_the_page_in_a_browser():
         page.evaluate("window.answer", {**table.shown, "buttons": [[7, "pass"]]})
         page.click("text=pass")
         assert sent() == [{"do": "play", "action": 7}]
+        page.evaluate("window.answer", {**table.shown, "legal": [7, 8, 9], "clicks": PROMOTING})
+        page.click("[data-cell='3']")  # no move begins there
+        assert page.locator(".picked").count() == 0
+        page.click("[data-cell='0']")
+        assert page.locator(".target").count() == 2
+        page.click("[data-cell='1']")  # a queen or a knight?
+        assert page.locator(".moves button").all_inner_texts() == ["a7a8q", "a7a8n"]
+        page.click("[data-cell='0']")
+        page.click("[data-cell='2']")
+        assert sent() == [{"do": "play", "action": 9}]
         page.evaluate("window.leave()")
         assert page.evaluate("Object.keys(window.listeners)") == []
         assert errors == []
         browser.close()
+
+
+# Of the first cell, which stands for a pawn's: [action, first, then, name].
+PROMOTING = [[7, 0, 1, "a7a8q"], [8, 0, 1, "a7a8n"], [9, 0, 2, "a7b8"]]
 
 
 def _script(value):

@@ -10,7 +10,7 @@ import numpy as np
 from azjax.config import SearchConfig
 from azjax.games import make_game
 from azjax.network import Network
-from azjax.play.thinking import Findings
+from azjax.play.findings import Findings
 from azjax.players.saved import save_player
 from tests import tiny
 

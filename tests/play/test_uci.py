@@ -1,6 +1,7 @@
 """UCI and USI: what go means, positions, and any nonsense; whole games against other programs."""
 
 import math
+import random
 import re
 
 import chess
@@ -448,8 +449,8 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
 
 
 @pytest.mark.slow
-def test_forty_moves_of_shogi_by_cshogi(tmp_path):
-    """Both sides, under cshogi's client and rules, by nodes and by byoyomi."""
+def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
+    """Under cshogi's client and rules, by nodes and by byoyomi, until one side is mated."""
     file = untrained(tmp_path / "shogi.safetensors", "shogi")
     script = tmp_path / "azjax_usi"
     script.write_text(f"#!/bin/sh\nexec {' '.join(engine_command('usi', file))}\n")
@@ -457,18 +458,37 @@ def test_forty_moves_of_shogi_by_cshogi(tmp_path):
     engine = cshogi.usi.Engine(str(script))
     engine.isready()
     engine.usinewgame()
-    board, moves = cshogi.Board(), []
-    while not board.is_game_over() and len(moves) < 40:
-        engine.position(moves=moves)
-        limit = {"nodes": 4} if len(moves) % 2 else {"byoyomi": 200}
-        move, _ = engine.go(**limit)
+    board, moves, chance = cshogi.Board(), [], random.Random(1)
+    while not board.is_game_over() and len(moves) < 300:
+        if len(moves) % 2:
+            move = cshogi.move_to_usi(greedy(board, chance))
+        else:
+            engine.position(moves=moves)
+            limit = {"byoyomi": 200} if len(moves) % 8 == 0 else {"nodes": 4}
+            move, _ = engine.go(**limit)
         assert board.is_legal(board.move_from_usi(move)), (moves, move)
         board.push_usi(move)
         moves.append(move)
-    assert len(moves) == 40
+    assert board.is_game_over()
+    assert len(moves) > 20
+    engine.position(moves=moves)
+    assert engine.go(nodes=4)[0] == "resign"
     process = engine.proc
     engine.quit()
     process.wait(20)
     for pipe in (process.stdin, process.stdout, process.stderr):  # cshogi leaves them open
         if pipe is not None:
             pipe.close()
+
+
+def greedy(board, chance):
+    """Mate in one, or else what captures, or else anything: enough against a new network."""
+    if mate := board.mate_move_in_1ply():
+        return mate
+    moves = list(board.legal_moves)
+    captures = [
+        move
+        for move in moves
+        if not cshogi.move_is_drop(move) and board.piece(cshogi.move_to(move))
+    ]
+    return chance.choice(captures or moves)

@@ -108,6 +108,11 @@ def click(page, place):
     page.mouse.click(*box)
 
 
+def top_of(page, cell):
+    """How far down the screen a cell is, in pixels."""
+    return page.query_selector(f'[data-cell="{cell}"]').bounding_box()["y"]
+
+
 def play_to_the_end(page, game, seed):
     """Clicks on anything legal until the game is over; the moves' names."""
     chance = random.Random(seed)
@@ -197,6 +202,16 @@ def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
         page.screenshot(path=tmp_path / "gardner_chess.png")
         assert page.locator("#moves li").first.inner_text() == "a2a3"
         assert page.inner_text("#status") == "Your move"
+        assert top_of(page, 20) > top_of(page, 0)  # White's first rank is near
+        # From the other side Black is near, and its clicks are where it sees its pieces.
+        page.select_option("#side", "second")
+        page.click("#new")
+        wait(page, "document.querySelectorAll('#moves li').length === 1")
+        wait(page, IDLE)
+        assert top_of(page, 20) < top_of(page, 0)
+        click(page, page.query_selector("#board .start"))  # a piece of Black's that can move
+        assert page.locator("#board circle.target").count() >= 1
+        page.screenshot(path=tmp_path / "gardner_chess_turned.png")
     finally:
         running.should_exit = True
         thread.join()

@@ -1,5 +1,6 @@
 """The local server: what it answers, and what it refuses."""
 
+import asyncio
 import dataclasses
 import json
 import socket
@@ -12,11 +13,12 @@ from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
 from azjax.play.thinking import make_thinker
-from azjax.web import server
+from azjax.web import server, thinking
 from tests.web.sites import untrained
 
 pytest.importorskip("uvicorn")
 testclient = pytest.importorskip("starlette.testclient")
+requests = pytest.importorskip("starlette.requests")
 
 BIG = '{"moves": [' + "0, " * 40_000 + "0]}"
 
@@ -62,7 +64,8 @@ def test_a_search_finds_the_winning_move_and_says_what_it_expects(client):
     moves, state = [0, 3, 8, 4, 7], player.game.init()
     for action in moves:
         state = player.game.step(state, action)
-    answer = client.post("/api/think", json={"moves": moves, "simulations": 32}).json()
+    response = client.post("/api/think", json={"moves": moves, "simulations": 32})
+    answer = json.loads(response.text.splitlines()[-1])
     player = dataclasses.replace(
         player,
         config=dataclasses.replace(player.config, num_simulations=32, algorithm="puct"),
@@ -75,6 +78,49 @@ def test_a_search_finds_the_winning_move_and_says_what_it_expects(client):
     visits = dict(answer["visits"])
     assert [visits.get(action, 0) for action in range(9)] == analysis.visits[0].tolist()
     assert answer["line"] == ["c2"]
+
+
+def test_a_long_search_reports_on_the_way(client, monkeypatch):
+    monkeypatch.setattr(thinking, "_REPORT_S", 0.0)
+    response = client.post("/api/think", json={"moves": [4], "simulations": 512})
+    assert response.headers["content-type"].startswith("application/x-ndjson")
+    reports = [json.loads(line) for line in response.text.splitlines()]
+    counts = [report["simulations"] for report in reports]
+    assert counts == sorted(set(counts))
+    assert counts[-1] == 512
+    assert len(counts) > 2
+    for report in reports:
+        assert set(report) == {"action", "visits", "value", "line", "simulations", "ms"}
+        assert sum(count for _, count in report["visits"]) == report["simulations"]
+
+
+def test_nobody_listens_any_more():
+    app = server.make_app(make_thinker(untrained("tic_tac_toe")), about="")
+    messages = [{"type": "http.request", "body": b'{"moves": [], "simulations": 512}'}]
+    started = []
+
+    async def receive():
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message):
+        started.append(message)
+        if len(started) > 1:
+            raise OSError("gone")
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/think",
+        "raw_path": b"/api/think",
+        "query_string": b"",
+        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+    }
+    with pytest.raises(requests.ClientDisconnect):
+        asyncio.run(app(scope, receive, send))
+    # The lock is free again: the next question is answered.
+    with testclient.TestClient(app, base_url="http://127.0.0.1") as client:
+        assert client.post("/api/look", json={"moves": []}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     const action = +part.dataset.action;
     buttons.set(action, [...(buttons.get(action) ?? []), part]);
   }
+  const drawn = make("g", { class: "drawn" });
+  drawn.append(...svg.childNodes);
+  svg.append(drawn);
   const layer = svg.appendChild(make("g", { class: "overlay" }));
   let moves = []; // that may be made now
   let picked = null; // the cell of a first click
@@ -128,6 +131,15 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   let shown = null; // the position on the board
 
   return {
+    /** Shows the far side near, where the game's drawing says what stays upright. */
+    turn(turned) {
+      const turns = turned && drawn.querySelector(".upright");
+      const { x, y, width, height } = svg.viewBox.baseVal;
+      const middle = `${2 * x + width} ${2 * y + height}`;
+      drawn.classList.toggle("turned", Boolean(turns));
+      drawn.setAttribute("transform", turns ? `translate(${middle}) rotate(180)` : "");
+    },
+
     /** Paints a position; `playable` where the person is to move, `last` the move before it. */
     show(position, { playable, last }) {
       const changed = new Set();

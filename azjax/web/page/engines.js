@@ -39,27 +39,54 @@ export async function browserEngine(game, files) {
 
 /** The search on the server that the page came from. */
 export function serverEngine() {
-  let last = 0;
-  const post = async (path, body) => {
+  let thinking = new AbortController();
+  const next = () => {
+    thinking.abort(); // nobody listens any more: the server stops
+    return (thinking = new AbortController()).signal;
+  };
+  const post = async (path, body, signal) => {
     const response = await fetch(path, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),
-    }).catch(() => {
+      signal,
+    }).catch((error) => {
+      if (signal?.aborted) throw error;
       throw new Error("the server does not answer; is azjax play still running?");
     });
-    const answer = await response.json();
-    if (!response.ok) throw new Error(answer.error);
-    return answer;
+    if (!response.ok) throw new Error((await response.json()).error);
+    return response;
   };
   return {
-    look: (moves) => post("api/look", { moves }),
-    async think(moves, simulations) {
-      const call = ++last;
-      const answer = await post("api/think", { moves, simulations });
-      return call === last ? answer : null;
+    async look(moves) {
+      next();
+      return (await post("api/look", { moves })).json();
+    },
+    async think(moves, simulations, report) {
+      const signal = next();
+      let found = null;
+      try {
+        const response = await post("api/think", { moves, simulations }, signal);
+        for await (const line of linesOf(response.body)) report((found = JSON.parse(line)));
+      } catch (error) {
+        if (error.name === "AbortError") return null;
+        throw error;
+      }
+      return found;
     },
   };
+}
+
+async function* linesOf(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    yield* lines;
+  }
 }
 
 const scriptUrl = (bytes) =>

@@ -29,6 +29,7 @@ async function refresh() {
   values.length = moves.length + 1;
   values[moves.length] ??= position.value;
   const playable = !position.over && position.player === person();
+  board.turn(person() === 1);
   board.show(position, { playable, last: moves.at(-1) ?? null });
   showAll();
   if (position.over || playable) return;

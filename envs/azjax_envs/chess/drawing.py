@@ -27,15 +27,18 @@ def svg_board(size: int) -> str:
         x, y = _MARGIN + column * _CELL, _MARGIN + row * _CELL
         # The near left square is dark whatever the size.
         shade = "light" if (size - 1 - row + column) % 2 else "dark"
+        # All six are there, whichever is seen: the group's middle is the same with each of them.
+        pieces = [svg.element("use", cls=name, href=f"#{_id(name)}", x=x, y=y) for name in _NAMES]
         inside = [
             svg.element("rect", cls=shade, x=x, y=y, width=_CELL, height=_CELL),
-            *(svg.element("use", cls=name, href=f"#{_id(name)}", x=x, y=y) for name in _NAMES),
+            svg.element("g", pieces, cls="upright"),
         ]
         parts.append(svg.element("g", inside, data_cell=cell))
     for i in range(size):
         at = _MARGIN + (i + 0.5) * _CELL
         for end in (_MARGIN / 2, width - _MARGIN / 2):
-            parts += [svg.label("abcdefgh"[i], at, end), svg.label(size - i, end, at)]
+            parts.append(svg.label("abcdefgh"[i], at, end, cls="upright"))
+            parts.append(svg.label(size - i, end, at, cls="upright"))
     title = "Chess" if size == 8 else f"Chess {size}x{size}"
     return svg.document(title, width, width, _style(), parts)
 

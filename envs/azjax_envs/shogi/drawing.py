@@ -51,8 +51,9 @@ def svg_board() -> str:
         at = {"cx": _LEFT + x * _WIDE, "cy": _TOP + y * _TALL}
         parts.append(svg.element("circle", cls="star", r=3, **at))
     for i in range(9):
-        parts.append(svg.label(9 - i, _LEFT + (i + 0.5) * _WIDE, _TOP / 2))
-        parts.append(svg.label("abcdefghi"[i], _RIGHT + _MARGIN / 2, _TOP + (i + 0.5) * _TALL))
+        x, y = _LEFT + (i + 0.5) * _WIDE, _TOP + (i + 0.5) * _TALL
+        parts.append(svg.label(9 - i, x, _TOP / 2, cls="upright"))
+        parts.append(svg.label("abcdefghi"[i], _RIGHT + _MARGIN / 2, y, cls="upright"))
     # Each player finds the hand to the right of the board, the pawns nearest.
     for i, (name, most) in enumerate(_IN_HAND):
         up = (6.5 - i) * _TALL
@@ -90,7 +91,7 @@ def _held(cell: int, name: str, most: int, x: float, y: float, *, turned: bool) 
     """A kind of piece in hand, with its number where that is more than one."""
     turn = {"transform": "scale(-1)"} if turned else {}
     numbers = [
-        svg.element("text", str(n), cls=f"n{n}", x=-28 if turned else 28, y=7)
+        svg.element("text", str(n), cls=f"n{n} upright", x=-28 if turned else 28, y=7)
         for n in range(2, most + 1)
     ]
     inside = [svg.element("use", cls="held", href=f"#{_id(name)}", **turn), *numbers]

@@ -1,0 +1,95 @@
+"""`azjax web` and `azjax play --web` as they are typed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from azjax import cli
+from azjax.errors import UserError
+from azjax.web.runtime import SCRIPT, WASM, runtime_files
+
+pytest.importorskip("onnxruntime")
+pytest.importorskip("uvicorn")
+
+PATIENCE_S = 120
+
+
+@pytest.fixture
+def runtime():
+    """Where ONNX Runtime Web is kept already, or a skip."""
+    try:
+        runtime_files(None)
+    except UserError as error:
+        pytest.skip(str(error))
+
+
+def test_a_page_of_a_player_that_comes_along(runtime, tmp_path, capsys):
+    out = tmp_path / "site"
+    arguments = ["web", "dots_and_boxes_3x3:16", "--out", str(out), "--games", "2"]
+    assert cli.main(arguments) == 0
+    said = capsys.readouterr().out
+    assert "the model agrees with JAX" in said
+    assert f"python3 -m http.server -d {out}" in said
+    names = {file.name for file in out.iterdir()}
+    assert names == {"index.html", "game.json", "model.onnx", "worker.js", SCRIPT, WASM}
+    assert json.loads((out / "game.json").read_text())["simulations"] == 16
+    before = {file: file.read_bytes() for file in out.iterdir()}
+    assert cli.main(arguments) == 2
+    assert capsys.readouterr().err == f"azjax: {out} is there already; another name is wanted\n"
+    assert before == {file: file.read_bytes() for file in out.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["web", "connect_four", "--out", "x", "--games", "0"], "--games 0: at least 1"),
+        (["web", "connect_four:policy", "--out", "x"], "a page searches; RUN or RUN:SIMULATIONS"),
+        (["web", "no/such/run", "--out", "x"], "no/such/run"),
+        (["web", "connect_four", "--out", "x", "--single-file"], "a name that ends in .html"),
+        (["web", "connect_four", "--out", "no/such/x"], "no such directory"),
+        (["web", "connect_four", "--out", "x", "--runtime", "no"], f"no: {SCRIPT} and {WASM}"),
+        (["play", "connect_four:policy", "--web"], "a page searches"),
+        (["play", "connect_four", "--web", "--port", "0"], "--port 0: from 1 to 65535"),
+        (["play", "connect_four", "--web", "--side", "1"], "the page asks"),
+        (["play", "connect_four", "--port", "80"], "go with --web"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("azjax: ")
+    assert said.err.count("\n") == 1
+    assert words in said.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_until_ctrl_c():
+    command = [sys.executable, "-m", "azjax.cli", "play", "dots_and_boxes_3x3", "--web"]
+    environment = os.environ | {"JAX_PLATFORMS": "cpu"}
+    with subprocess.Popen(
+        [*command, "--no-browser"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        try:
+            preparing, ready = process.stdout.readline(), process.stdout.readline()
+            assert preparing.startswith("dots_and_boxes_3x3: preparing"), process.stderr.read()
+            address = ready.split()[2]
+            assert ready == f"play at {address} (Ctrl-C to stop)\n"
+            assert address.startswith("http://127.0.0.1:")
+            with urllib.request.urlopen(address, timeout=PATIENCE_S) as page:
+                assert b"<title>Dots and boxes 3x3</title>" in page.read()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode in (0, 130)
+    assert (out, err) == ("", "")
