@@ -1,0 +1,106 @@
+"""What are a run's value targets worth? Held against exact results, for several ways to make them.
+
+    python benchmarks/value_targets.py runs/connect_four --plies 11 --json targets.json
+
+Positions whose results are known are played on as the run's self-play would, with its network as
+it is now, and each becomes the targets that `learning.td_lambda` and `learning.root_value_weight`
+would make of it. An error is taken apart: what differs from game to game (variance), which a
+network can average out, and what is wrong on average (squared bias), which it learns.
+"""
+
+import dataclasses
+import functools
+import json
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+
+from azjax.arena.rulers import find_rulers
+from azjax.config import Config
+from azjax.players.load import load_network, load_run_config
+from azjax.replay import Replay, Row
+from azjax.search import network_evaluate
+from azjax.selfplay import full_plies, play
+from azjax.starts import Games
+from azjax.targets import find_targets
+
+LAMBDAS = (1.0, 0.97, 0.95, 0.9, 0.8, 0.0)
+ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    run: tyro.conf.Positional[Path]
+    """A run directory of a game with known results."""
+    plies: int = 1000
+    """Positions after at most so many plies."""
+    repeats: int = 4
+    """Games from each position."""
+    seed: int = 0
+    """Seed of the games."""
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the table there."""
+
+
+def main(options: Arguments) -> None:
+    config = load_run_config(options.run)
+    game, network, variables = load_network(options.run)
+    ruler = find_rulers(game, 100_000, options.seed)[0]
+    chosen = np.flatnonzero(ruler.plies <= options.plies)
+    states = jax.tree.map(lambda x: jnp.asarray(x)[chosen], ruler.states)
+    plies, exact = jnp.asarray(ruler.plies[chosen], jnp.int32), ruler.results[chosen]
+    config = _to_the_end(config, game.max_steps)
+    evaluate = network_evaluate(game, network)
+    run_on = jax.jit(
+        lambda key, full: play(
+            game, evaluate, variables, key, Games(states, plies, None), config, full=full
+        )[1]
+    )
+    keys = jax.random.split(jax.random.key(options.seed), options.repeats)
+    windows = [run_on(key, full_plies(key, config)) for key in keys]
+    table = [
+        {"td_lambda": decay, "root_value_weight": own}
+        | _errors(np.stack([_targets(rows, config, decay, own) for rows in windows]), exact)
+        for decay in LAMBDAS
+        for own in ROOT_WEIGHTS
+    ]
+    _, value = jax.jit(functools.partial(evaluate, variables))(jax.random.key(0), states)
+    network_error = float(np.mean((np.asarray(value) - exact) ** 2))
+    print(f"{len(chosen)} positions, {options.repeats} games each")
+    print(f"the network itself: squared error {network_error:.3f}")
+    for row in table:
+        print("  ".join(f"{key} {value:.3f}" for key, value in row.items()))
+    if options.json:
+        facts = {"positions": len(chosen), "repeats": options.repeats, "network": network_error}
+        options.json.write_text(json.dumps({**facts, "targets": table}, indent=2) + "\n")
+
+
+def _to_the_end(config: Config, plies: int) -> Config:
+    """The same self-play, but so long that every game is over; nobody resigns."""
+    selfplay = dataclasses.replace(config.selfplay, plies_per_cycle=plies, resign_error=0.0)
+    replay = dataclasses.replace(config.replay, plies=plies, games=0)
+    return dataclasses.replace(config, selfplay=selfplay, replay=replay)
+
+
+def _targets(rows: Row, config: Config, decay: float, own: float) -> np.ndarray:
+    """The first ply's targets, float32 [B]."""
+    learning = dataclasses.replace(config.learning, td_lambda=decay, root_value_weight=own)
+    config = dataclasses.replace(config, learning=learning)
+    count = jnp.int32(len(rows.reward))
+    window = Replay(rows=rows, position=jnp.int32(0), filled=count)
+    return np.asarray(find_targets(window, config).value[0])
+
+
+def _errors(targets: np.ndarray, exact: np.ndarray) -> dict[str, float]:
+    """Of targets [repeats, B] for results [B]."""
+    error = float(np.mean((targets - exact) ** 2))
+    variance = float(np.mean(np.var(targets, axis=0, ddof=1)))
+    return {"error": error, "variance": variance, "bias": error - variance}
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
