@@ -34,7 +34,7 @@ class SavedPlayer:
 
     config: Config  # of the run it comes from
     variables: Variables  # float32
-    about: dict[str, Any]  # {"cycles": ..., "report": [{"ruler", "player", "positions", ...}]}
+    about: dict[str, Any]  # see `about_run`
 
     def describe(self) -> str:
         """Which network it is and how strong its report card found it, in a line or two."""
@@ -46,6 +46,11 @@ class SavedPlayer:
             lines.append(
                 f"{score['player']}: {share:.1%} of {score['positions']:,} {score['ruler']} "
                 "without a mistake"
+            )
+        for match in self.about.get("matches", ()):  # files of older versions have none
+            lines.append(
+                f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
+                f"against {match['opponent']}"
             )
         return "; ".join(lines)
 
@@ -109,16 +114,26 @@ def pretrained() -> dict[str, Path]:
 
 
 def about_run(run_dir: Path, cycle: int) -> dict[str, Any]:
-    """What a file tells of a checkpoint: its cycle, and what the report card says if it is its."""
+    """What a file tells of a checkpoint: its cycle, and what the report card says if it is its.
+
+    Returns:
+      "cycles"; "report", for each ruler the "ruler", "player", "positions" and "mistakes"; and
+      "matches", for each opponent but random play the "player", "opponent", "games" and "score".
+    """
     file = run_dir / "report.json"
     card = json.loads(file.read_text()) if file.is_file() else {}
-    report = []
+    report, matches = [], []
     if card.get("cycle") == cycle:
         for player in card["players"][:2]:  # with search, and without
             for score in player["scores"]:
                 kept = {k: score[k] for k in ("ruler", "positions", "mistakes")}
                 report.append({"player": player["name"], **kept})
-    return {"cycles": cycle, "report": report}
+            for match in player["matches"]:
+                if match["player_b"] != "random":
+                    kept = {k: match[k] for k in ("games", "score")}
+                    names = {"player": player["name"], "opponent": match["player_b"]}
+                    matches.append(names | kept)
+    return {"cycles": cycle, "report": report, "matches": matches}
 
 
 def _name(keys: tuple[Any, ...]) -> str:

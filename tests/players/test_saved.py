@@ -20,6 +20,7 @@ GAME = make("tic_tac_toe")
 ABOUT = {
     "cycles": 6,
     "report": [{"player": "search:4", "ruler": "positions", "positions": 4520, "mistakes": 452}],
+    "matches": [{"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75}],
 }
 
 
@@ -69,6 +70,7 @@ def test_what_it_says_of_itself(file):
     said = load_saved(file).describe()
     assert said.startswith("tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles")
     assert "search:4: 90.0% of 4,520 positions without a mistake" in said
+    assert "search:4: 75.0% of the points in 8 games against uct:100" in said
 
 
 def test_nothing_is_overwritten(file):
@@ -105,7 +107,7 @@ def test_players_that_come_along_are_what_their_names_say():
     for name, path in pretrained().items():
         saved = load_saved(path)
         assert saved.config.game.name == name
-        assert saved.about["report"]
+        assert saved.about["report"] or saved.about["matches"]
         assert path.stat().st_size <= 3_000_000
         assert player_from_spec(name).game == make(name)
 
@@ -117,11 +119,17 @@ def test_export_without_a_run_is_one_line(tmp_path, capsys):
 
 
 def test_a_report_card_goes_with_its_own_checkpoint_only(tmp_path):
-    card = {"cycle": 4, "players": [{"name": "policy", "scores": ABOUT["report"]}]}
+    matches = [
+        {"player_a": "policy", "player_b": name, "games": 8, "score": 0.75, "elo": 190.8}
+        for name in ("random", "uct:100")
+    ]
+    scored = {"name": "policy", "scores": ABOUT["report"], "matches": matches}
+    card = {"cycle": 4, "players": [scored]}
     (tmp_path / "report.json").write_text(json.dumps(card))
     kept = ABOUT["report"][0] | {"player": "policy"}
-    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept]}
-    assert about_run(tmp_path, 6) == {"cycles": 6, "report": []}
+    played = {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.75}
+    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": [played]}
+    assert about_run(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
 
 
 def test_a_file_needs_no_game_named_in_a_match(file, capsys):
