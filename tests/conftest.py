@@ -18,8 +18,8 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Most tests wait for the compiler and compute little: it takes 0.6 of the time where it
-    optimises less. The slow tests compute much, and compile as everybody does."""
+    """Most tests wait for the compiler and compute little: they take two thirds of the time where
+    it optimises less. The slow tests compute much, and compile as everybody does."""
     if config.option.markexpr == "not slow":
         os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # of processes they start
         jax.config.update("jax_disable_most_optimizations", True)
