@@ -25,7 +25,7 @@ def clicks(cells: Array, player: Array) -> Array:
     behind, inside = _behind()
     taken = (cells != 0)[behind] & inside
     steps = jnp.min(jnp.where(taken, np.arange(1, _FAR), _FAR - 1), axis=-1)  # [81, moves]
-    starts = np.arange(81)[:, None] - steps * (_STEPS @ np.array([9, 1]))
+    starts = np.arange(81)[:, None] - steps * (_STEPS @ np.array([9, 1]))[None]
     starts = jnp.clip(starts, 0, 80)
     starts = jnp.where(player == 0, starts, 80 - starts)
     # Drops count from the pawns up, the hands' cells from the rooks down.
