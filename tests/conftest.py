@@ -17,14 +17,6 @@ jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Most tests wait for the compiler and compute little: they take two thirds of the time where
-    it optimises less. The slow tests compute much, and compile as everybody does."""
-    if config.option.markexpr == "not slow":
-        os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # of processes they start
-        jax.config.update("jax_disable_most_optimizations", True)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs():
     """Each holds some thirty memory maps, of which Linux allows a process 65,530: the whole suite

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import jax
 import numpy as np
 import traitlets
 from azjax_envs import Game
-from azjax_envs.game import has_clicks
+from azjax_envs.game import clicks_of, has_clicks
 
 from azjax.errors import UserError
 from azjax.notebook.drawings import style_codes
@@ -120,7 +119,7 @@ class Opponent(anywidget.AnyWidget):
         undrawn = {a: name for a, name in legal.items() if a not in self._drawn}
         if not undrawn or not has_clicks(game):
             return {"clicks": [], "buttons": [list(move) for move in undrawn.items()]}
-        cells = np.asarray(_clicks(game, self._session.now.state))[:, :2].tolist()
+        cells = clicks_of(game, self._session.now.state)[:, :2].tolist()
         return {"clicks": [[a, *cells[a], name] for a, name in undrawn.items()], "buttons": []}
 
 
@@ -139,11 +138,6 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     if human not in (0, 1):
         raise UserError(f"human = {human!r}: 0, to move first, or 1 is wanted")
     return Opponent(open_session(game, player, human=human, key=key))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _clicks(game: Any, state: Any) -> Array:
-    return game.clicks(state)
 
 
 def _status(session: Session) -> str:

@@ -5,6 +5,7 @@ The server keeps nothing of a game: a page sends all its moves with every questi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import socket
@@ -133,9 +134,10 @@ def make_app(thinker: Thinker, *, about: str) -> Any:
         async def lines() -> AsyncIterator[str]:
             # The page that closes the connection stops the search.
             report = first
-            while report is not None:
-                yield json.dumps(report) + "\n"
-                report = await run_in_threadpool(locked, next, reports, None)
+            with contextlib.closing(reports):
+                while report is not None:
+                    yield json.dumps(report) + "\n"
+                    report = await run_in_threadpool(locked, next, reports, None)
 
         return StreamingResponse(lines(), media_type="application/x-ndjson", headers=_HEADERS)
 

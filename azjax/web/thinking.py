@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import has_clicks, legal_actions
+from azjax_envs.game import clicks_of, has_clicks, legal_actions
 
 from azjax.play.findings import Findings
 from azjax.play.thinking import Thinker, keep_thinking
@@ -86,7 +86,7 @@ def _of_first(value: float, mover: int) -> float:
 
 def _named_moves(game: Game, state: Any) -> list[dict[str, Any]]:
     state = jax.device_get(state)
-    clicks = np.asarray(_clicks(game, state)) if has_clicks(game) else None
+    clicks = clicks_of(game, state) if has_clicks(game) else None
     return [
         {
             "action": action,
@@ -124,11 +124,6 @@ def _replay(game: Game, actions: Array, count: Array) -> tuple[Any, Array]:
 @functools.partial(jax.jit, static_argnums=0)
 def _step(game: Game, state: Any, action: Array) -> Any:
     return game.step(state, action)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _clicks(game: Any, state: Any) -> Array:
-    return game.clicks(state)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -138,6 +138,11 @@ def legal_actions(game: Game, state: State) -> list[int]:
     return np.flatnonzero(_legal_action_mask(game, state)).tolist()
 
 
+def clicks_of(game: Game, state: State) -> np.ndarray:
+    """`clicks` of a game that has them, for code that works on one position at a time."""
+    return np.asarray(_clicks(game, state))
+
+
 _NAMED = 40  # legal actions that a message lists
 
 
@@ -163,6 +168,11 @@ def find_legal(game: Game, state: State, text: str) -> int:
 @functools.partial(jax.jit, static_argnums=0)
 def _legal_action_mask(game: Game, state: State) -> Array:
     return game.legal_action_mask(state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _clicks(game: Game, state: State) -> Array:
+    return game.clicks(state)
 
 
 def require_range(game: str, option: str, value: int, low: int, high: int) -> None:

@@ -1,13 +1,17 @@
-"""Small players without training, for tests of what becomes of them on the web."""
+"""Players without training and a local server, for tests of what becomes of them on the web."""
 
+import contextlib
 import functools
+import threading
 
 import jax
+import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.network import Network
 from azjax.players.network import SearchPlayer
+from azjax.web import server
 
 TOWERS = {
     "mlp": NetworkConfig(kind="mlp", blocks=1, channels=16, value_hidden=16),
@@ -25,3 +29,18 @@ def untrained(name, tower="mlp"):
     variables = jax.jit(network.init)(jax.random.PRNGKey(0))
     config = SearchConfig(num_simulations=8)
     return SearchPlayer(game=game, network=network, variables=variables, config=config)
+
+
+@contextlib.contextmanager
+def listening(app):
+    """`app` behind a port of this machine, which it gives, as `azjax play --web` runs it."""
+    uvicorn = pytest.importorskip("uvicorn")
+    listener = server._listen(None)
+    running = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        running.should_exit = True
+        thread.join()

@@ -20,7 +20,7 @@ from azjax.players.load import player_from_spec
 from azjax.web import server
 from azjax.web.runtime import runtime_files
 from azjax.web.site import write_site
-from tests.web.sites import untrained
+from tests.web.sites import listening, untrained
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("onnxruntime")
@@ -183,16 +183,9 @@ def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_pa
 
 
 def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
-    uvicorn = pytest.importorskip("uvicorn")
-    player = untrained("gardner_chess")
-    listener = server._listen(None)
-    address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    config = uvicorn.Config(server.make_app(make_thinker(player), about=""), log_level="error")
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
-    thread.start()
-    try:
-        page = open_page(address, PHONE)
+    app = server.make_app(make_thinker(untrained("gardner_chess")), about="")
+    with listening(app) as port:
+        page = open_page(f"http://127.0.0.1:{port}/", PHONE)
         page.select_option("#level", "8")
         click(page, page.query_selector('[data-cell="15"]'))  # a2, a pawn
         assert page.locator("#board circle.target").count() == 1
@@ -212,6 +205,3 @@ def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
         click(page, page.query_selector("#board .start"))  # a piece of Black's that can move
         assert page.locator("#board circle.target").count() >= 1
         page.screenshot(path=tmp_path / "gardner_chess_turned.png")
-    finally:
-        running.should_exit = True
-        thread.join()

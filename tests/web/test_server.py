@@ -1,9 +1,11 @@
 """The local server: what it answers, and what it refuses."""
 
-import asyncio
 import dataclasses
+import http.client
 import json
 import socket
+import threading
+import time
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +16,10 @@ from azjax_envs.game import legal_actions
 from azjax.errors import UserError
 from azjax.play.thinking import make_thinker
 from azjax.web import server, thinking
-from tests.web.sites import untrained
+from tests.web.sites import listening, untrained
 
 pytest.importorskip("uvicorn")
 testclient = pytest.importorskip("starlette.testclient")
-requests = pytest.importorskip("starlette.requests")
 
 BIG = '{"moves": [' + "0, " * 40_000 + "0]}"
 
@@ -94,33 +95,38 @@ def test_a_long_search_reports_on_the_way(client, monkeypatch):
         assert sum(count for _, count in report["visits"]) == report["simulations"]
 
 
-def test_nobody_listens_any_more():
+def test_a_page_that_goes_away_stops_its_search(monkeypatch):
+    searching, stopped = threading.Event(), threading.Event()
+
+    def endless(*_):
+        try:
+            while not stopped.is_set():
+                searching.set()
+                time.sleep(0.01)
+                yield {"simulations": 1}
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(server, "think", endless)
     app = server.make_app(make_thinker(untrained("tic_tac_toe")), about="")
-    messages = [{"type": "http.request", "body": b'{"moves": [], "simulations": 512}'}]
-    started = []
-
-    async def receive():
-        return messages.pop() if messages else {"type": "http.disconnect"}
-
-    async def send(message):
-        started.append(message)
-        if len(started) > 1:
-            raise OSError("gone")
-
-    scope = {
-        "type": "http",
-        "method": "POST",
-        "path": "/api/think",
-        "raw_path": b"/api/think",
-        "query_string": b"",
-        "headers": [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")],
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-    }
-    with pytest.raises(requests.ClientDisconnect):
-        asyncio.run(app(scope, receive, send))
-    # The lock is free again: the next question is answered.
-    with testclient.TestClient(app, base_url="http://127.0.0.1") as client:
-        assert client.post("/api/look", json={"moves": []}).status_code == 200
+    with listening(app) as port:
+        page = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        question = json.dumps({"moves": [], "simulations": 512})
+        page.request("POST", "/api/think", question, {"content-type": "application/json"})
+        answer = page.getresponse()
+        assert json.loads(answer.readline()) == {"simulations": 1}
+        assert searching.is_set()
+        assert not stopped.is_set()
+        answer.close()
+        page.close()
+        gone = stopped.wait(60)
+        stopped.set()  # or nothing would end it
+        assert gone
+        # The next question is answered.
+        page = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        page.request("POST", "/api/look", '{"moves": []}', {"content-type": "application/json"})
+        assert page.getresponse().status == 200
+        page.close()
 
 
 @pytest.mark.parametrize(
