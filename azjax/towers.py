@@ -99,13 +99,15 @@ class PoolingBlock(nnx.Module):
 
 
 class DenseTrunk(nnx.Module):
-    """Dense layers over the flattened board, for boards too small to need convolutions."""
+    """Dense layers over the flattened board, or over what a few convolutions make of it."""
 
     def __init__(
         self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
     ):
         height, width, planes = observation_shape
-        sizes = [height * width * planes] + [config.channels] * config.blocks
+        filters = [planes] + [config.filters] * config.convolutions
+        self.convs = nnx.List([Conv(a, b, 3, config, rngs) for a, b in itertools.pairwise(filters)])
+        sizes = [height * width * filters[-1]] + [config.channels] * config.blocks
         self.layers = nnx.List(
             [
                 nnx.Linear(
@@ -122,6 +124,8 @@ class DenseTrunk(nnx.Module):
         self.norms = nnx.List([_norm(config, b, rngs) for b in sizes[1:]])
 
     def __call__(self, x: Array, train: bool) -> Array:
+        for conv in self.convs:
+            x = jax.nn.relu(conv(x, train))
         x = x.reshape(x.shape[0], -1)
         for layer, norm in zip(self.layers, self.norms, strict=True):
             x = jax.nn.relu(_normalise(norm, layer(x), train))

@@ -68,6 +68,7 @@ CHECKED = [
     network_of(kind="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
     network_of(kind="mlp", norm="batch", value_head="wdl"),
     network_of(kind="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
+    network_of(kind="mlp", norm="none", convolutions=2, filters=4),
 ]
 
 
@@ -112,6 +113,25 @@ def test_bfloat16_is_close_to_float32_and_not_equal():
     b = compiled(full)[1](variables, observations())
     chex.assert_trees_all_close(a, b, atol=0.03)
     assert (a.policy_logits != b.policy_logits).any()
+
+
+def test_convolutions_before_dense_layers_by_hand():
+    network = network_of(kind="mlp", norm="none", convolutions=2, filters=4)
+    init, apply, _ = compiled(network)
+    variables = init(jax.random.key(1))
+    params = variables["params"]
+    trunk, x = params["body"]["trunk"], observations()
+    for number in "01":
+        conv = trunk["convs"][number]["conv"]
+        assert conv["kernel"].shape == (3, 3, x.shape[-1], 4)
+        x = conv["bias"] + jax.lax.conv_general_dilated(
+            x, conv["kernel"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        x = jax.nn.relu(x)
+    (dense,) = trunk["layers"].values()
+    x = jax.nn.relu(x.reshape(BATCH, -1) @ dense["kernel"] + dense["bias"])
+    expected = x @ params["policy"]["kernel"] + params["policy"]["bias"]
+    np.testing.assert_allclose(apply(variables, observations()).policy_logits, expected, atol=1e-5)
 
 
 def test_statistics_move_in_training_only():

@@ -19,6 +19,10 @@ class NetworkConfig:
     """Residual blocks; dense layers of the MLP."""
     channels: int = 64
     """Filters of every convolution; units of every dense layer of the MLP."""
+    convolutions: int = 0
+    """3x3 convolutions before the dense layers of the MLP. Unused by the tower of blocks."""
+    filters: int = 32
+    """Filters of each of these."""
     block: Literal["basic", "bottleneck"] = "basic"
     """Two 3x3 convolutions (the paper's), or the same two on half of the channels between two 1x1
     ones: a third of the work (He et al. 2016; KataGo). Unused by the MLP."""
@@ -50,8 +54,8 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")
-        at_least(self, 1, "value_hidden")
-        at_least(self, 0, "pooling_every")
+        at_least(self, 1, "value_hidden", "filters")
+        at_least(self, 0, "pooling_every", "convolutions")
         if len(set(self.auxiliary)) < len(self.auxiliary):
             raise UserError(f"network.auxiliary = {list(self.auxiliary)}: each once is wanted")
         if self.kind == "mlp" and self.policy_head == "planes":
