@@ -24,7 +24,7 @@ VARIANTS = {
     "PUCT for Gumbel": {"search.algorithm": "puct"},
     "all searches in full": {"selfplay.full_searches": 1.0, "search.num_simulations": 20},
     "no random openings": {"selfplay.opening_plies": 0},
-    "stretched values": {"search.rescale_values": ""},
+    "results alone": {"learning.root_value_weight": 0},
 }
 _CALIBRATION_CYCLES = 10
 
@@ -42,7 +42,7 @@ class Arguments:
 
 
 def main(options: Arguments) -> None:
-    unknown = set(options.variants) - set(VARIANTS)
+    unknown = sorted(set(options.variants) - set(VARIANTS))
     if unknown:
         raise SystemExit(f"unknown {', '.join(unknown)}; there are {', '.join(VARIANTS)}")
     for seed in options.seeds:
@@ -71,14 +71,29 @@ def _train(run: Path, changes: dict, seed: int, minutes: float) -> None:
     if run.exists():
         _azjax("resume", str(run))
         return
-    trial = run.with_name(run.name + "_trial")
-    if not trial.exists():
-        # With updates as early as can be, and as few cycles as tell.
-        flags = _flags(trial, changes, seed, _CALIBRATION_CYCLES)
-        _azjax("train", *flags, "--replay.min_positions", "1")
-    lines = map(json.loads, (trial / "metrics.jsonl").read_text().splitlines())
-    seconds = statistics.median(line["cycle_s"] for line in lines if line.get("loss/policy"))
+    seconds = _cycle_seconds(run, changes, seed)
     _azjax("train", *_flags(run, changes, seed, round(60 * minutes / seconds)))
+
+
+def _cycle_seconds(run: Path, changes: dict, seed: int) -> float:
+    """A cycle's time, measured with the first of a variant's seeds."""
+    variant = run.name.rpartition("_")[0]
+    for trial in run.parent.glob(f"{variant}_*_trial"):
+        seconds = _learning_cycles(trial)
+        if len(seconds) >= _CALIBRATION_CYCLES // 2:
+            return statistics.median(seconds)
+    trial = run.with_name(run.name + "_trial")
+    # With updates as early as can be, and as few cycles as tell.
+    flags = _flags(trial, changes, seed, _CALIBRATION_CYCLES)
+    _azjax("train", *flags, "--replay.min_positions", "1")
+    return statistics.median(_learning_cycles(trial))
+
+
+def _learning_cycles(trial: Path) -> list[float]:
+    """Seconds of the trial's cycles in which it learnt."""
+    metrics = trial / "metrics.jsonl"
+    lines = map(json.loads, metrics.read_text().splitlines()) if metrics.is_file() else []
+    return [line["cycle_s"] for line in lines if line.get("loss/policy")]
 
 
 def _flags(run: Path, changes: dict, seed: int, cycles: int) -> list[str]:
