@@ -108,6 +108,7 @@ def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
     require_game(DIALECTS[name], player.game)
     serve_uci(
         DIALECTS[name],
+        player.game,
         lambda megabytes: make_thinker(player, memory_mb=megabytes),
         _standard_input(),
         _say,

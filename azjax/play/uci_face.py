@@ -2,12 +2,12 @@
 same for shogi.
 
 Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 2006; T. Romstad,
-"The Universal Shogi Interface", 2007. The score in centipawns is Leela Chess Zero's,
-90 * tan(1.5637541897 * value).
+"The Universal Shogi Interface", 2007.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import math
 import time
@@ -23,6 +23,7 @@ from azjax.play.lines import TOO_LONG, Lines
 from azjax.play.position import Position, first_position, next_position
 from azjax.play.thinking import MEMORY_MB, Thinker, Thinking, keep_thinking
 from azjax.play.uci_go import Go, read_go
+from azjax.play.uci_info import info_line
 from azjax.play.uci_position import (
     FEN,
     SFEN,
@@ -76,7 +77,9 @@ DIALECTS = {
 }
 
 
-def serve_uci(dialect: Dialect, make_thinker: MakeThinker, lines: Lines, say: Say) -> None:
+def serve_uci(
+    dialect: Dialect, game: Game, make_thinker: MakeThinker, lines: Lines, say: Say
+) -> None:
     """Obeys commands until `quit` or the end of the input, whatever the commands are.
 
     A mistake is answered with an `info string`, and changes nothing; but after a position that
@@ -86,17 +89,17 @@ def serve_uci(dialect: Dialect, make_thinker: MakeThinker, lines: Lines, say: Sa
 
     Args:
       dialect: UCI or USI.
-      make_thinker: who plays, given the megabytes for the tree; called again when the client
-        changes them.
+      game: what is played.
+      make_thinker: who plays, given the megabytes for the tree; called when there is something to
+        think about, and again when the client has changed them.
       lines: the commands.
       say: takes what is to be written at once.
 
     Raises:
       UserError: the game is none of the dialect's.
     """
-    thinker = make_thinker(MEMORY_MB)
-    require_game(dialect, thinker.game)
-    desk = _Desk(dialect, make_thinker, lines, say, thinker, first_line(thinker.game))
+    require_game(dialect, game)
+    desk = _Desk(dialect, game, functools.lru_cache(1)(make_thinker), lines, say, _START)
     while (line := lines.next()) is not None:
         words = line.split()
         if line is TOO_LONG:
@@ -122,12 +125,17 @@ class _Desk:
     """All that an engine knows. Nothing changes in place."""
 
     dialect: Dialect
+    game: Game
     make_thinker: MakeThinker
     lines: Lines
     say: Say
-    thinker: Thinker
-    line: Line | None  # the game that was told; None after one that cannot be
+    line: Line | None  # the game that was told, see `_line`; None after one that cannot be
+    megabytes: int = MEMORY_MB
     shows_wdl: bool = False
+
+    @property
+    def thinker(self) -> Thinker:
+        return self.make_thinker(self.megabytes)
 
     def remark(self, text: str) -> None:
         """What is wrong; the protocol has no errors."""
@@ -135,6 +143,13 @@ class _Desk:
 
 
 _LONGEST_REMARK = 300
+# A game's start that nobody has looked at yet. To look at it compiles the rules, and clients wait
+# long for `readyok` but only some seconds for the introduction.
+_START = Line("startpos", ())
+
+
+def _line(desk: _Desk) -> Line | None:
+    return first_line(desk.game) if desk.line is _START else desk.line
 
 
 def _obey(desk: _Desk, words: Sequence[str]) -> _Desk:
@@ -148,10 +163,10 @@ def _obey(desk: _Desk, words: Sequence[str]) -> _Desk:
     elif name == "setoption":
         return _set_option(desk, rest)
     elif name == f"{desk.dialect.name}newgame":
-        return replace(desk, line=first_line(desk.thinker.game))
+        return replace(desk, line=_START)
     elif name == "position":
         try:
-            line = read_position(desk.thinker.game, desk.dialect.notation, rest, desk.line)
+            line = read_position(desk.game, desk.dialect.notation, rest, _line(desk))
         except ValueError as error:
             desk.remark(f"position: {error}")
             return replace(desk, line=None)
@@ -163,7 +178,7 @@ def _obey(desk: _Desk, words: Sequence[str]) -> _Desk:
 
 def _warm_up(desk: _Desk) -> None:
     """Compiles all that a move may need, before a clock runs; once for each size of the tree."""
-    game, name = desk.thinker.game, desk.dialect.notation.name
+    game, name = desk.game, desk.dialect.notation.name
     desk.thinker.warm_up()
     start = first_position(game)
     next_position(game, start, legal_actions(game, start.state)[0])
@@ -172,7 +187,7 @@ def _warm_up(desk: _Desk) -> None:
 
 
 def _introduce(desk: _Desk) -> None:
-    dialect, variant = desk.dialect, desk.dialect.variants[desk.thinker.game.name]
+    dialect, variant = desk.dialect, desk.dialect.variants[desk.game.name]
     options = [
         f"{dialect.memory} type spin default {MEMORY_MB} min 1 max {_LARGEST_MB}",
         f"{dialect.ponder} type check default false",
@@ -180,7 +195,7 @@ def _introduce(desk: _Desk) -> None:
     if dialect.name == "uci":
         options.append(f"UCI_Variant type combo default {variant} var {variant}")
         options.append("UCI_ShowWDL type check default false")
-    name = f"azjax {importlib.metadata.version('azjax')} {desk.thinker.game.name}"
+    name = f"azjax {importlib.metadata.version('azjax')} {desk.game.name}"
     lines = [f"id name {name}", "id author the azjax project"]
     lines += [f"option name {option}" for option in options]
     desk.say("\n".join([*lines, f"{dialect.name}ok", ""]))
@@ -196,10 +211,10 @@ def _set_option(desk: _Desk, words: Sequence[str]) -> _Desk:
         if not 1 <= int(value) <= _LARGEST_MB:
             desk.remark(f"option {desk.dialect.memory} must be from 1 to {_LARGEST_MB} megabytes")
             return desk
-        return replace(desk, thinker=desk.make_thinker(int(value)))
+        return replace(desk, megabytes=int(value))
     if known == "uci_showwdl" and value in ("true", "false"):
         return replace(desk, shows_wdl=value == "true")
-    variant = desk.dialect.variants[desk.thinker.game.name]
+    variant = desk.dialect.variants[desk.game.name]
     if known == f"{desk.dialect.name}_variant" and value != variant:
         desk.remark(f"this player plays {variant}, and no other variant")
     elif known not in (desk.dialect.ponder.lower(), f"{desk.dialect.name}_variant"):
@@ -209,8 +224,9 @@ def _set_option(desk: _Desk, words: Sequence[str]) -> _Desk:
 
 def _go(desk: _Desk, words: Sequence[str]) -> None:
     """Thinks, and names the best move."""
-    dialect, game = desk.dialect, desk.thinker.game
-    position = None if desk.line is None else revived(game, dialect.notation, desk.line.now)
+    dialect, game = desk.dialect, desk.game
+    line = _line(desk)
+    position = None if line is None else revived(game, dialect.notation, line.now)
     if words[:1] == ["mate"] and dialect.name == "usi":
         desk.say("checkmate notimplemented\n")
     elif position is None or position.over:
@@ -259,7 +275,7 @@ def _think(desk: _Desk, go: Go, position: Position) -> Findings:
     desk.lines.give_back(later)
     findings = thinking.findings()
     if told.simulations < max(findings.simulations, 1):
-        _say_info(desk, position, findings, time.monotonic() - told.began)
+        desk.say(_info(desk, position, findings, time.monotonic() - told.began))
     return findings
 
 
@@ -292,29 +308,9 @@ def _tell(desk: _Desk, position: Position, thinking: Thinking, told: _Told) -> _
     now = time.monotonic()
     if now - told.at < _TELL_S and thinking.simulations < 2 * max(told.simulations, 1):
         return told
-    _say_info(desk, position, thinking.findings(), now - told.began)
+    desk.say(_info(desk, position, thinking.findings(), now - told.began))
     return replace(told, at=now, simulations=thinking.simulations)
 
 
-def _say_info(desk: _Desk, position: Position, findings: Findings, seconds: float) -> None:
-    line = findings.line(findings.action)
-    names = principal_variation(desk.thinker.game, position, line)
-    wdl = f" wdl {' '.join(map(str, wdl_of(findings)))}" if desk.shows_wdl else ""
-    desk.say(
-        f"info depth {len(line)} time {round(1000 * seconds)} nodes {findings.simulations} "
-        f"nps {round(findings.simulations / max(seconds, 1e-3))} "
-        f"score cp {centipawns(findings.value)}{wdl} pv {' '.join(names)}\n"
-    )
-
-
-def centipawns(value: float) -> int:
-    """A value in [-1, 1] as Leela Chess Zero writes it in centipawns, at most some 12,800."""
-    return round(90 * math.tan(1.5637541897 * min(max(value, -1.0), 1.0)))
-
-
-def wdl_of(findings: Findings) -> tuple[int, int, int]:
-    """Wins, draws and losses in a thousand: the search's value, and the network's draws."""
-    value = min(max(findings.value, -1.0), 1.0)
-    draw = round(1000 * min(findings.draw, 1 - abs(value)))
-    win = min(round(500 * (1 + value - draw / 1000)), 1000 - draw)
-    return win, draw, 1000 - win - draw
+def _info(desk: _Desk, position: Position, findings: Findings, seconds: float) -> str:
+    return info_line(desk.game, position, findings, seconds, shows_wdl=desk.shows_wdl)

@@ -2,6 +2,7 @@
 
 import math
 import re
+import types
 
 import cshogi
 import cshogi.usi
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from azjax.errors import UserError
 from azjax.play.clock import Clock
 from azjax.play.lines import TOO_LONG
-from azjax.play.uci_face import DIALECTS, centipawns, serve_uci
+from azjax.play.uci_face import DIALECTS, serve_uci
 from azjax.play.uci_go import read_go
+from azjax.play.uci_info import centipawns
 from tests.oracles.clients import Idle, Script
 
 GARDNER = make("gardner_chess")
@@ -25,7 +27,7 @@ START = pyffish.start_fen("gardner")
 def say(lines, game=GARDNER, dialect="uci"):
     """All that is said to lines that come at once."""
     said = []
-    serve_uci(DIALECTS[dialect], lambda megabytes: Idle(game), Script(lines), said.append)
+    serve_uci(DIALECTS[dialect], game, lambda megabytes: Idle(game), Script(lines), said.append)
     text = "".join(said)
     assert text.endswith("\n") or not text
     return text.splitlines()
@@ -43,6 +45,12 @@ def test_greeting_and_readiness():
     assert lines[0].startswith("id name azjax")
     assert "option name UCI_Variant type combo default gardner var gardner" in lines
     assert lines[-2:] == ["uciok", "readyok"]
+
+
+def test_the_introduction_does_not_wait_for_the_rules():
+    """XBoard takes an engine that says nothing for ten seconds for one of another protocol."""
+    nothing_but_a_name = types.SimpleNamespace(name="gardner_chess")
+    assert say(["uci", "ucinewgame", "quit"], nothing_but_a_name)[-1] == "uciok"
 
 
 def test_a_search_says_what_it_finds():
@@ -139,7 +147,7 @@ def test_other_mistakes_change_nothing(line, complaint):
 
 def test_other_games_are_refused():
     with pytest.raises(UserError, match="UCI is for chess and gardner_chess, not for go_5x5"):
-        serve_uci(DIALECTS["uci"], lambda megabytes: Idle(make("go_5x5")), Script([]), print)
+        serve_uci(DIALECTS["uci"], make("go_5x5"), lambda megabytes: None, Script([]), print)
 
 
 def test_hash_is_asked_of_the_thinker():
@@ -149,9 +157,9 @@ def test_hash_is_asked_of_the_thinker():
         asked.append(megabytes)
         return Idle(GARDNER)
 
-    lines = ["setoption name Hash value 64", "setoption name hash value 65537", "isready"]
-    serve_uci(DIALECTS["uci"], make_thinker, Script(lines), lambda text: None)
-    assert asked == [256, 64]
+    lines = ["setoption name Hash value 64", "setoption name hash value 65537", "isready", "go"]
+    serve_uci(DIALECTS["uci"], GARDNER, make_thinker, Script(lines), lambda text: None)
+    assert asked == [64]
 
 
 # What `go` means.
@@ -219,7 +227,7 @@ class Typing(Script):
 def typed(lines, nodes=10**9):
     said = []
     make_thinker = lambda megabytes: Idle(GARDNER, nodes=nodes)  # noqa: E731
-    serve_uci(DIALECTS["uci"], make_thinker, Typing(lines), said.append)
+    serve_uci(DIALECTS["uci"], GARDNER, make_thinker, Typing(lines), said.append)
     return "".join(said).splitlines()
 
 
