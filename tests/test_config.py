@@ -160,7 +160,7 @@ def test_floats_in_lists_are_finite():
 
 LEAST = {
     "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
-    | {"value_hidden": 1, "pooling_every": 0},
+    | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
     "search": {
         "num_simulations": 1,
         "max_considered_actions": 1,
