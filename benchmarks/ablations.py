@@ -76,17 +76,18 @@ def _train(run: Path, changes: dict, seed: int, minutes: float) -> None:
 
 
 def _cycle_seconds(run: Path, changes: dict, seed: int) -> float:
-    """A cycle's time, measured with the first of a variant's seeds."""
+    """A cycle's time, measured with the first of a variant's seeds: the shortest, since other work
+    beside a trial would else cost a variant the cycles that the next one gets."""
     variant = run.name.rpartition("_")[0]
     for trial in run.parent.glob(f"{variant}_*_trial"):
         seconds = _learning_cycles(trial)
         if len(seconds) >= _CALIBRATION_CYCLES // 2:
-            return statistics.median(seconds)
+            return min(seconds)
     trial = run.with_name(run.name + "_trial")
     # With updates as early as can be, and as few cycles as tell.
     flags = _flags(trial, changes, seed, _CALIBRATION_CYCLES)
     _azjax("train", *flags, "--replay.min_positions", "1")
-    return statistics.median(_learning_cycles(trial))
+    return min(_learning_cycles(trial))
 
 
 def _learning_cycles(trial: Path) -> list[float]:
