@@ -120,18 +120,20 @@ def test_convolutions_before_dense_layers_by_hand():
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))
     params = variables["params"]
-    trunk, x = params["body"]["trunk"], observations()
+    trunk, x = jax.tree.map(np.asarray, params["body"]["trunk"]), np.asarray(observations())
     for number in "01":
         conv = trunk["convs"][number]["conv"]
         assert conv["kernel"].shape == (3, 3, x.shape[-1], 4)
-        x = conv["bias"] + jax.lax.conv_general_dilated(
+        x = jax.lax.conv_general_dilated(
             x, conv["kernel"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
         )
-        x = jax.nn.relu(x)
+        x = np.maximum(np.asarray(x) + conv["bias"], 0)
     (dense,) = trunk["layers"].values()
-    x = jax.nn.relu(x.reshape(BATCH, -1) @ dense["kernel"] + dense["bias"])
-    expected = x @ params["policy"]["kernel"] + params["policy"]["bias"]
-    np.testing.assert_allclose(apply(variables, observations()).policy_logits, expected, atol=1e-5)
+    x = np.maximum(x.reshape(BATCH, -1) @ dense["kernel"] + dense["bias"], 0)
+    policy = jax.tree.map(np.asarray, params["policy"])
+    expected = x @ policy["kernel"] + policy["bias"]
+    logits = apply(variables, observations()).policy_logits
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
 
 
 def test_statistics_move_in_training_only():
