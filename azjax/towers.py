@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import jax
@@ -105,6 +106,10 @@ class DenseTrunk(nnx.Module):
         self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
     ):
         height, width, planes = observation_shape
+        dtype = jnp.dtype(config.dtype)
+        # Only the matrix products are of that type, and what they sum up is float32: that is where
+        # the time goes, and XLA's CPU backend is slow at everything else in bfloat16.
+        config = dataclasses.replace(config, dtype="float32")
         filters = [planes] + [config.filters] * config.convolutions
         self.convs = nnx.List([Conv(a, b, 3, config, rngs) for a, b in itertools.pairwise(filters)])
         sizes = [height * width * filters[-1]] + [config.channels] * config.blocks
@@ -113,7 +118,8 @@ class DenseTrunk(nnx.Module):
                 nnx.Linear(
                     a,
                     b,
-                    dtype=jnp.dtype(config.dtype),
+                    dtype=dtype,
+                    preferred_element_type=jnp.float32,
                     kernel_init=nnx.initializers.he_normal(),
                     use_bias=config.norm == "none",
                     rngs=rngs,

@@ -105,9 +105,16 @@ def test_value_is_the_expected_result(network):
     np.testing.assert_allclose(value, expected, atol=1e-5)
 
 
-def test_bfloat16_is_close_to_float32_and_not_equal():
-    half = network_of(kind="resnet", norm="layer", value_head="wdl", dtype="bfloat16")
-    full = network_of(kind="resnet", norm="layer", value_head="wdl")
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"kind": "resnet", "norm": "layer", "value_head": "wdl"},
+        {"kind": "mlp", "norm": "batch", "convolutions": 1, "filters": 4},
+    ],
+    ids=lambda shape: shape["kind"],
+)
+def test_bfloat16_is_close_to_float32_and_not_equal(shape):
+    half, full = network_of(**shape, dtype="bfloat16"), network_of(**shape)
     variables = compiled(half)[0](jax.random.key(1))
     a = compiled(half)[1](variables, observations())
     b = compiled(full)[1](variables, observations())
