@@ -50,7 +50,7 @@ class NetworkConfig:
     """More to predict, from which the tower learns faster (Wu 2019): the final margin as a share
     of all points, the final owner of each cell. For games that have these."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """Type of the tower's arithmetic; of an MLP, of its dense layers' products alone. Parameters are
+    """Type of the tower's arithmetic; of an MLP, of its dense layers' products. Parameters are
     float32 always."""
 
     def __post_init__(self) -> None:

@@ -2,7 +2,6 @@
 
 import re
 
-import jax
 import pytest
 from azjax_envs import make
 from hypothesis import HealthCheck, given, settings
