@@ -71,6 +71,8 @@ def test_what_it_says_of_itself(file):
     assert said.startswith("tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles")
     assert "search:4: 90.0% of 4,520 positions without a mistake" in said
     assert "search:4: 75.0% of the points in 8 games against uct:100" in said
+    said = load_saved(pretrained()["connect_four"]).describe()
+    assert said.startswith("connect_four: a 3 x 512 mlp after 2 convolutions of 32, trained for")
 
 
 def test_nothing_is_overwritten(file):
