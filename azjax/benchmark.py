@@ -28,6 +28,7 @@ from azjax.games import game_from_name, make_game
 from azjax.learner import Batch, make_optimizer, update
 from azjax.network import Network
 from azjax.search import make_recurrent_fn, mask_logits, network_evaluate, search
+from azjax.selfplay import full_plies
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.train_state import TrainState, state_specs
 from azjax.trainer import make_trainer
@@ -89,7 +90,7 @@ class SearchBenchmark:
             }
         show(facts, as_json=self.json)
 
-    def _evaluations(self, game: Game, network: Network, variables: Any, key: Any, states: Any):
+    def evaluations(self, game: Game, network: Network, variables: Any, key: Any, states: Any):
         del key
         observations = jax.vmap(game.observe)(states)
 
@@ -163,12 +164,21 @@ class _Repeated:
         return metrics
 
 
+def evaluations(config: Any) -> int:
+    """How often a cycle evaluates all its games: each ply's root, and once a simulation."""
+    plies = config.selfplay.plies_per_cycle
+    drawn = full_plies(jax.random.PRNGKey(0), config)
+    full = plies if drawn is None else int(jnp.sum(drawn))
+    fast = plies - full
+    return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations
+
+
 def _parts(
     game: Game, network: Network, config: Any, mesh: Mesh, state: TrainState
 ) -> dict[str, Callable[[], Any]]:
     """A cycle's network forwards and its gradient steps, alone, on the same devices."""
     games = config.selfplay.games
-    count = config.selfplay.plies_per_cycle * (config.search.num_simulations + 1)
+    count = evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
     specs = state_specs(config)
     # The cycle donates its state, so that these need arrays of their own.

@@ -2,6 +2,7 @@
 
 import functools
 import json
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from azjax import benchmark
 from azjax.benchmark import SearchBenchmark, TrainBenchmark
 from azjax.benchmark_envs import EnvsBenchmark, rules_of
 from azjax.cli import main
+from azjax.config import Config, SearchConfig, SelfPlayConfig
 from azjax.random_play import choose_legal, play, random_bits, spread_out
 
 
@@ -43,6 +45,15 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     assert facts["share of forwards and gradient steps"] > 0
     assert facts["speedup of 4 devices"] > 0
     assert facts["cycle"]["median"] > 0
+
+
+def test_a_cycle_evaluates_less_where_few_searches_are_full():
+    full = Config(
+        search=SearchConfig(num_simulations=32), selfplay=SelfPlayConfig(plies_per_cycle=8)
+    )
+    assert benchmark.evaluations(full) == 8 * 33
+    capped = SelfPlayConfig(plies_per_cycle=8, full_searches=0.25, fast_simulations=8)
+    assert benchmark.evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
 
 
 def test_every_contestant_is_called_in_every_round_and_the_first_is_dropped():
