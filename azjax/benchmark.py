@@ -90,7 +90,7 @@ class SearchBenchmark:
             }
         show(facts, as_json=self.json)
 
-    def evaluations(self, game: Game, network: Network, variables: Any, key: Any, states: Any):
+    def _evaluations(self, game: Game, network: Network, variables: Any, key: Any, states: Any):
         del key
         observations = jax.vmap(game.observe)(states)
 
