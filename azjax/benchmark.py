@@ -27,7 +27,8 @@ from azjax.devices import use_all_cores
 from azjax.games import game_from_name, make_game
 from azjax.learner import Batch, make_optimizer, update
 from azjax.network import Network
-from azjax.search import make_recurrent_fn, mask_logits, network_evaluate, search
+from azjax.search import exploration_of, search
+from azjax.search_model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.selfplay import full_plies
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.train_state import TrainState, state_specs
@@ -227,8 +228,7 @@ def _search(
         key,
         states,
         config=config,
-        gumbel_scale=1.0,
-        dirichlet_fraction=config.dirichlet_fraction,
+        exploration=exploration_of(config),
     )
 
 

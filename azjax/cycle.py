@@ -21,7 +21,7 @@ from azjax.players.network import SearchPlayer
 from azjax.reanalyse import reanalyse
 from azjax.replay import append, draw_indices, take
 from azjax.resignation import Evidence, remember, threshold
-from azjax.search import network_evaluate
+from azjax.search_model import network_evaluate
 from azjax.selfplay import full_plies, play
 from azjax.sharding import AXIS
 from azjax.starts import Openings

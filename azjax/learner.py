@@ -18,7 +18,7 @@ from azjax.auxiliary import AuxiliaryTargets, known_error
 from azjax.config import Config, LearningConfig
 from azjax.network import Network, Prediction, Variables
 from azjax.replay import Row, unpack_policy
-from azjax.search import mask_logits
+from azjax.search_model import mask_logits
 from azjax.seen import restore_unseen
 from azjax.sharding import AXIS
 

@@ -1,11 +1,35 @@
-"""Gamma variates, many at once, for Dirichlet noise over thousands of actions."""
+"""Dirichlet noise over the legal actions of a root, of which there may be thousands."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 
+from azjax.search_model import log_of, mask_logits
+
 Array = jax.Array
+
+
+def add_dirichlet_noise(
+    key: Array, logits: Array, mask: Array, fraction: Array, *, total: float
+) -> Array:
+    """Mixes Dirichlet noise over the legal actions into the prior.
+
+    mctx draws its noise over all actions and masks afterwards, which leaves most of it on illegal
+    moves. A Dirichlet over the legal actions is their gamma variables, normalised.
+
+    Args:
+      key: PRNG key.
+      logits: masked prior logits [B, A].
+      mask: legal actions, bool [B, A].
+      fraction: share of noise [B, 1]; 0 leaves the prior as it is.
+      total: concentration of all legal actions together; alpha is an equal share of it.
+    """
+    alpha = total / jnp.maximum(jnp.sum(mask, axis=-1, keepdims=True), 1)
+    # Normalised as logarithms: for a small alpha, the variables themselves underflow.
+    noise = jax.nn.softmax(mask_logits(log_gamma_variates(key, alpha, logits.shape), mask))
+    mixed = (1 - fraction) * jax.nn.softmax(logits) + fraction * noise
+    return jnp.where(fraction > 0, mask_logits(log_of(mixed), mask), logits)
 
 
 def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...]) -> Array:

@@ -14,7 +14,8 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.replay import Replay, pack_policy, take
-from azjax.search import Evaluate, Params, search
+from azjax.search import exploration_of, search
+from azjax.search_model import Evaluate, Params
 
 Array = jax.Array
 
@@ -49,10 +50,7 @@ def reanalyse(
         key,
         take(replay, indices).states,
         config=config.search,
-        gumbel_scale=1.0,
-        dirichlet_fraction=config.search.dirichlet_fraction,
-        root_temperature=config.search.root_temperature,
-        forced_playouts=config.search.forced_playouts,
+        exploration=exploration_of(config.search),
     )
     size, lanes = rows.reward.shape
     # A row that does not exist is dropped.

@@ -14,7 +14,8 @@ from azjax.auxiliary import ending_of
 from azjax.config import Config
 from azjax.replay import Row, pack_policy
 from azjax.resignation import after_search, evidence_of
-from azjax.search import Evaluate, Params, SearchResult, State, search, transition
+from azjax.search import SearchResult, exploration_of, search
+from azjax.search_model import Evaluate, Params, State, transition
 from azjax.seen import drop_unseen
 from azjax.starts import Games, Openings, start_games
 
@@ -158,13 +159,8 @@ def _search(
     settings = config.search
     if fast:
         return find(config=replace(settings, num_simulations=config.selfplay.fast_simulations))
-    return find(
-        config=settings,
-        gumbel_scale=explore.astype(jnp.float32),
-        dirichlet_fraction=settings.dirichlet_fraction,
-        root_temperature=settings.root_temperature,
-        forced_playouts=settings.forced_playouts,
-    )
+    exploration = exploration_of(settings, gumbel_scale=explore.astype(jnp.float32))
+    return find(config=settings, exploration=exploration)
 
 
 def _where(condition: Array, new: Any, old: Any) -> Any:

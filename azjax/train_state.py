@@ -16,7 +16,7 @@ from azjax.config import Config
 from azjax.network import Network, Variables
 from azjax.replay import Replay, empty_replay
 from azjax.resignation import Evidence, no_evidence
-from azjax.search import network_evaluate
+from azjax.search_model import network_evaluate
 from azjax.selfplay import play
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT
 from azjax.starts import Games, Openings, start_games

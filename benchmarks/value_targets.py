@@ -23,7 +23,7 @@ from azjax.arena.rulers import find_rulers
 from azjax.config import Config
 from azjax.players.load import load_network, load_run_config
 from azjax.replay import Replay, Row
-from azjax.search import network_evaluate
+from azjax.search_model import network_evaluate
 from azjax.selfplay import full_plies, play
 from azjax.starts import Games
 from azjax.targets import find_targets

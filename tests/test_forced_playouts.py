@@ -7,7 +7,7 @@ from azjax_envs import make
 
 from azjax.config import SearchConfig
 from azjax.forced_playouts import pruned_visits
-from azjax.search import search
+from azjax.search import Exploration, search
 from tests.oracles.searches import random_positions
 
 GAME = make("connect_four")
@@ -36,8 +36,7 @@ def searched(states, key, *, forced):
         key,
         states,
         config=CONFIG,
-        dirichlet_fraction=0.25,
-        forced_playouts=forced,
+        exploration=Exploration(dirichlet_fraction=0.25, forced_playouts=forced),
     )
 
 

@@ -8,7 +8,8 @@ from azjax.games import make_game
 from azjax.network import Network
 from azjax.reanalyse import reanalyse
 from azjax.replay import take
-from azjax.search import network_evaluate, search
+from azjax.search import Exploration, search
+from azjax.search_model import network_evaluate
 from tests import tiny
 
 CHANGES = {"replay": {"plies": 16, "reanalysed": 8}}
@@ -35,7 +36,7 @@ def reanalysed(config, variables, replay, indices, known):
         jax.random.key(3),
         take(replay, indices).states,
         config=config.search,
-        gumbel_scale=1.0,
+        exploration=Exploration(gumbel_scale=1.0),
     )
     return after, found
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.search import add_dirichlet_noise, mask_logits, transition
+from azjax.noise import add_dirichlet_noise
+from azjax.search_model import mask_logits, transition
 from tests.oracles.searches import (
     BATCH,
     POLICIES,

@@ -11,7 +11,8 @@ from azjax_envs import make
 from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
 from azjax.memory import search_bytes
 from azjax.network import Network
-from azjax.search import network_evaluate, search
+from azjax.search import Exploration, search
+from azjax.search_model import network_evaluate
 from tests.oracles.searches import POLICIES
 from tests.oracles.wide import Wide
 
@@ -30,8 +31,7 @@ def search_takes(game, policy):
         game,
         network_evaluate(game, network),
         config=SearchConfig(policy, SIMULATIONS),
-        gumbel_scale=1.0,
-        dirichlet_fraction=0.25,
+        exploration=Exploration(gumbel_scale=1.0, dirichlet_fraction=0.25),
     )
     key = jax.ShapeDtypeStruct((2,), jnp.uint32)
     states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(GAMES))

@@ -18,7 +18,8 @@ from azjax.notebook.drawings import Picture
 from azjax.notebook.tree_drawing import Node, draw
 from azjax.players.network import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
-from azjax.search import network_evaluate, search_output
+from azjax.search import search_output
+from azjax.search_model import network_evaluate
 
 Array = jax.Array
 

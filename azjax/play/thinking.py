@@ -28,13 +28,8 @@ from azjax.config import SearchConfig
 from azjax.network import Network, Variables
 from azjax.play.findings import Findings, read_findings
 from azjax.players.network import SearchPlayer
-from azjax.search import (
-    make_recurrent_fn,
-    mask_logits,
-    network_evaluate,
-    normalised_logits,
-    puct_selection,
-)
+from azjax.search_model import make_recurrent_fn, mask_logits, network_evaluate
+from azjax.search_policies import normalised_logits, puct_selection
 from azjax.search_tree import compact, keeps_children
 from azjax.tree_loop import make_loop_fn
 

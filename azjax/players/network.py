@@ -13,7 +13,8 @@ from azjax_envs import Game
 from azjax.config import SearchConfig
 from azjax.network import Network, Variables
 from azjax.players.base import Analysis
-from azjax.search import mask_logits, network_evaluate, search, transition
+from azjax.search import search
+from azjax.search_model import mask_logits, network_evaluate, transition
 
 Array = jax.Array
 

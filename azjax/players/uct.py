@@ -10,7 +10,7 @@ import mctx
 from azjax_envs import Game
 
 from azjax.players.playout import playout_value
-from azjax.search import transition
+from azjax.search_model import transition
 from azjax.tree_loop import make_loop_fn
 
 

@@ -14,7 +14,7 @@ from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
 from azjax.network import Network, Variables
-from azjax.search import mask_logits
+from azjax.search_model import mask_logits
 
 Array = jax.Array
 

@@ -8,7 +8,9 @@ import mctx
 import numpy as np
 
 from azjax.config import SearchConfig
-from azjax.search import gumbel_policy, make_recurrent_fn, mask_logits, puct_policy, search
+from azjax.search import Exploration, search
+from azjax.search_model import make_recurrent_fn, mask_logits
+from azjax.search_policies import gumbel_policy, puct_policy
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
 POLICIES = ["gumbel", "puct"]
@@ -152,8 +154,7 @@ def compiled_search(game, policy, simulations):
             key,
             states,
             config=config,
-            gumbel_scale=scale,
-            dirichlet_fraction=fraction,
+            exploration=Exploration(scale, fraction),
         )
 
     return _compile(run)

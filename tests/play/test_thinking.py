@@ -15,7 +15,8 @@ from azjax.play import thinking as thinking_module
 from azjax.play.position import first_position, next_position
 from azjax.play.thinking import keep_thinking, make_thinker
 from azjax.players.network import SearchPlayer
-from azjax.search import network_evaluate, search
+from azjax.search import search
+from azjax.search_model import network_evaluate
 
 # Turns by turns; a turn that is had again; draws that the network knows of.
 GAMES = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh"}
