@@ -11,6 +11,7 @@ from azjax.config import SearchConfig
 from azjax.games import make_game
 from azjax.network import Network
 from azjax.play.findings import Findings
+from azjax.play.uci_face import DIALECTS, serve_uci
 from azjax.players.saved import save_player
 from tests import tiny
 
@@ -106,3 +107,16 @@ def untrained(path, game, **changes):
 def engine_command(face, player):
     """The program as a user starts it: `azjax FACE PLAYER`."""
     return [sys.executable, "-m", "azjax.cli", face, str(player)]
+
+
+def uci_says(lines, game, dialect="uci"):
+    """All that `uci` or `usi` says to lines that come at once, by an idle player."""
+    said = []
+    serve_uci(DIALECTS[dialect], game, lambda megabytes: Idle(game), Script(lines), said.append)
+    text = "".join(said)
+    assert text.endswith("\n") or not text
+    return text.splitlines()
+
+
+def best_moves(lines):
+    return [line.split()[1] for line in lines if line.startswith("bestmove")]
