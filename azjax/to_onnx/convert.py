@@ -19,8 +19,10 @@ from azjax.to_onnx.arrays import ARRAYS
 from azjax.to_onnx.control import branch, scan, while_loop
 from azjax.to_onnx.elementwise import elementwise, is_elementwise
 from azjax.to_onnx.graph import Graph, Tensor, Value, info, model_of, storage
+from azjax.to_onnx.indexing import INDEXING
 from azjax.to_onnx.reductions import REDUCTIONS
 
+_PRIMITIVES = ARRAYS | INDEXING | REDUCTIONS
 _CONTROL = {"while": while_loop, "scan": scan, "cond": branch}
 _CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")  # where primitives keep what they call
 _UNCHANGED = ("optimization_barrier",)
@@ -107,8 +109,8 @@ def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
     try:
         if is_elementwise(name):
             made = elementwise(graph, name, params, *inputs)
-        elif name in ARRAYS or name in REDUCTIONS:
-            made = (ARRAYS | REDUCTIONS)[name](graph, params, *inputs)
+        elif name in _PRIMITIVES:
+            made = _PRIMITIVES[name](graph, params, *inputs)
         else:
             raise UnsupportedPrimitive(f"JAX's primitive {name} cannot be exported")
         made = made if isinstance(made, list) else [made]
