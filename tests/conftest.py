@@ -1,10 +1,13 @@
 """Every test runs on four CPU devices, strictly: rank promotion raises, and so do warnings."""
 
 import os
+import re
 from pathlib import Path
 
 import jax
 import pytest
+
+from azjax import cli
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -32,3 +35,19 @@ def devices() -> list[jax.Device]:
     """The four CPU devices."""
     assert jax.device_count() == 4
     return jax.devices()
+
+
+@pytest.fixture
+def refused(capsys):
+    """Runs a command that must be refused and returns what it says, one line."""
+
+    def refused(*arguments):
+        capsys.readouterr()
+        code = cli.main([str(x) for x in arguments])
+        out, err = capsys.readouterr()
+        assert code == 2, (out, err)
+        assert re.fullmatch(r"azjax: [^\n]+\n", err), err
+        assert "Traceback" not in out + err
+        return err
+
+    return refused
