@@ -38,7 +38,6 @@ def one_cycle(
     optimizer: optax.GradientTransformation,
     config: Config,
     openings: Openings | None,
-    unroll: int,
     state: TrainState,
 ) -> tuple[TrainState, Metrics]:
     """Self-play and updates on one device's share of the games; metrics are global."""
@@ -77,9 +76,7 @@ def one_cycle(
     # Computed alike on all devices, each of which must have something to draw from.
     ready = (sums["positions"] >= config.replay.min_positions) & (sums["devices"] == devices)
     state = replace(state, games=games, replay=replay, cycle=state.cycle + 1)
-    state, metrics = _learn(
-        game, network, optimizer, config, unroll, state, targets, ready, learn_key
-    )
+    state, metrics = _learn(game, network, optimizer, config, state, targets, ready, learn_key)
     # Non-finite as soon as an update has thrown the parameters away; the losses tell a step later.
     metrics["param_norm"] = optax.tree.norm(state.variables["params"])
     metrics |= _play_metrics(config, sums) | {"replay/positions": sums["positions"]}
@@ -100,7 +97,6 @@ def _learn(
     network: Network,
     optimizer: optax.GradientTransformation,
     config: Config,
-    unroll: int,
     state: TrainState,
     targets: Targets,
     ready: Array,
@@ -132,12 +128,15 @@ def _learn(
 
     before = (state.variables, state.average, state.optimizer_state)
     steps = (indices, jnp.stack(turn_keys), state.updates + jnp.arange(updates))
-    after, losses = jax.lax.scan(one_update, before, steps, unroll=unroll)
-    # A selection rather than a condition: see `make_trainer` on XLA's CPU backend.
-    variables, average, optimizer_state = jax.tree.map(
-        lambda a, b: jnp.where(ready, a, b), after, before
-    )
-    metrics = {name: jnp.where(ready, jnp.mean(x), jnp.nan) for name, x in losses.items()}
+
+    def learn() -> tuple[Any, Metrics]:
+        after, losses = jax.lax.scan(one_update, before, steps)
+        return after, jax.tree.map(jnp.mean, losses)
+
+    def wait() -> tuple[Any, Metrics]:
+        return before, jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), jax.eval_shape(learn)[1])
+
+    (variables, average, optimizer_state), metrics = jax.lax.cond(ready, learn, wait)
     done = jnp.where(ready, updates, 0)
     metrics["updates"] = done
     state = replace(

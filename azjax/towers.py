@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from azjax.config import NetworkConfig
+from azjax.convolution import flax_convolution
 from azjax.sharding import AXIS
 
 Array = jax.Array
@@ -149,6 +150,7 @@ class Conv(nnx.Module):
             use_bias=config.norm == "none",
             dtype=jnp.dtype(config.dtype),
             kernel_init=nnx.initializers.he_normal(),
+            conv_general_dilated=flax_convolution,
             rngs=rngs,
         )
         self.norm = _norm(config, outputs, rngs)

@@ -81,17 +81,13 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
     path = config.selfplay.openings
     openings = read_openings(game, path) if path else None
     specs = state_specs(config)
-    platform = mesh.devices.flat[0].platform
-    # XLA's CPU backend falls back to a slow path for the gradient of a convolution inside a loop or
-    # a condition (24 times slower, measured), so that there the updates are unrolled.
-    unroll = config.learning.updates_per_cycle if platform == "cpu" else 1
     init = functools.partial(init_state, game, network, optimizer, config, openings, devices)
     gate = functools.partial(one_gate, game, network, config, devices)
     jit = functools.partial(_jit_blocking, mesh)
 
     def cycle(stage: int) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
         now = at_stage(config, stage)
-        one = functools.partial(one_cycle, game, network, optimizer, now, openings, unroll)
+        one = functools.partial(one_cycle, game, network, optimizer, now, openings)
         return jit(shard(one, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0)
 
     return Trainer(
