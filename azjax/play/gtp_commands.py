@@ -259,13 +259,15 @@ def _seconds(text: str) -> float:
     return max(seconds, 0.0)
 
 
-_COMMANDS: dict[str, Callable[..., Table]] = {
+INTRODUCTION: dict[str, Callable[..., Table]] = {
     "protocol_version": _protocol_version,
     "name": _name,
     "version": _version,
     "list_commands": _list_commands,
     "known_command": _known_command,
     "quit": _quit,
+}
+_COMMANDS: dict[str, Callable[..., Table]] = INTRODUCTION | {
     "boardsize": _boardsize,
     "clear_board": _clear_board,
     "play": _play,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from azjax.play.gtp_commands import Say, Talk, commands_of
+from azjax.play.gtp_commands import INTRODUCTION, Say, Talk, commands_of
 from azjax.play.gtp_table import Refusal, Table, open_table
 from azjax.play.lines import TOO_LONG, Lines
 from azjax.play.thinking import Thinker
@@ -29,8 +29,7 @@ def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
     Raises:
       UserError: the game is none for GTP.
     """
-    table = open_table(thinker)
-    thinker.warm_up()
+    table, cold = open_table(thinker), True
     while (line := lines.next()) is not None:
         if line is TOO_LONG:
             say("? the line is too long\n\n")
@@ -38,6 +37,10 @@ def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
         number, words = _parse(line)
         if not words and not number:
             continue
+        # Before the board is touched, and no sooner: programs do not wait long for a name.
+        if cold and words[:1] and words[0] not in INTRODUCTION:
+            table.thinker.warm_up()
+            cold = False
         talk = Talk(number, lines, say)
         try:
             table = _obey(table, talk, words)

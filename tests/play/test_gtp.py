@@ -42,6 +42,15 @@ def texts(lines, game=GO):
 # What the commands do.
 
 
+def test_it_says_its_name_before_it_compiles_the_search(monkeypatch):
+    said = []
+    monkeypatch.setattr(Idle, "warm_up", lambda self: said.append("compiled"))
+    lines = ["name", "list_commands", "genmove b", "genmove w"]
+    serve_gtp(Idle(GO), Script(lines), said.append)
+    kinds = [text if text == "compiled" else text[0] for text in said]
+    assert kinds == ["=", "=", "compiled", "=", "="]
+
+
 def test_says_what_it_is():
     name, protocol, version, known, unknown, listed, empty = texts(
         [
