@@ -233,7 +233,7 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
     # Where the cycles have their marks: at round minutes they could fall together, for the first
     # cycle compiles and may take as long as all the others.
     ticks = [t for t in MaxNLocator(6, integer=True).tick_values(0, end) if 0 <= t <= end]
-    digits = 0 if minutes[-1] >= 20 else 1 if minutes[-1] >= 2 else 2
+    digits = 0 if minutes[-1] >= 100 else 1 if minutes[-1] >= 2 else 2
     labels = [f"{m:.{digits}f}" for m in np.interp(ticks, cycles, minutes)]
     for axes in every:
         axes.set_xlim(limits)
