@@ -68,6 +68,23 @@ def _known_command(table: Table, talk: Talk, name: str) -> Table:
     return table
 
 
+def _list_games(table: Table, talk: Talk) -> Table:
+    """Quarry's question, which takes an engine that does not answer for one of go."""
+    talk.answer(_kind(table.game))
+    return table
+
+
+def _set_game(table: Table, talk: Talk, name: str) -> Table:
+    if name.lower() != _kind(table.game).lower():
+        raise Refusal("unsupported game")
+    talk.answer("")
+    return table
+
+
+def _kind(game: Game) -> str:
+    return game.name.partition("_")[0].capitalize()
+
+
 def _quit(table: Table, talk: Talk) -> Table:
     talk.answer("")
     return table
@@ -265,6 +282,8 @@ INTRODUCTION: dict[str, Callable[..., Table]] = {
     "version": _version,
     "list_commands": _list_commands,
     "known_command": _known_command,
+    "list_games": _list_games,
+    "set_game": _set_game,
     "quit": _quit,
 }
 _COMMANDS: dict[str, Callable[..., Table]] = INTRODUCTION | {

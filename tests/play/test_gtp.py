@@ -158,6 +158,15 @@ def test_other_games_of_stones():
     assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
 
 
+def test_games_have_the_names_that_quarry_knows():
+    lines = ["list_games", "set_game Othello", "set_game go", "set_game"]
+    (mark, name), *answers = ask(lines, make("othello_6x6"))
+    assert (mark, name) == ("=", "Othello")
+    marks = [mark for mark, _ in answers]
+    assert (marks, answers[1][1]) == (["=", "?", "?"], "unsupported game")
+    assert texts(["list_games", "set_game Go"]) == ["Go", ""]
+
+
 def test_other_games_are_refused():
     with pytest.raises(UserError, match="GTP is for go, hex and othello, not for tic_tac_toe"):
         serve_gtp(Idle(make("tic_tac_toe")), Script([]), print)
