@@ -179,6 +179,10 @@ def _loadsgf(table: Table, talk: Talk, path: str, move_number: str = "") -> Tabl
 
 
 def _genmove(table: Table, talk: Talk, colour: str) -> Table:
+    if table.passes_only():
+        table = table.played([(_seat(colour), "pass")])
+        talk.answer("pass")
+        return table
     table, findings = decide(table, _seat(colour), tell=lambda findings: None)
     talk.answer(vertices(table.game)[findings.action])
     return table
@@ -186,6 +190,9 @@ def _genmove(table: Table, talk: Talk, colour: str) -> Table:
 
 def _genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
     seat, interval = _analysis_arguments(table, arguments)
+    if table.passes_only():
+        talk.say(f"={talk.number}\nplay pass\n\n")
+        return table.played([(seat, "pass")])
     table.in_turn(seat)  # what is wrong is said before the answer begins
     talk.say(f"={talk.number}\n")
     told = time.monotonic()

@@ -1,4 +1,4 @@
-"""A player as a GTP engine, for Sabaki, GoGui and other programs that speak it.
+"""A player as a GTP engine, for Sabaki, Quarry and other programs that speak it.
 
 Sources: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 2, 2002; for
 `lz-analyze`, Sabaki's guide "Engine Analysis Integration".

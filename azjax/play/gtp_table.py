@@ -69,12 +69,22 @@ class Table:
         table = self
         for seat, vertex in moves:
             action, name = _read(self.game, vertex)
+            if table.passes_only() and name == "pass":
+                continue
             table = table.in_turn(seat)
             legal = [_RESIGNATION, *legal_actions(self.game, table.now.state)]
             if action not in legal:
                 raise Refusal("illegal move")
             table = table._after(action, name)
         return replace(table, turns=(*self.turns, len(self.path)))
+
+    def passes_only(self) -> bool:
+        """Whether the game has come to its end by itself, in a game that knows a pass.
+
+        Programs that know no limit of moves may go on; a pass, which GTP has legal at any time,
+        changes nothing any more.
+        """
+        return self.now.over and not self.resigned() and "pass" in _actions(self.game)
 
     def undone(self) -> Table:
         if not self.turns:

@@ -134,6 +134,18 @@ def test_a_resignation_loses():
     assert answers[2][1] == "B+R"
 
 
+def test_a_game_that_is_over_can_only_be_passed():
+    """Programs that know no limit of moves go on after it."""
+    ended = ["play b pass", "play w pass"]
+    lines = [*ended, "genmove b", "play w pass", "lz-genmove_analyze b", "play b a1", "showboard"]
+    *_, first, second, third, refused, board = ask(lines)
+    assert (first, second) == (("=", "pass"), ("=", ""))
+    assert third == ("=", "\nplay pass")
+    assert refused == ("?", "the game is over")
+    assert "the game is over" in board[1]
+    assert texts([*ended, "genmove b", "undo", "undo", "genmove w"])[-1] != "pass"
+
+
 def test_komi_rebuilds_the_game():
     answers = texts(["komi 0.5", "play b c3", "final_score", "komi 30", "final_score"])
     assert answers[2:] == ["B+24.5", "", "W+5"]
