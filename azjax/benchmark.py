@@ -117,6 +117,9 @@ class TrainBenchmark:
     def run(self) -> None:
         """Measures and prints."""
         config = load_config(self.config)
+        # Learning begins with the first games that are over.
+        replay = dataclasses.replace(config.replay, min_positions=1)
+        config = dataclasses.replace(config, replay=replay)
         use_all_cores(
             splits=(config.selfplay.games, config.learning.batch_size),
             say=functools.partial(print, file=sys.stderr),
@@ -129,7 +132,7 @@ class TrainBenchmark:
         for suffix, mesh in meshes.items():
             trainer = make_trainer(game, config, mesh)
             state = trainer.init(jax.random.PRNGKey(config.seed))
-            contestants[f"cycle{suffix}"] = _Repeated(trainer.cycle, state)
+            contestants[f"cycle{suffix}"] = LearningCycle(trainer.cycle, state)
             if not suffix:
                 contestants |= _parts(game, trainer.network, config, mesh, state)
         seconds = interleave(contestants, self.repeats)
@@ -154,11 +157,13 @@ class TrainBenchmark:
 BENCHMARKS = {"envs": EnvsBenchmark, "search": SearchBenchmark, "train": TrainBenchmark}
 
 
-class _Repeated:
-    """Calls a cycle on the state that the call before left."""
+class LearningCycle:
+    """Calls a cycle on the state that the call before left, from one on that has learned."""
 
     def __init__(self, cycle: Callable[[TrainState], Any], state: TrainState):
         self._cycle, self._state = cycle, state
+        while not self()["updates"]:
+            pass
 
     def __call__(self) -> Any:
         self._state, metrics = self._cycle(self._state)
@@ -193,10 +198,12 @@ def _parts(
         return jax.lax.fori_loop(0, count, once, jnp.zeros(()))[None]
 
     def gradient_steps(variables: Any, optimizer_state: Any, batch: Batch) -> Any:
-        for _ in range(config.learning.updates_per_cycle):
-            variables, optimizer_state, losses = update(
-                network, optimizer, config, variables, optimizer_state, batch
-            )
+        def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], Any]:
+            variables, optimizer_state, losses = update(network, optimizer, config, *carry, batch)
+            return (variables, optimizer_state), losses
+
+        carry, updates = (variables, optimizer_state), config.learning.updates_per_cycle
+        (variables, optimizer_state), losses = jax.lax.scan(step, carry, length=updates)
         return variables, optimizer_state, losses
 
     key = jax.random.PRNGKey(1)

@@ -14,6 +14,8 @@ Array = jax.Array
 def same_convolution(x: Array, kernel: Array) -> Array:
     """Convolves boards with a kernel of odd size, padded with zeros to the same size.
 
+    It can be differentiated backwards only.
+
     Its gradient is that of `jax.lax.conv_general_dilated`. XLA's CPU backend has a fast routine for
     convolutions of boards whose channels come last, and turns others into such, but only outside of
     loops and conditions: inside, a gradient took 24 times as long. So on CPU it is written here as
@@ -67,5 +69,5 @@ def _convolve(x: Array, kernel: Array, margins: tuple[int, int]) -> Array:
 
 
 def flax_convolution(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
-    """`same_convolution` for `flax.nnx.Conv`, whose strides and dilations are 1 here."""
+    """`same_convolution` for `flax.nnx.Conv`, all of whose options must be left as they are."""
     return same_convolution(x, kernel)

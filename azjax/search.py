@@ -33,7 +33,7 @@ class Exploration(NamedTuple):
     """PUCT's at the root, see `forced_playouts.py`; the policy is pruned of them."""
 
 
-NO_EXPLORATION = Exploration()
+_NO_EXPLORATION = Exploration()
 
 
 def exploration_of(config: SearchConfig, gumbel_scale: Array | float = 1.0) -> Exploration:
@@ -62,7 +62,7 @@ def search(
     states: State,
     *,
     config: SearchConfig,
-    exploration: Exploration = NO_EXPLORATION,
+    exploration: Exploration = _NO_EXPLORATION,
 ) -> SearchResult:
     """Searches B positions at once.
 
@@ -109,7 +109,7 @@ def search_output(
     states: State,
     *,
     config: SearchConfig,
-    exploration: Exploration = NO_EXPLORATION,
+    exploration: Exploration = _NO_EXPLORATION,
 ) -> mctx.PolicyOutput:
     """What `search` sums up, with the whole tree of each of B positions; arguments as there."""
     mask = jax.vmap(game.legal_action_mask)(states)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -11,12 +10,10 @@ import mctx
 
 from azjax.config import SearchConfig
 from azjax.forced_playouts import forcing
-from azjax.search_model import log_of, mask_logits
+from azjax.search_model import Params, State, log_of, mask_logits
 from azjax.tree_loop import make_loop_fn
 
 Array = jax.Array
-State = Any
-Params = Any
 
 
 def gumbel_policy(

@@ -47,6 +47,14 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     assert facts["cycle"]["median"] > 0
 
 
+def test_cycles_are_measured_once_they_learn():
+    def cycle(state):
+        return state + 1, {"updates": 0 if state < 3 else 8, "state": state}
+
+    repeated = benchmark.LearningCycle(cycle, 0)
+    assert [repeated()["state"] for _ in range(2)] == [4, 5]
+
+
 def test_a_cycle_evaluates_less_where_few_searches_are_full():
     full = Config(
         search=SearchConfig(num_simulations=32), selfplay=SelfPlayConfig(plies_per_cycle=8)

@@ -1,3 +1,5 @@
+"""The losses, the learning rate and the rules of the optimizers."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,12 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import LearningConfig
-from azjax.learner import (
-    make_optimizer,
-    policy_loss,
-    schedule,
-    value_loss,
-)
+from azjax.learner import make_optimizer, policy_loss, schedule, value_loss
 from azjax.network import Prediction
 
 GAME = make("tic_tac_toe")

@@ -1,3 +1,5 @@
+"""Batches, updates on one device and on several, and the average of the weights."""
+
 import functools
 
 import chex
@@ -9,13 +11,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import Config, LearningConfig, NetworkConfig
-from azjax.learner import (
-    Batch,
-    make_batch,
-    make_optimizer,
-    moving_average,
-    update,
-)
+from azjax.learner import Batch, make_batch, make_optimizer, moving_average, update
 from azjax.network import Network
 from azjax.replay import Row
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard

@@ -69,7 +69,7 @@ def _known_command(table: Table, talk: Talk, name: str) -> Table:
 
 
 def _list_games(table: Table, talk: Talk) -> Table:
-    """Quarry's question, which takes an engine that does not answer for one of go."""
+    """Quarry asks this, and takes an engine that does not answer for one of go."""
     talk.answer(_kind(table.game))
     return table
 

@@ -19,7 +19,8 @@ def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
     """Answers commands until `quit` or the end of the input, whatever the commands are.
 
     Without time settings a move has the thinker's number of simulations. Each command is answered
-    before the next is read, but `lz-analyze` ends with it.
+    before the next is read, but `lz-analyze` ends with it. The first that touches the board waits
+    for the search to be compiled.
 
     Args:
       thinker: who plays.
@@ -38,7 +39,7 @@ def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
         if not words and not number:
             continue
         # Before the board is touched, and no sooner: programs do not wait long for a name.
-        if cold and words[:1] and words[0] not in INTRODUCTION:
+        if cold and words and words[0] in commands_of(table.game).keys() - INTRODUCTION.keys():
             table.thinker.warm_up()
             cold = False
         talk = Talk(number, lines, say)

@@ -81,8 +81,7 @@ class Table:
     def passes_only(self) -> bool:
         """Whether the game has come to its end by itself, in a game that knows a pass.
 
-        Programs that know no limit of moves may go on; a pass, which GTP has legal at any time,
-        changes nothing any more.
+        Programs that know no limit of moves may go on; a pass changes nothing any more.
         """
         return self.now.over and not self.resigned() and "pass" in _actions(self.game)
 
