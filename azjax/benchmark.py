@@ -132,9 +132,9 @@ class TrainBenchmark:
         for suffix, mesh in meshes.items():
             trainer = make_trainer(game, config, mesh)
             state = trainer.init(jax.random.PRNGKey(config.seed))
-            contestants[f"cycle{suffix}"] = LearningCycle(trainer.cycle, state)
+            contestants[f"cycle{suffix}"] = learning = LearningCycle(trainer.cycle, state)
             if not suffix:
-                contestants |= _parts(game, trainer.network, config, mesh, state)
+                contestants |= _parts(game, trainer.network, config, mesh, learning.state)
         seconds = interleave(contestants, self.repeats)
         median = {name: _median(times) for name, times in seconds.items()}
         alone = median["network forwards alone"] + median["gradient steps alone"]
@@ -161,12 +161,12 @@ class LearningCycle:
     """Calls a cycle on the state that the call before left, from one on that has learned."""
 
     def __init__(self, cycle: Callable[[TrainState], Any], state: TrainState):
-        self._cycle, self._state = cycle, state
+        self._cycle, self.state = cycle, state
         while not self()["updates"]:
             pass
 
     def __call__(self) -> Any:
-        self._state, metrics = self._cycle(self._state)
+        self.state, metrics = self._cycle(self.state)
         return metrics
 
 
