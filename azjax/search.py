@@ -117,20 +117,18 @@ def search_output(
     logits, value = evaluate(params, evaluate_key, states)
     logits = mask_logits(logits, mask)
     recurrent_fn = make_recurrent_fn(game, evaluate)
+
+    def for_each(share: Array | float) -> Array:
+        return jnp.broadcast_to(jnp.asarray(share, logits.dtype), value.shape)[:, None]
+
     if config.algorithm == "gumbel":
-        scale = jnp.broadcast_to(jnp.asarray(exploration.gumbel_scale, logits.dtype), value.shape)[
-            :, None
-        ]
-        return gumbel_policy(
-            params, search_key, logits, value, states, recurrent_fn, mask, scale, config
-        )
-    fraction = jnp.broadcast_to(
-        jnp.asarray(exploration.dirichlet_fraction, logits.dtype), value.shape
-    )
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        scale = for_each(exploration.gumbel_scale)
+        return gumbel_policy(params, search_key, root, recurrent_fn, mask, scale, config)
     if exploration.root_temperature != 1.0:
         logits = mask_logits(logits / exploration.root_temperature, mask)
-    logits = add_dirichlet_noise(
-        noise_key, logits, mask, fraction[:, None], total=config.dirichlet_total
-    )
+    fraction = for_each(exploration.dirichlet_fraction)
+    logits = add_dirichlet_noise(noise_key, logits, mask, fraction, total=config.dirichlet_total)
+    root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
     forced = replace(config, forced_playouts=exploration.forced_playouts)
-    return puct_policy(params, search_key, logits, value, states, recurrent_fn, mask, forced)
+    return puct_policy(params, search_key, root, recurrent_fn, mask, forced)

@@ -10,7 +10,7 @@ import mctx
 
 from azjax.config import SearchConfig
 from azjax.forced_playouts import forcing
-from azjax.search_model import Params, State, log_of, mask_logits
+from azjax.search_model import Params, log_of, mask_logits
 from azjax.tree_loop import make_loop_fn
 
 Array = jax.Array
@@ -19,16 +19,14 @@ Array = jax.Array
 def gumbel_policy(
     params: Params,
     key: Array,
-    logits: Array,
-    value: Array,
-    states: State,
+    root: mctx.RootFnOutput,
     recurrent_fn: mctx.RecurrentFn,
     mask: Array,
     scale: Array,
     config: SearchConfig,
 ) -> mctx.PolicyOutput:
     """`mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop; scale [B, 1]."""
-    considered = min(config.max_considered_actions, logits.shape[-1])
+    considered = min(config.max_considered_actions, mask.shape[-1])
     qtransform = functools.partial(
         mctx.qtransform_completed_by_mix_value,
         value_scale=config.value_scale,
@@ -50,7 +48,7 @@ def gumbel_policy(
     return mctx.gumbel_muzero_policy(
         params,
         key,
-        mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        root,
         recurrent_fn,
         config.num_simulations,
         invalid_actions=~mask,
@@ -64,14 +62,12 @@ def gumbel_policy(
 def puct_policy(
     params: Params,
     key: Array,
-    logits: Array,
-    value: Array,
-    states: State,
+    root: mctx.RootFnOutput,
     recurrent_fn: mctx.RecurrentFn,
     mask: Array,
     config: SearchConfig,
 ) -> mctx.PolicyOutput:
-    """AlphaZero's PUCT by `mctx.search` with the fast loop; noise is in `logits` already.
+    """AlphaZero's PUCT by `mctx.search` with the fast loop; noise is in `root` already.
 
     The result is that of `mctx.muzero_policy` without noise, bit for bit. That one draws its noise
     over all actions also where the noise's share is 0, and on CPU one variate after the other: for
@@ -79,11 +75,11 @@ def puct_policy(
     """
     select_root, select = puct_selection(config)
     key, _, search_key = jax.random.split(key, 3)  # as mctx does; the second is for its noise
-    logits = normalised_logits(logits, mask)
+    root = root.replace(prior_logits=normalised_logits(root.prior_logits, mask))
     tree = mctx.search(
         params,
         search_key,
-        root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        root=root,
         recurrent_fn=recurrent_fn,
         root_action_selection_fn=select_root,
         interior_action_selection_fn=select,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import re
 import sys
 
 import jax
@@ -11,6 +12,7 @@ from azjax.config import SearchConfig
 from azjax.games import make_game
 from azjax.network import Network
 from azjax.play.findings import Findings
+from azjax.play.gtp_face import serve_gtp
 from azjax.play.uci_face import DIALECTS, serve_uci
 from azjax.players.saved import save_player
 from tests import tiny
@@ -120,3 +122,13 @@ def uci_says(lines, game, dialect="uci"):
 
 def best_moves(lines):
     return [line.split()[1] for line in lines if line.startswith("bestmove")]
+
+
+def gtp_answers(lines, game):
+    """What an idle player answers to lines that come at once: (mark and id, text) each."""
+    said = []
+    serve_gtp(Idle(game), Script(lines), said.append)
+    said = "".join(said)
+    assert said.endswith("\n\n") or not said
+    answers = [answer.removeprefix("\n") for answer in said.split("\n\n")[:-1]]
+    return [re.fullmatch(r"([=?]\d*) ?(.*)", each, re.DOTALL).groups() for each in answers]

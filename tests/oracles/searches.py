@@ -96,10 +96,11 @@ def compiled_policy(game, policy):
 
     def run(params, key, states, scale):
         logits, value, mask = _root(game, evaluate, params, states)
-        rest = (states, make_recurrent_fn(game, evaluate), mask)
+        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
+        arguments = (params, key, root, make_recurrent_fn(game, evaluate), mask)
         if policy == "gumbel":
-            return gumbel_policy(params, key, logits, value, *rest, scale, config)
-        return puct_policy(params, key, logits, value, *rest, config)
+            return gumbel_policy(*arguments, scale, config)
+        return puct_policy(*arguments, config)
 
     return _compile(run)
 

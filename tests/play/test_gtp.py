@@ -1,11 +1,9 @@
-"""GTP's commands, its handicap points held to GNU Go, and any nonsense."""
+"""GTP's commands, and its handicap points held to GNU Go."""
 
 import re
 
 import pytest
 from azjax_envs import make
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from sgfmill import sgf
 
 from azjax.errors import UserError
@@ -13,23 +11,14 @@ from azjax.play.gtp_face import serve_gtp
 from azjax.play.gtp_setup import handicap_points
 from azjax.play.lines import TOO_LONG
 from tests.oracles import gnugo
-from tests.oracles.clients import Idle, Script
+from tests.oracles.clients import Idle, Script, gtp_answers
 from tests.players.engines.programs import needs
 
 GO = make("go_5x5")
 
 
 def ask(lines, game=GO):
-    """The answers to lines, as a client reads them: (mark and id, text) each."""
-    said = []
-    serve_gtp(Idle(game), Script(lines), said.append)
-    return read("".join(said))
-
-
-def read(said):
-    assert said.endswith("\n\n") or not said
-    answers = [answer.removeprefix("\n") for answer in said.split("\n\n")[:-1]]
-    return [re.fullmatch(r"([=?]\d*) ?(.*)", each, re.DOTALL).groups() for each in answers]
+    return gtp_answers(lines, game)
 
 
 def texts(lines, game=GO):
@@ -285,60 +274,3 @@ def test_files_that_are_none_of_this_game(tmp_path, text, why):
     assert answer.startswith("cannot load file")
     assert why in answer
     assert "X" in kept[1]
-
-
-# Any nonsense.
-
-NUMBERS = st.one_of(
-    st.integers(-5, 30).map(str),
-    st.sampled_from(["9" * 4000, "-1", "1e999", "nan", "0x5", "٣", "5.5", "", "²"]),
-)
-WORDS = st.one_of(
-    st.sampled_from(["b", "w", "black", "White", "pass", "resign", "C3", "e5", "I1", "a6", "#"]),
-    st.tuples(st.sampled_from("abcdeABCDE"), st.integers(1, 5)).map(lambda v: f"{v[0]}{v[1]}"),
-    NUMBERS,
-    st.text(max_size=8),
-)
-COMMANDS = st.sampled_from(
-    [
-        *("protocol_version", "name", "version", "list_commands", "known_command", "boardsize"),
-        *("clear_board", "play", "genmove", "undo", "showboard", "time_settings", "time_left"),
-        *("final_score", "fixed_handicap", "loadsgf", "lz-analyze", "lz-genmove_analyze"),
-    ]
-)
-MOVES = st.tuples(st.sampled_from(["play b", "play w", "genmove", "play"]), WORDS).map(" ".join)
-LINES = st.one_of(
-    MOVES,
-    st.tuples(COMMANDS, st.lists(WORDS, max_size=4)).map(lambda c: " ".join([c[0], *c[1]])),
-    st.tuples(NUMBERS, COMMANDS, WORDS).map(" ".join),
-    st.text(max_size=30),
-    st.binary(max_size=30).map(lambda b: b.decode("latin-1")),
-    st.just(TOO_LONG),
-).map(lambda line: line if line is TOO_LONG else line.replace("\n", " "))
-
-
-def is_asked(line):
-    """By GTP's own words: comments and control characters are no commands."""
-    if line is TOO_LONG:
-        return True
-    return bool("".join(c for c in line.partition("#")[0] if c.isprintable() or c == "\t").split())
-
-
-@pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.slow)])
-def test_nonsense_a_hundred_lines_each(examples):
-    """Each line gets one answer, and in the end commands are obeyed as at first."""
-
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(st.lists(LINES, min_size=100, max_size=100))
-    def answers_each(lines):
-        lines = [line for line in lines if not re.match(r"\s*\d*\s*quit", line)]
-        answers = ask([*lines, "77 showboard", "clear_board", "play b C3", "genmove w", "quit"])
-        assert len(answers) == sum(map(is_asked, lines)) + 5
-        assert [mark for mark, _ in answers[-5:]] == ["=77", "=", "=", "=", "="]
-
-    answers_each()
