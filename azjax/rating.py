@@ -139,12 +139,14 @@ def rate_players(
 ) -> tuple[RatedPlayer, ...]:
     """The players in order, rated by their matches; `cycles` has those of checkpoints."""
     place = {name: i for i, name in enumerate(names)}
-    points = np.zeros((len(names), len(names)))
+    points, effective = np.zeros((2, len(names), len(names)))
     for match in matches:
         a, b = place[match.player_a], place[match.player_b]
         points[a, b] += match.score * match.num_games
         points[b, a] += (1 - match.score) * match.num_games
-    ratings = fit_ratings(points, anchor=place[zero])
+        effective[[a, b], [b, a]] += match.effective_games
+    telling = effective / np.maximum(points + points.T, 1)
+    ratings = fit_ratings(points, anchor=place[zero], telling=telling)
     taken, games = points.sum(1), (points + points.T).sum(1)
     return tuple(
         RatedPlayer(

@@ -27,7 +27,7 @@ def report_run(
     beside: tuple[str, ...] = ("uct:1000",),
     against: tuple[str, ...] = ("random",),
     games: int = 200,
-    opening_plies: int = 0,
+    opening_plies: int = 2,
     own_games: int = 128,
     seed: int = 0,
     json: bool = False,
@@ -41,7 +41,7 @@ def report_run(
       run: a run directory, or RUN@best, RUN@CYCLE.
       simulations: of the searching players; None for as many as the run's evaluations have.
       beside: more players to hold against the exact values.
-      against: opponents to meet in matches.
+      against: opponents that the run's player meets in matches, and its raw policy, too.
       games: games against each opponent.
       opening_plies: random plies of each game before the players start.
       own_games: games of the run's player with itself, from up to six random plies on, whose
@@ -71,6 +71,7 @@ def report_run(
             game,
             players,
             opponents={spec: player_from_spec(spec, game) for spec in against},
+            matched=2,
             num_games=games,
             opening_plies=opening_plies,
             own_games=own_games,

@@ -44,12 +44,13 @@ def test_all_checkpoints_are_rated(trained, capsys):
     assert all(match["games"] == 8 for match in printed["matches"])
     assert players["cycle 3"]["games"] == 32
     # The ratings are those of the matches that were printed.
-    points = np.zeros((5, 5))
+    points, telling = np.zeros((2, 5, 5))
     for match in printed["matches"]:
         a, b = (list(players).index(match[side]) for side in ("player_a", "player_b"))
         points[a, b] = match["wins"] + match["draws"] / 2
         points[b, a] = match["losses"] + match["draws"] / 2
-    expected = fit_ratings(points, anchor=3)
+        telling[a, b] = telling[b, a] = match["effective_games"] / match["games"]
+    expected = fit_ratings(points, anchor=3, telling=telling)
     np.testing.assert_allclose([p["elo"] for p in players.values()], expected.elo, atol=1e-6)
     np.testing.assert_allclose([p["high"] for p in players.values()], expected.high, atol=1e-6)
     scores = points.sum(1) / (points + points.T).sum(1)

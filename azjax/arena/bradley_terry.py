@@ -23,7 +23,12 @@ class Ratings:
 
 
 def fit_ratings(
-    points: np.ndarray, *, anchor: int, prior_draws: float = 1.0, confidence: float = 0.95
+    points: np.ndarray,
+    *,
+    anchor: int,
+    telling: np.ndarray | None = None,
+    prior_draws: float = 1.0,
+    confidence: float = 0.95,
 ) -> Ratings:
     """The likeliest ratings behind the points that N players took from each other.
 
@@ -33,15 +38,17 @@ def fit_ratings(
     Args:
       points: float [N, N], what player i took from player j: wins, and half the draws.
       anchor: the player at Elo 0.
+      telling: float [N, N], symmetric, the share of the games of players i and j that is no mere
+        repetition of others (`azjax.arena.elo.effective_pairs`); None if all are telling.
       prior_draws: virtual draws added to each pair of players that have met, which keep the rating
         of a player finite who has won or lost everything, and pull it a little towards those it
         has met. Rating programs have such priors (R. Coulom's BayesElo, too, in virtual draws).
       confidence: of the two-sided intervals.
 
     The intervals are normal, from the curvature of the likelihood (its Fisher information, prior
-    included), of each player's difference from the anchor. Games are taken as independent and
-    decided, which is cautious: draws, and pairs of games from one opening with swapped seats, vary
-    less.
+    included), of each player's difference from the anchor. Telling games are taken as independent
+    and decided, which is cautious: draws, and pairs of games from one opening with swapped seats,
+    vary less.
 
     Raises:
       ValueError: players are not linked to the anchor by games.
@@ -67,6 +74,7 @@ def fit_ratings(
         if np.abs(step).max() < _TOLERANCE:
             break
     deviation = np.zeros(len(points))
+    games = games if telling is None else games * telling
     covariance = np.linalg.inv(_curvature(games, strength)[np.ix_(free, free)])
     deviation[free] = np.sqrt(np.diag(covariance))
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * deviation

@@ -36,7 +36,9 @@ def elo_difference(score: float) -> float:
     return 400.0 * math.log10(score / (1.0 - score))
 
 
-def estimate_elo(pair_scores: np.ndarray, *, confidence: float = 0.95) -> EloEstimate:
+def estimate_elo(
+    pair_scores: np.ndarray, openings: np.ndarray | None = None, *, confidence: float = 0.95
+) -> EloEstimate:
     """The Elo difference behind the mean scores of P pairs of games.
 
     Args:
@@ -44,28 +46,63 @@ def estimate_elo(pair_scores: np.ndarray, *, confidence: float = 0.95) -> EloEst
         one of 0, 1/4, 1/2, 3/4, 1. The two games of a pair share their opening and are not
         independent; the variance between pairs (the pentanomial model of chess engine testing)
         is right whatever the correlation.
+      openings: int [P], the same number for pairs of the same opening, see `effective_pairs`; None
+        if all differ.
       confidence: of the two-sided interval.
 
     The interval of the mean score is normal, and its ends are turned into Elo. Where all P pairs
     scored the same v, the sample variance is zero and would claim certainty. Then the interval
-    is what P equal outcomes do prove: if a pair scores v with probability p, seeing it P times
-    has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence, and the rest of
-    the mass may lie anywhere: the mean is in [p v, p v + 1 - p]. After a perfect match that is a
-    finite lower end and no upper one.
+    is what equal outcomes of P different openings do prove: if a pair scores v with probability p,
+    seeing it P times has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence, and
+    the rest of the mass may lie anywhere: the mean is in [p v, p v + 1 - p]. After a perfect match
+    that is a finite lower end and no upper one.
     """
     pair_scores = np.asarray(pair_scores, np.float64)
     if pair_scores.size == 0:
         raise UserError("no games, no Elo")
-    low, high = _score_interval(pair_scores, confidence)
+    low, high = _score_interval(pair_scores, effective_pairs(pair_scores, openings), confidence)
     return EloEstimate(
         elo_difference(float(pair_scores.mean())), elo_difference(low), elo_difference(high)
     )
 
 
-def _score_interval(pair_scores: np.ndarray, confidence: float) -> tuple[float, float]:
-    mean, pairs = float(pair_scores.mean()), pair_scores.size
+def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None) -> float:
+    """How many pairs of different openings tell as much about the score as these P do.
+
+    Players that draw no lots play the same games again where an opening comes again, and then it is
+    the openings that count. The variance of the mean is that of sums over equal openings, as is
+    usual for samples in clusters, but never below that of P single pairs. One opening alone says
+    nothing of others: pairs are then taken as they come.
+
+    Args:
+      pair_scores: float [P].
+      openings: int [P], the same number for pairs of the same opening; None if all differ.
+
+    Returns:
+      A number in (0, P].
+    """
+    pairs = pair_scores.size
+    if openings is None:
+        return float(pairs)
+    _, groups = np.unique(openings, return_inverse=True)
+    count = int(groups.max()) + 1
+    if count == 1:
+        return float(pairs)
     if np.all(pair_scores == pair_scores[0]):
-        sure = (1.0 - confidence) ** (1.0 / pairs)
+        return float(count)
+    deviations = pair_scores - pair_scores.mean()
+    single = pairs / (pairs - 1) * (deviations**2).sum()
+    grouped = count / (count - 1) * (np.bincount(groups, deviations) ** 2).sum()
+    return float(pairs * single / max(single, grouped))
+
+
+def _score_interval(
+    pair_scores: np.ndarray, effective: float, confidence: float
+) -> tuple[float, float]:
+    mean = float(pair_scores.mean())
+    if np.all(pair_scores == pair_scores[0]):
+        sure = (1.0 - confidence) ** (1.0 / effective)
         return mean * sure, 1.0 - (1.0 - mean) * sure
-    half_width = NormalDist().inv_cdf(0.5 + confidence / 2) * pair_scores.std(ddof=1) / pairs**0.5
+    deviation = pair_scores.std(ddof=1) / effective**0.5
+    half_width = NormalDist().inv_cdf(0.5 + confidence / 2) * deviation
     return mean - half_width, mean + half_width

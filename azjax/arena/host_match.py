@@ -11,7 +11,7 @@ from azjax.arena.openings import opening_lines
 
 
 def match_on_host(game: Game, player_a, player_b, key, num_pairs: int, opening_plies: int):
-    """`azjax.arena.match.match_scores` with a loop on the host: two arrays [2, num_pairs].
+    """`azjax.arena.match.match_scores` with a loop on the host, by seats [2, num_pairs].
 
     Players that follow moves are told those of each game, its opening included.
     """
@@ -42,7 +42,8 @@ def match_on_host(game: Game, player_a, player_b, key, num_pairs: int, opening_p
         states = after
     returns = np.asarray(_returns(game, states))
     scores = (returns[np.arange(2 * num_pairs), seats] + 1) / 2
-    return scores.reshape(2, -1), lengths.reshape(2, -1)
+    start = jax.tree.map(lambda x: x[-1], lines)
+    return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
 
 def _fill_actions(player, key, states, turn: np.ndarray, actions: np.ndarray, moves) -> None:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import numpy as np
 from azjax_envs import Game
 from jax.sharding import NamedSharding, PartitionSpec
 
-from azjax.arena.elo import estimate_elo
+from azjax.arena.elo import effective_pairs, estimate_elo
 from azjax.arena.host_match import match_on_host
 from azjax.arena.openings import random_openings
 from azjax.errors import UserError
@@ -27,6 +28,7 @@ class MatchResult:
     as_second: tuple[int, int, int]  # a plays the second seat (player 1)
     pair_counts: tuple[int, int, int, int, int]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
     mean_length: float  # plies of a game, its opening included
+    effective_games: float  # of all different openings, that tell as much, see `effective_pairs`
     elo: float  # of a over b; infinite after a perfect match
     elo_low: float  # the ends of its 95% interval, see `estimate_elo`
     elo_high: float
@@ -77,6 +79,7 @@ def play_match(
     The two games of a pair start from one opening and swap the seats. A player gets a key for
     every move, so players that draw lots vary their games by themselves; between players that do
     not, all games from one opening are alike, and `opening_plies` is what tells pairs apart.
+    Without them, all pairs of such players are one, which the intervals do not know.
 
     Args:
       player_a, player_b: called as `player(key, states) -> actions`. Where both are jittable a
@@ -100,25 +103,27 @@ def play_match(
     chunks = -(-num_pairs // batch)
     # Equal chunks compile once, and divide evenly; the surplus at the end is dropped.
     size = devices * -(-num_pairs // (chunks * devices))
-    scores, lengths = [], []
+    scores, lengths, openings = [], [], []
     for chunk in range(chunks):
         out = play(game, player_a, player_b, jax.random.fold_in(key, chunk), size, opening_plies)
         scores.append(np.asarray(out[0]))
         lengths.append(np.asarray(out[1]))
+        openings.append(_rows(out[2]))
     scores = np.concatenate(scores, 1)[:, :num_pairs]  # [2, num_pairs]
     lengths = np.concatenate(lengths, 1)[:, :num_pairs]
-    return _result(player_a.name, player_b.name, scores, lengths)
+    openings = np.concatenate(openings)[:num_pairs]
+    return _result(player_a.name, player_b.name, scores, lengths, openings)
 
 
 def match_scores(
     game: Game, player_a, player_b, key: jax.Array, num_pairs: int, opening_plies: int
-) -> tuple[jax.Array, jax.Array]:
+) -> tuple[jax.Array, jax.Array, Any]:
     """The same as a pure function, to be jitted or used inside a larger one.
 
     Returns:
-      a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}, and the lengths in plies, int32
-      [2 * num_pairs]. Game i has a in the first seat, game num_pairs + i is the other of its
-      pair.
+      a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
+      [2 * num_pairs]; the states after the openings, [num_pairs]. Game i has a in the first seat,
+      game num_pairs + i is the other of its pair.
     """
     opening_key, play_key = jax.random.split(key)
     start = random_openings(game, opening_key, num_pairs, opening_plies)
@@ -150,11 +155,11 @@ def match_scores(
 
     seats = jnp.arange(2, dtype=jnp.int32)
     scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
-    return scores.reshape(-1), lengths.reshape(-1)
+    return scores.reshape(-1), lengths.reshape(-1), start[0]
 
 
 def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_plies: int):
-    """`match_scores` with the pairs split over this process's devices: two [2, num_pairs]."""
+    """`match_scores` with the pairs split over this process's devices, by seats [2, num_pairs]."""
     mesh = make_mesh(jax.local_devices())
     players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
     keys = jax.random.split(key, mesh.size)
@@ -164,11 +169,12 @@ def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_pli
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _match_on_mesh(game: Game, mesh, num_pairs: int, opening_plies: int, players, keys):
     def on_one_device(players, keys):
-        scores, lengths = match_scores(game, *players, keys[0], num_pairs, opening_plies)
-        return scores.reshape(2, -1), lengths.reshape(2, -1)
+        scores, lengths, start = match_scores(game, *players, keys[0], num_pairs, opening_plies)
+        return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
     by_pair = PartitionSpec(None, AXIS)
-    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), (by_pair, by_pair))(players, keys)
+    specs = by_pair, by_pair, SPLIT
+    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), specs)(players, keys)
 
 
 def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array:
@@ -177,10 +183,19 @@ def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array
     return jax.lax.cond(turn.any(), lambda: player(key, states).astype(jnp.int32), lambda: idle)
 
 
-def _result(name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray) -> MatchResult:
+def _rows(states: Any) -> np.ndarray:
+    """States [B, ...] as their bytes, uint8 [B, n]: equal rows are equal states."""
+    leaves = [np.ascontiguousarray(x) for x in jax.device_get(jax.tree.leaves(states))]
+    return np.concatenate([x.reshape(len(x), -1).view(np.uint8) for x in leaves], axis=1)
+
+
+def _result(
+    name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
+) -> MatchResult:
     """Count scores [2, num_pairs], row s being the games with a in seat s."""
     by_seat = [tuple(int((row == points).sum()) for points in (1.0, 0.5, 0.0)) for row in scores]
-    elo = estimate_elo(scores.mean(0))
+    _, opening = np.unique(openings, axis=0, return_inverse=True)
+    elo = estimate_elo(scores.mean(0), opening)
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
     return MatchResult(
         player_a=name_a,
@@ -189,6 +204,7 @@ def _result(name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray) -
         as_second=by_seat[1],
         pair_counts=tuple(int((points == n).sum()) for n in range(5)),
         mean_length=float(lengths.mean()),
+        effective_games=2 * effective_pairs(scores.mean(0), opening),
         elo=elo.difference,
         elo_low=elo.low,
         elo_high=elo.high,

@@ -147,15 +147,16 @@ def report(
     players: Mapping[str, object] | Sequence,
     *,
     opponents: Mapping[str, object] | Sequence = (),
+    matched: int = 1,
     num_games: int = 1000,
-    opening_plies: int = 0,
+    opening_plies: int = 2,
     own_games: int = 0,
     seed: int = 0,
     batch_size: int = 1024,
     max_states: int = 2_000_000,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Measure players by every ruler that the game offers, and the first in matches too.
+    """Measure players by every ruler that the game offers, and the first ones in matches too.
 
     Each player moves in positions in which the worth of every move is known: see `find_rulers` for
     those that a game has. With `own_games`, all are also held against positions that the first
@@ -165,7 +166,8 @@ def report(
 
     Args:
       players: by the names to be shown, or a sequence, then each shows its own.
-      opponents: whom the first player meets in `num_games` games each.
+      opponents: whom players meet in `num_games` games each.
+      matched: the first so many players meet them.
       num_games, opening_plies: as in `play_match`.
       own_games: games of the first player with itself whose positions are a ruler, too.
       seed: of everything random here.
@@ -199,7 +201,7 @@ def report(
             found = find_values(player, ruler_key, ruler.states, batch_size)
             values.append(score_values(ruler, found))
         matches = []
-        for opponent_name, opponent in opponents.items() if number == 0 else ():
+        for opponent_name, opponent in opponents.items() if number < matched else ():
             say(f"{name}: {num_games} games against {opponent_name}")
             match = play_match(
                 game,

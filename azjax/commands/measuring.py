@@ -106,10 +106,10 @@ def report(arguments: list[str]) -> None:
         beside: tuple[str, ...] = ("uct:1000",)
         """More players to hold against the exact values."""
         against: tuple[str, ...] = ("random",)
-        """Opponents to meet."""
+        """Opponents to meet, with search and without."""
         games: int = 200
         """Games against each opponent, half from each seat."""
-        opening_plies: int = 0
+        opening_plies: int = 2
         """Random plies before the players start, the same for both games of a pair."""
         own_games: int = 128
         """Games of the run with itself, whose positions are a ruler, too; 0 for none."""

@@ -92,6 +92,16 @@ def test_perfect_scores_up_a_ladder_stay_finite_and_in_order():
     assert np.all(np.diff(ratings.high - ratings.low) > 0)  # farther from the anchor, less sure
 
 
+def test_games_that_tell_a_quarter_double_the_interval():
+    points = np.array([[0, 30.0, 0], [50, 0, 12], [0, 20, 0]])
+    whole, quarter = (
+        fit_ratings(points, anchor=0, telling=np.full((3, 3), share)) for share in (1.0, 0.25)
+    )
+    np.testing.assert_array_equal(whole.elo, quarter.elo)
+    np.testing.assert_allclose(2 * (whole.high - whole.elo), quarter.high - quarter.elo)
+    np.testing.assert_array_equal(whole.high, fit_ratings(points, anchor=0).high)
+
+
 def test_players_must_be_linked():
     points = np.zeros((4, 4))
     points[0, 1] = points[2, 3] = 5

@@ -62,7 +62,7 @@ def test_fixed_players_play_the_very_game_that_the_rules_say(game, spiel):
     while not state.is_terminal():
         state.apply_action(state.legal_actions()[0])
     player = Lowest(game)
-    scores, lengths = match_scores(game, player, player, jax.random.key(0), 3, 0)
+    scores, lengths, _ = match_scores(game, player, player, jax.random.key(0), 3, 0)
     points = (state.returns()[0] + 1) / 2
     np.testing.assert_array_equal(scores, [points] * 3 + [1 - points] * 3)
     np.testing.assert_array_equal(lengths, [len(state.history())] * 6)
@@ -72,7 +72,7 @@ def test_the_games_of_a_pair_share_their_opening():
     """Equal players that draw no lots: the second game is the first one with names swapped."""
     player = Lowest(TIC_TAC_TOE)
     play = jax.jit(match_scores, static_argnums=(0, 4, 5))
-    scores, lengths = play(TIC_TAC_TOE, player, player, jax.random.key(1), 64, 3)
+    scores, lengths, _ = play(TIC_TAC_TOE, player, player, jax.random.key(1), 64, 3)
     np.testing.assert_array_equal(scores[:64] + scores[64:], np.ones(64))
     np.testing.assert_array_equal(lengths[:64], lengths[64:])
     assert len(np.unique(lengths)) > 2  # and openings differ
@@ -82,7 +82,7 @@ def test_the_games_of_a_pair_share_their_opening():
 def test_an_opening_never_ends_the_game():
     game = Heap(3)
     player = Lowest(game)
-    scores, lengths = match_scores(game, player, player, jax.random.key(0), 32, 50)
+    scores, lengths, _ = match_scores(game, player, player, jax.random.key(0), 32, 50)
     # One is left when the opening stops; the one to move then takes it.
     assert set(np.asarray(lengths)) <= {2, 3}
     np.testing.assert_array_equal(scores[:32] + scores[32:], np.ones(32))
@@ -109,6 +109,20 @@ def test_chunks_and_devices_change_no_count():
     assert result.num_games == 36
     assert sum(result.as_first) == sum(result.as_second) == sum(result.pair_counts) == 18
     assert 5 <= result.mean_length <= 9
+
+
+def test_a_game_played_again_tells_nothing_new():
+    """Players that draw no lots, from the nine openings of one ply: at most nine pairs."""
+    key, player, lots = jax.random.key(4), Lowest(TIC_TAC_TOE), RandomPlayer(TIC_TAC_TOE)
+    repeated = play_match(TIC_TAC_TOE, player, player, key, num_games=200, opening_plies=1)
+    assert repeated.effective_games == 18
+    varied = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200, opening_plies=2)
+    assert 120 < varied.effective_games <= 200
+    one = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200)
+    assert one.effective_games == 200
+    on_host = HostLowest(TIC_TAC_TOE, [])
+    asked = play_match(TIC_TAC_TOE, on_host, player, key, num_games=200, opening_plies=1)
+    assert asked.effective_games == 18
 
 
 def test_the_exact_player_never_loses():
