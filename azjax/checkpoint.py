@@ -202,6 +202,8 @@ def _quiet_orbax() -> None:
 
 def _player(state: TrainState) -> str:
     """The field of a state that holds the network that plays."""
+    if state.actor is not None:
+        return "actor"
     return "variables" if state.average is None else "average"
 
 

@@ -44,12 +44,11 @@ def one_cycle(
     shared_key = jax.random.fold_in(state.key, 2 * state.cycle)
     key = jax.random.fold_in(shared_key, jax.lax.axis_index(AXIS))
     play_key, reanalyse_key, learn_key = jax.random.split(key, 3)
-    actor = state.player if state.actor is None else state.actor
     evaluate = network_evaluate(game, network)
     games, rows, sums = play(
         game,
         evaluate,
-        actor,
+        state.player,
         play_key,
         state.games,
         config,
@@ -64,7 +63,8 @@ def one_cycle(
     if config.replay.reanalysed:
         draw_key, search_key = jax.random.split(reanalyse_key)
         indices = draw_indices(draw_key, targets.known, (config.replay.reanalysed // devices,))
-        replay = reanalyse(game, evaluate, actor, search_key, replay, indices, count > 0, config)
+        newest = state.candidate
+        replay = reanalyse(game, evaluate, newest, search_key, replay, indices, count > 0, config)
         targets = find_targets(replay, config, devices=devices)
     sums |= {"positions": count.astype(jnp.float32), "devices": (count > 0).astype(jnp.float32)}
     flat, unravel = jax.flatten_util.ravel_pytree(sums)
@@ -172,15 +172,15 @@ def _play_metrics(config: Config, sums: Metrics) -> Metrics:
 def one_gate(
     game: Game, network: Network, config: Config, devices: int, state: TrainState
 ) -> tuple[TrainState, Metrics]:
-    """AlphaGo Zero's evaluator: the newest network takes over self-play if it wins enough."""
+    """AlphaGo Zero's evaluator: the candidate becomes the network that plays if it wins enough."""
     if state.actor is None:
         raise ValueError('there is nothing to gate where selfplay.parameters = "newest"')
     key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
     key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
     player = functools.partial(SearchPlayer, game=game, network=network, config=config.search)
-    scores, _ = match_scores(
+    scores, _, _ = match_scores(
         game,
-        player(variables=state.player),
+        player(variables=state.candidate),
         player(variables=state.actor),
         key,
         config.gate.games // (2 * devices),
@@ -188,6 +188,6 @@ def one_gate(
     )
     score = jax.lax.pmean(jnp.mean(scores), AXIS)
     passed = score >= config.gate.threshold
-    actor = jax.tree.map(lambda new, old: jnp.where(passed, new, old), state.player, state.actor)
+    actor = jax.tree.map(lambda new, old: jnp.where(passed, new, old), state.candidate, state.actor)
     metrics = {"gate/score": score, "gate/passed": passed.astype(jnp.float32)}
     return replace(state, actor=actor), metrics

@@ -47,7 +47,7 @@ class TrainState:
     variables: Variables  # the newest network
     average: Variables | None  # the moving average of it, where `learning.average` is above 0
     optimizer_state: Any
-    actor: Variables | None  # the network of self-play where a gate decides it, else None
+    actor: Variables | None  # the network that plays where a gate decides it, else None
     games: Games  # [B, ...], split over the devices
     replay: Replay  # [R, B, ...], split over the devices along B
     evidence: Evidence | None  # where players resign: when it is safe to
@@ -56,9 +56,15 @@ class TrainState:
     updates: Array  # int32 [], gradient steps done
 
     @property
-    def player(self) -> Variables:
-        """The network that plays: the average where there is one, or else the newest."""
+    def candidate(self) -> Variables:
+        """What a gate examines: the average where there is one, or else the newest network."""
         return self.variables if self.average is None else self.average
+
+    @property
+    def player(self) -> Variables:
+        """The network that plays, in self-play and elsewhere: where there is a gate, the last that
+        passed it (before the first, the one that the run began with), or else the candidate."""
+        return self.candidate if self.actor is None else self.actor
 
 
 def state_specs(config: Config) -> TrainState:

@@ -2,6 +2,7 @@ import itertools
 import re
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -150,6 +151,7 @@ def test_the_actor_plays_while_the_variables_learn():
         free, _ = plain.cycle(free)
     assert int(state.updates) >= 2
     tiny.assert_equal(actor, state.actor)
+    tiny.assert_equal(actor, state.player)
     kernels = [x for x in tiny.leaves(state.variables) if "kernel" in x]
     assert kernels
     for name in kernels:
@@ -178,6 +180,21 @@ def test_gate(threshold, passes, monkeypatch):
     # Nothing but the actor changes.
     tiny.assert_equal(tiny.replace(state, actor=None), tiny.replace(old, actor=None))
     assert len(traced) == 1
+
+
+@pytest.mark.parametrize("change", [1.0, -1.0])
+def test_the_gate_lets_the_better_one_through(change, monkeypatch):
+    def larger_wins(game, player_a, player_b, key, pairs, opening_plies):
+        a, b = (sum(map(jnp.sum, jax.tree.leaves(x.variables))) for x in (player_a, player_b))
+        return jnp.full(2 * pairs, (a > b).astype(jnp.float32)), None
+
+    monkeypatch.setattr(cycle_module, "match_scores", larger_wins)
+    trainer = tiny.trainer(1, gate={"games": 6}, **GATED)
+    state = tiny.start(trainer)
+    changed = jax.tree.map(lambda x: x + change, state.variables)
+    state, metrics = trainer.gate(tiny.replace(state, variables=changed))
+    assert float(metrics["gate/passed"]) == (change > 0)
+    assert float(metrics["gate/score"]) == (change > 0)
 
 
 def test_nothing_to_gate():

@@ -4,6 +4,7 @@ import functools
 
 import jax
 import numpy as np
+import pytest
 
 from azjax.checkpoint import Checkpoints
 from azjax.config_file import save_config
@@ -80,11 +81,23 @@ def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
     tiny.assert_equal(tiny.on_host(state), whole_run()[0])
 
 
-def test_the_average_is_what_a_run_plays_with(tmp_path):
-    trainer = tiny.trainer(2, **EVERYTHING)
-    state, _ = trained(tiny.start(trainer), 2)
+@pytest.mark.parametrize(("parameters", "field"), [("newest", "average"), ("gated", "actor")])
+def test_what_plays_a_run(parameters, field, tmp_path):
+    """The average of the weights; with a gate, what passed it, whatever became of the others."""
+    changes = EVERYTHING | {"selfplay": EVERYTHING["selfplay"] | {"parameters": parameters}}
+    trainer = tiny.trainer(2, **changes)
+    state = tiny.start(trainer)
+    others = {
+        name: jax.tree.map(lambda x, add=add: x + add, state.variables)
+        for add, name in enumerate(("variables", "average", "actor"))
+        if getattr(state, name) is not None
+    }
+    state = tiny.replace(state, **others)
     save_config(trainer.config, tmp_path / "config.toml")
     with Checkpoints(tmp_path) as checkpoints:
         checkpoints.save(state)
     _, _, variables = load_network(tmp_path)
-    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(state.average))
+    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(others[field]))
+    with Checkpoints(tmp_path) as checkpoints:
+        restored = checkpoints.restore_newest(trainer.abstract_state(), warn=pytest.fail)
+    tiny.assert_equal(restored, state)
