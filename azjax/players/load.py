@@ -58,7 +58,7 @@ def load_player(
 
     Args:
       run_dir: a run directory.
-      simulations: simulations for a move; None for as many as the run trained with.
+      simulations: simulations for a move; None for as many as the run's evaluations have.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
       warn: told of checkpoints that are broken and passed over.
 
@@ -67,9 +67,7 @@ def load_player(
     """
     config = load_run_config(run_dir)
     game, network, variables = load_network(run_dir, checkpoint=checkpoint, warn=warn)
-    search = config.search
-    if simulations is not None:
-        search = replace(search, num_simulations=simulations)
+    search = _played(config, simulations)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
 
@@ -78,9 +76,7 @@ def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> 
     config = load_run_config(run_dir)
     game = make_game(config)
     network = Network(game.observation_shape, game.num_actions, config.network)
-    search = config.search
-    if simulations is not None:
-        search = replace(search, num_simulations=simulations)
+    search = _played(config, simulations)
     key = jax.random.PRNGKey(config.seed)
     variables = jax.jit(functools.partial(first_variables, network))(key)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
@@ -105,7 +101,7 @@ def load_network(
     with Checkpoints(run_dir, read_only=True) as checkpoints:
         cycle: int | None = None
         if checkpoint == "best":
-            cycle = checkpoints.best()
+            cycle = _best(run_dir, checkpoints)
         elif checkpoint != "newest":
             cycle = int(checkpoint)
         return game, network, checkpoints.restore_variables(abstract, cycle, warn=warn)
@@ -165,7 +161,14 @@ def checkpoint_cycle(run: str) -> int | None:
     with Checkpoints(directory, read_only=True) as checkpoints:
         if checkpoint == "newest":
             return max(checkpoints.cycles(), default=None)
-        return checkpoints.best() if checkpoint == "best" else int(checkpoint)
+        return _best(directory, checkpoints) if checkpoint == "best" else int(checkpoint)
+
+
+def _best(run_dir: Path, checkpoints: Checkpoints) -> int:
+    cycle = checkpoints.best()
+    if cycle is None:
+        raise UserError(f"{run_dir}@best: no checkpoint was evaluated; {run_dir} is the newest one")
+    return cycle
 
 
 def names_network(spec: str) -> bool:
@@ -194,13 +197,20 @@ def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
     if Path(place.partition("@")[0]).is_dir():
         directory, checkpoint = _run_and_checkpoint(place)
         network = load_network(directory, checkpoint=checkpoint)
-        return *network, load_run_config(directory).search
+        return *network, _played(load_run_config(directory))
     saved = saved_player(place)
     if saved is None:
         return None
     game = make_game(saved.config)
     network = Network(game.observation_shape, game.num_actions, saved.config.network)
-    return game, network, saved.variables, saved.config.search
+    return game, network, saved.variables, _played(saved.config)
+
+
+def _played(config: Config, simulations: int | None = None) -> SearchConfig:
+    """The search that a run plays with, and whose strength its evaluations tell, outside of it."""
+    if simulations is None:
+        simulations = config.evaluation.num_simulations
+    return replace(config.search, num_simulations=simulations)
 
 
 def _run_and_checkpoint(place: str) -> tuple[Path, str]:
