@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -33,6 +34,9 @@ from azjax.players.parse import parse_player
 from azjax.sharding import make_mesh
 from azjax.train_state import TrainState
 from azjax.trainer import Trainer, make_trainer
+
+OPENINGS_FILE = "openings.txt"
+"""A run's own copy of its `selfplay.openings`."""
 
 Watch = Callable[[Path, bool], None]
 """Told of a run as it goes on: (its directory, whether it ends here), after each cycle, when all
@@ -68,6 +72,8 @@ def train(
     if jax.process_index() == 0:
         run_dir.mkdir(parents=True, exist_ok=True)
         save_config(config, run_dir / CONFIG_FILE)
+        if config.selfplay.openings:
+            shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         state = trainer.init(jax.random.PRNGKey(config.seed))
         return _run(trainer, state, run_dir, checkpoints, console, watch)
@@ -86,7 +92,7 @@ def resume(
       UserError: there is no run, no intact checkpoint, or one of another config.
     """
     run_dir = Path(run_dir)
-    config = load_run_config(run_dir)
+    config = _with_its_openings(load_run_config(run_dir), run_dir)
     trainer = make_trainer(make_game(config), config, make_mesh())
     _refuse_unknown_opponents(trainer)
     console = console or Console()
@@ -99,6 +105,14 @@ def resume(
             # Stopped before its first checkpoint: the same start again.
             state = trainer.init(jax.random.PRNGKey(config.seed))
         return _run(trainer, state, run_dir, checkpoints, console, watch)
+
+
+def _with_its_openings(config: Config, run_dir: Path) -> Config:
+    """The config with the run's own copy of its openings, whatever became of the file."""
+    own = run_dir / OPENINGS_FILE
+    if not (config.selfplay.openings and own.is_file()):
+        return config
+    return replace(config, selfplay=replace(config.selfplay, openings=str(own)))
 
 
 def _run(
@@ -149,7 +163,9 @@ def _run(
                 saved = cycle
             if watch is not None and lead:
                 watch(run_dir, last or stop)
-            if stop:
+            if stop and last:
+                log.note(f"done, but for the evaluation; azjax report {run_dir} makes one")
+            elif stop:
                 log.note(f"stopped after cycle {cycle}; continue with: azjax resume {run_dir}")
                 break
     assert saved == int(state.cycle)

@@ -193,7 +193,7 @@ LEAST = {
         "td_lambda": 0.0,
         "average": 0.0,
     },
-    "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 0},
+    "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
     "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
     "checkpoint": {"every": 1, "keep": 1},
 }
@@ -257,7 +257,7 @@ def test_what_must_fit_together():
         Config(selfplay=SelfPlayConfig(games=4), replay=ReplayConfig(min_positions=513))
     with pytest.raises(UserError, match="cycles = 0: at least 1 wanted"):
         Config(cycles=0)
-    for drops in [(0.75, 0.5), (0.0,), (1.0,)]:
+    for drops in [(0.75, 0.5), (0.5, 0.5), (0.0,), (1.0,)]:
         with pytest.raises(UserError, match=r"learning\.drops"):
             LearningConfig(drops=drops)
 

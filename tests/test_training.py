@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,6 +98,17 @@ def test_killed_before_the_first_checkpoint(tmp_path, monkeypatch):
     tiny.assert_equal(straight, resumed)
 
 
+def test_a_run_keeps_the_positions_it_begins_games_at(tmp_path, monkeypatch):
+    lines, run = tmp_path / "lines.txt", tmp_path / "run"
+    lines.write_text("a1 b2\n-\n")
+    monkeypatch.setattr(train_module, "_run", lambda trainer, *_: trainer.config)
+    train(tiny.config(selfplay={"openings": str(lines)}), run)
+    lines.write_text("a1 c3\n")
+    resumed = resume(run).selfplay.openings
+    assert Path(resumed).read_text() == "a1 b2\n-\n"
+    assert Path(resumed).parent == run
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_saves_and_leaves(number, tmp_path, monkeypatch):
     config = tiny.config(**QUIET)
@@ -110,6 +122,17 @@ def test_a_signal_saves_and_leaves(number, tmp_path, monkeypatch):
     tiny.assert_equal(state, restore(tmp_path / "run", config))
     straight = train(config, tmp_path / "straight", console=console())
     tiny.assert_equal(straight, resume(tmp_path / "run", console=console()))
+
+
+def test_a_signal_in_the_last_cycle_leaves_nothing_to_resume(tmp_path, monkeypatch):
+    at_cycle(monkeypatch, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    out = console()
+    train(tiny.config(), tmp_path / "run", console=out)
+    assert f"azjax report {tmp_path / 'run'}" in out.file.getvalue()
+    assert "azjax resume" not in out.file.getvalue()
+    assert newest_cycle(tmp_path / "run") == 6
+    evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
+    assert evaluated == [3]
 
 
 def test_a_watcher_is_told_of_every_cycle(tmp_path, monkeypatch):

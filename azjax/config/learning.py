@@ -66,7 +66,7 @@ class LearningConfig:
         between(self, 0.0, 1.0, "root_value_weight")
         if not 0.0 <= self.average < 1.0:
             raise UserError(f"learning.average = {self.average}: from 0 to below 1 wanted")
-        if list(self.drops) != sorted(self.drops) or any(not 0 < d < 1 for d in self.drops):
+        if list(self.drops) != sorted({*self.drops}) or any(not 0 < d < 1 for d in self.drops):
             raise UserError(
                 f"learning.drops = {list(self.drops)}: rising numbers between 0 and 1 are wanted"
             )

@@ -22,9 +22,10 @@ class SelfPlayConfig:
     openings: str = ""
     """A file of starting positions, one a line: the moves that lead there, in the game's notation,
     with spaces between. Each game begins at one of them, drawn uniformly; random plies follow.
-    "": at the game's own start."""
+    "": at the game's own start. The run keeps a copy."""
     exploration_plies: int = 12
-    """Plies of a game with a sampled move (PUCT: by visits; Gumbel: with Gumbel noise)."""
+    """Plies of a game, its opening included, with a sampled move (PUCT: by visits; Gumbel: with
+    Gumbel noise)."""
     temperature: float = 1.0
     """PUCT: temperature of the sampled moves, visits ** (1 / temperature)."""
     final_temperature: float = 0.0
@@ -75,7 +76,8 @@ class GateConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "every")
         at_least(self, 2, "games")
-        at_least(self, 0, "opening_plies")
+        # Neither network draws lots: without random plies all games are one.
+        at_least(self, 1, "opening_plies")
         between(self, 0.0, 1.0, "threshold")
 
 
