@@ -1,5 +1,6 @@
 """The notebooks run from top to bottom, in small, and are saved with what they really printed."""
 
+import json
 import os
 import re
 import tomllib
@@ -25,6 +26,17 @@ def read(path):
 
 def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_the_figures_of_the_half_hour_are_the_records():
+    card = json.loads((ROOT / "benchmarks/results/connect_four_2_cores/report.json").read_text())
+    mistakes = {player["name"]: player["mistakes"] for player in card["players"]}
+    (notebook,) = (path for path in NOTEBOOKS if path.stem.startswith("04"))
+    said = (
+        f"{mistakes['search:64']} mistakes with 64 simulations and {mistakes['policy']} by the raw "
+        f"policy; UCT with 1,000 simulations makes {mistakes['uct:1000']}"
+    )
+    assert said in notebook.read_text()
 
 
 def test_there_are_five():

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.config import SearchConfig
 from azjax.noise import add_dirichlet_noise
+from azjax.search import Exploration, search
 from azjax.search_model import mask_logits, transition
 from tests.oracles.searches import (
     BATCH,
     POLICIES,
     compiled_search,
     flat_params,
+    make_evaluate,
     random_params,
     random_positions,
 )
@@ -21,6 +24,7 @@ from tests.players.positions import after
 TIC_TAC_TOE = make("tic_tac_toe")
 DOTS = make("dots_and_boxes_2x2")
 SIMULATIONS = 128
+KEY = jax.random.key(0)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -151,6 +155,25 @@ def test_puct_noise_is_each_games_own():
 # Dirichlet noise.
 
 ROWS, ACTIONS = 20_000, 7
+
+
+def test_root_temperature_divides_the_logits_of_the_root():
+    params, states = random_params(DOTS, jax.random.key(0)), random_positions(DOTS, KEY, 8)
+    config = SearchConfig(algorithm="puct", num_simulations=2)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def prior(temperature):
+        exploration = Exploration(root_temperature=temperature)
+        return search(
+            DOTS, make_evaluate(DOTS), params, KEY, states, config=config, exploration=exploration
+        ).prior
+
+    mask = jax.vmap(DOTS.legal_action_mask)(states)
+    flatter = np.where(mask, np.sqrt(prior(1.0)), 0.0)
+    flatter = flatter / np.maximum(flatter.sum(-1, keepdims=True), 1e-9)
+    playable = np.asarray(mask.any(-1))
+    assert playable.sum() >= 4
+    np.testing.assert_allclose(prior(2.0)[playable], flatter[playable], atol=1e-5)
 
 
 @functools.partial(jax.jit, static_argnames="total")

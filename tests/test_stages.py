@@ -30,12 +30,15 @@ def test_a_start_above_the_end_is_refused():
 
 def test_a_run_changes_stage_and_does_what_it_says():
     trainer = tiny.trainer(cycles=4, search={"num_simulations": 4, "start_simulations": 2})
-    state, entropies = tiny.start(trainer), []
-    for _ in range(4):
-        state, metrics = trainer.cycle(state)
-        entropies.append(float(metrics["policy_entropy"]))
-    assert len(trainer.stages) == 2
-    # The same state gives other policies at the other stage.
-    again = tiny.start(trainer)
-    _, metrics = trainer.stages[1](again)
-    assert float(metrics["policy_entropy"]) != entropies[0]
+    short, long = trainer.stages
+
+    def entropies(*cycles):
+        state, found = tiny.start(trainer), []
+        for cycle in cycles:
+            state, metrics = cycle(state)
+            found.append(float(metrics["policy_entropy"]))
+        return found
+
+    run = entropies(*4 * [trainer.cycle])
+    assert run == entropies(short, short, long, long)
+    assert run[2] != entropies(short, short, short)[2]
