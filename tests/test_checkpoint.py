@@ -178,7 +178,7 @@ def test_of_another_config(tmp_path):
         ({"network": {"norm": "none"}}, "params.body.trunk.layers.0.bias"),
         ({"replay": {"plies": 32}}, "replay.rows"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
-        ({"selfplay": {"parameters": "gated"}}, "actor"),
+        ({"selfplay": {"parameters": "gated"}}, "variables"),
         ({"learning": {"average": 0.9}}, "variables"),
     ]:
         trainer = tiny.trainer(1, **changes)
