@@ -186,7 +186,7 @@ def test_gate(threshold, passes, monkeypatch):
 def test_the_gate_lets_the_better_one_through(change, monkeypatch):
     def larger_wins(game, player_a, player_b, key, pairs, opening_plies):
         a, b = (sum(map(jnp.sum, jax.tree.leaves(x.variables))) for x in (player_a, player_b))
-        return jnp.full(2 * pairs, (a > b).astype(jnp.float32)), None
+        return jnp.full(2 * pairs, (a > b).astype(jnp.float32)), None, None
 
     monkeypatch.setattr(cycle_module, "match_scores", larger_wins)
     trainer = tiny.trainer(1, gate={"games": 6}, **GATED)

@@ -28,10 +28,12 @@ def run(tmp_path_factory):
 
 def test_report_of_a_run(run):
     out = console()
-    card = report_run(str(run), against=("random",), games=16, own_games=16, console=out)
+    card = report_run(
+        str(run), beside=("uct:8",), against=("random",), games=16, own_games=16, console=out
+    )
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
-    assert names == ["search:4", "policy", "untrained search:4", "uct:1000"]
+    assert names == ["search:4", "policy", "untrained search:4", "uct:8"]
     # Every reachable state in which there is a move: 5478 less 958 ends.
     assert [player.positions for player in card.players] == [4520] * 4
     for player in card.players:
@@ -43,9 +45,8 @@ def test_report_of_a_run(run):
     judged = [[score.positions for score in player.values] for player in card.players]
     assert judged == [[4520, card.players[0].scores[1].positions]] * 3 + [[]]
     assert all(0 < player.values[0].right < 4520 for player in card.players[:3])
-    (match,) = card.players[0].matches
-    assert match.num_games == 16
-    assert not card.players[1].matches
+    matches = [[x.num_games for x in player.matches] for player in card.players]
+    assert matches == [[16], [16], [], []]
     written = json.loads((run / "report.json").read_text())
     assert written.pop("cycle") == int(max((run / "checkpoints").glob("[0-9]*")).name)
     assert written == json.loads(json.dumps(card.to_dict()))
@@ -61,12 +62,11 @@ def test_a_perfect_player_beside_makes_no_mistake(run):
         against=(),
         own_games=0,
         console=console(),
-        simulations=2,
     )
     by_name = {player.name: player for player in card.players}
     assert by_name["exact"].mistakes == 0
-    assert by_name["search:2"].mistakes > 0
-    assert not by_name["search:2"].matches
+    assert by_name["search:4"].mistakes > 0
+    assert not by_name["search:4"].matches
 
 
 def test_the_untrained_control_is_what_the_run_began_with(run):

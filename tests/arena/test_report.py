@@ -99,7 +99,8 @@ def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
 
 def test_players_side_by_side_and_matches_for_the_first(perfect):
     players = {"trained": perfect, "untrained": RandomPlayer(GAME)}
-    card = report(GAME, players, opponents=[Lowest(GAME)], num_games=16, batch_size=1500)
+    opponents = [Lowest(GAME)]
+    card = report(GAME, players, opponents=opponents, num_games=16, opening_plies=0)
     assert [p.name for p in card.players] == ["trained", "untrained"]
     (match,) = card.players[0].matches
     assert (match.player_a, match.player_b, match.num_games) == ("trained", "lowest", 16)
