@@ -102,7 +102,8 @@ def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
 
     options = parse(command, Arguments, arguments, name)
     from azjax.play.thinking import make_thinker
-    from azjax.play.uci_face import DIALECTS, require_game, serve_uci
+    from azjax.play.uci_desk import DIALECTS
+    from azjax.play.uci_face import require_game, serve_uci
 
     player = _searching_player(options.run)
     require_game(DIALECTS[name], player.game)

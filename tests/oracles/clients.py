@@ -13,7 +13,8 @@ from azjax.games import make_game
 from azjax.network import Network
 from azjax.play.findings import Findings
 from azjax.play.gtp_face import serve_gtp
-from azjax.play.uci_face import DIALECTS, serve_uci
+from azjax.play.uci_desk import DIALECTS
+from azjax.play.uci_face import serve_uci
 from azjax.players.saved import save_player
 from tests import tiny
 

@@ -12,7 +12,8 @@ from azjax_envs import make
 from azjax.errors import UserError
 from azjax.play.clock import Clock
 from azjax.play.lines import TOO_LONG
-from azjax.play.uci_face import DIALECTS, serve_uci
+from azjax.play.uci_desk import DIALECTS
+from azjax.play.uci_face import serve_uci
 from azjax.play.uci_go import read_go
 from azjax.play.uci_info import centipawns
 from tests.oracles.clients import Idle, Script, best_moves, uci_says

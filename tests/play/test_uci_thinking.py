@@ -3,7 +3,8 @@
 import pyffish
 from azjax_envs import make
 
-from azjax.play.uci_face import DIALECTS, serve_uci
+from azjax.play.uci_desk import DIALECTS
+from azjax.play.uci_face import serve_uci
 from tests.oracles.clients import Idle, Script, best_moves
 
 GARDNER = make("gardner_chess")

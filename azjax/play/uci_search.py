@@ -1,0 +1,120 @@
+"""UCI's and USI's searches: a move within its limits, and what a client hears meanwhile."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from azjax.play.findings import Findings
+from azjax.play.lines import TOO_LONG
+from azjax.play.position import Position
+from azjax.play.thinking import Thinking, keep_thinking
+from azjax.play.uci_desk import Desk
+from azjax.play.uci_go import Go, read_go
+from azjax.play.uci_info import info_line
+from azjax.play.uci_position import principal_variation, revived
+
+_TELL_S = 1.0
+
+Obey = Callable[[Desk, Sequence[str]], Desk]
+
+
+def go(desk: Desk, words: Sequence[str], obey: Obey) -> None:
+    """Thinks, and names the best move.
+
+    Args:
+      desk: what is known.
+      words: those behind `go`.
+      obey: takes a command that is no search and comes while it thinks.
+    """
+    dialect, game, line = desk.dialect, desk.game, desk.told
+    position = None if line is None else revived(game, dialect.notation, line.now)
+    if words[:1] == ["mate"] and dialect.name == "usi":
+        desk.say("checkmate notimplemented\n")
+    elif position is None or position.over:
+        why = "the position is not known" if position is None else "the game is over"
+        desk.remark(f"{why}: there is no move")
+        desk.say(f"bestmove {dialect.no_move}\n")
+    else:
+        simulations = desk.thinker.config.num_simulations
+        limits = read_go(words, dialect.colours, position.mover, simulations)
+        findings = _think(desk, limits, position, obey)
+        moves = principal_variation(game, position, findings.line(findings.action))
+        desk.say(f"bestmove {moves[0]}{f' ponder {moves[1]}' if len(moves) > 1 else ''}\n")
+
+
+def _think(desk: Desk, go: Go, position: Position, obey: Obey) -> Findings:
+    """Searches until a limit is reached or a command ends it. Commands for later are given back."""
+    thinking = desk.thinker.start(position.state)
+    told = _Told(time.monotonic(), time.monotonic(), 0)
+    steps = keep_thinking(thinking) if go.waits else _limited(thinking, go)
+    waits, ended, later = go.waits, False, []
+    while True:
+        step = next(steps, None)
+        if step is not None:
+            thinking = step
+            told = _tell(desk, position, thinking, told)
+        if not waits and (step is None or _depth(thinking, go) >= go.depth):
+            break
+        if ended or (step is not None and not desk.lines.waiting()):
+            continue
+        line = desk.lines.next()
+        words = [] if line is None else line.split()
+        if line is None:
+            ended = True
+        elif line is TOO_LONG or words[:1] in _LATER or words == [f"{desk.dialect.name}newgame"]:
+            later.append(line)
+        elif words == ["quit"]:
+            later = [line]
+        elif words == ["ponderhit"] and waits and go.ponders:
+            waits, steps = False, _limited(thinking, go)
+        elif words == ["isready"]:
+            desk.say("readyok\n")
+        elif words and words != ["stop"]:
+            obey(desk, words)
+        if words in (["stop"], ["quit"]) or (waits and (ended or later)):
+            break
+    desk.lines.give_back(later)
+    findings = thinking.findings()
+    if told.simulations < max(findings.simulations, 1):
+        desk.say(_info(desk, position, findings, time.monotonic() - told.began))
+    return findings
+
+
+_LATER = (["go"], ["position"], ["setoption"], ["gameover"])
+
+
+def _limited(thinking: Thinking, go: Go) -> Iterator[Thinking]:
+    return keep_thinking(thinking, simulations=go.simulations, seconds=go.seconds)
+
+
+def _depth(thinking: Thinking, go: Go) -> float:
+    """The length of the principal variation, looked up only where it is a limit."""
+    if math.isinf(go.depth):
+        return 0
+    findings = thinking.findings()
+    return len(findings.line(findings.action))
+
+
+@dataclass(frozen=True)
+class _Told:
+    """When a search began, and when the client last heard of it."""
+
+    began: float
+    at: float
+    simulations: int
+
+
+def _tell(desk: Desk, position: Position, thinking: Thinking, told: _Told) -> _Told:
+    """Tells of the search every second, and early on whenever it is twice as large."""
+    now = time.monotonic()
+    if now - told.at < _TELL_S and thinking.simulations < 2 * max(told.simulations, 1):
+        return told
+    desk.say(_info(desk, position, thinking.findings(), now - told.began))
+    return replace(told, at=now, simulations=thinking.simulations)
+
+
+def _info(desk: Desk, position: Position, findings: Findings, seconds: float) -> str:
+    return info_line(desk.game, position, findings, seconds, shows_wdl=desk.shows_wdl)
