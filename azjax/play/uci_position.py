@@ -78,19 +78,20 @@ def read_position(game: Game, notation: Notation, words: Sequence[str], last: Li
 
 
 def revived(game: Game, notation: Notation, position: Position) -> Position:
-    """The position, and where it is drawn, the same without a past.
+    """The position, and where the game has ended but a move is left, the same without a past.
 
-    Clients decide when a game is drawn, and need not claim it: then it goes on here as a game that
-    begins. Mate and stalemate stay what they are, as nothing can be played.
+    Clients decide when a game is over, by a repetition, say, and need not claim it: then it goes on
+    here as a game that begins, also where our rules know a winner (shogi's perpetual check). Mate
+    and stalemate stay what they are, as nothing can be played.
     """
-    if not position.over or position.returns[0] != 0:
+    if not position.over:
         return position
     text = getattr(game, f"to_{notation.name}")(position.state).split()
     # The fields that count moves are left out: they begin anew.
     fresh = position_of(
         game, getattr(game, f"from_{notation.name}")(" ".join(text[: notation.fields]))
     )
-    return replace(fresh, move=position.move, by=position.by)
+    return position if fresh.over else replace(fresh, move=position.move, by=position.by)
 
 
 def principal_variation(game: Game, position: Position, actions: Sequence[int]) -> list[str]:

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from azjax.play.lines import TOO_LONG
+from azjax.play.uci_position import SFEN, read_position
 from tests.oracles.clients import best_moves, uci_says
 
 GARDNER = make("gardner_chess")
@@ -99,3 +100,23 @@ def test_usi_speaks_of_shogi():
     assert uci_says(["go mate infinite"], shogi, "usi") == ["checkmate notimplemented"]
     mated = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
     assert best_moves(uci_says([f"position sfen {mated}", "go"], shogi, "usi")) == ["resign"]
+
+
+@pytest.mark.parametrize(
+    ("start", "moves"),
+    [
+        ("3k5/9/9/9/9/9/9/9/R4K3 b r 1", "9i6i " + "6a5a 6i5i 5a6a 5i6i " * 3),
+        ("4k4/9/9/9/9/9/9/9/3R1K3 b r 1", "6i5i 5a6a 5i6i 6a5a " * 3),
+    ],
+)
+def test_after_a_perpetual_check_the_client_says_who_has_won(start, moves):
+    """By our rules the game is over, lost for the side of the rook; but whoever is asked for a
+    move, the winner or the loser, has one."""
+    shogi, told = make("shogi"), f"sfen {start} moves {moves}"
+    now = read_position(shogi, SFEN, told.split(), None).now
+    assert (now.over, now.returns) == (True, (-1.0, 1.0))
+    board = cshogi.Board(start)
+    for move in moves.split():
+        board.push_usi(move)
+    lines = uci_says([f"position {told}", "go nodes 1"], shogi, "usi")
+    assert best_moves(lines)[0] in [cshogi.move_to_usi(legal) for legal in board.legal_moves]
