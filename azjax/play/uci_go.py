@@ -25,13 +25,17 @@ _NUMBERS = (
 
 @dataclass(frozen=True)
 class Go:
-    """The limits of one search."""
+    """The limits of one search, which begin to hold once it does not wait."""
 
     simulations: float = math.inf
     seconds: float = math.inf
     depth: float = math.inf  # moves of the principal variation
-    waits: bool = False  # infinite or ponder: no best move before `stop` or `ponderhit`
-    ponders: bool = False
+    infinite: bool = False  # no best move before `stop`
+    ponders: bool = False  # nor before `ponderhit`
+
+    @property
+    def waits(self) -> bool:
+        return self.infinite or self.ponders
 
 
 def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -> Go:
@@ -61,11 +65,16 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
         ).for_move()
     nodes = given.get("nodes", math.inf)
     depth = given.get("depth", math.inf)
-    ponders = "ponder" in words
-    waits = "infinite" in words or ponders
-    if not waits and math.isinf(min(seconds, nodes, depth)):
+    infinite = "infinite" in words
+    if not infinite and math.isinf(min(seconds, nodes, depth)):
         nodes = simulations
-    return Go(simulations=nodes, seconds=seconds, depth=depth, waits=waits, ponders=ponders)
+    return Go(
+        simulations=nodes,
+        seconds=seconds,
+        depth=depth,
+        infinite=infinite,
+        ponders="ponder" in words,
+    )
 
 
 def _is_whole(text: str) -> bool:

@@ -38,25 +38,23 @@ def go(desk: Desk, words: Sequence[str], obey: Obey) -> None:
         desk.remark(f"{why}: there is no move")
         desk.say(f"bestmove {dialect.no_move}\n")
     else:
-        simulations = desk.thinker.config.num_simulations
-        limits = read_go(words, dialect.colours, position.mover, simulations)
-        findings = _think(desk, limits, position, obey)
+        findings = _think(desk, words, position, obey)
         moves = principal_variation(game, position, findings.line(findings.action))
         desk.say(f"bestmove {moves[0]}{f' ponder {moves[1]}' if len(moves) > 1 else ''}\n")
 
 
-def _think(desk: Desk, go: Go, position: Position, obey: Obey) -> Findings:
+def _think(desk: Desk, asked: Sequence[str], position: Position, obey: Obey) -> Findings:
     """Searches until a limit is reached or a command ends it. Commands for later are given back."""
+    limits = _limits(desk, asked, position)
     thinking = desk.thinker.start(position.state)
     told = _Told(time.monotonic(), time.monotonic(), 0)
-    steps = keep_thinking(thinking) if go.waits else _limited(thinking, go)
-    waits, ended, later = go.waits, False, []
+    steps, ended, later = _steps(thinking, limits), False, []
     while True:
         step = next(steps, None)
         if step is not None:
             thinking = step
             told = _tell(desk, position, thinking, told)
-        if not waits and (step is None or _depth(thinking, go) >= go.depth):
+        if not limits.waits and (step is None or _depth(thinking, limits) >= limits.depth):
             break
         if ended or (step is not None and not desk.lines.waiting()):
             continue
@@ -68,13 +66,16 @@ def _think(desk: Desk, go: Go, position: Position, obey: Obey) -> Findings:
             later.append(line)
         elif words == ["quit"]:
             later = [line]
-        elif words == ["ponderhit"] and waits and go.ponders:
-            waits, steps = False, _limited(thinking, go)
+        elif words[:1] == ["ponderhit"] and limits.ponders:
+            # ShogiHome says only now how much time there is, where it was told to ponder early.
+            limits = _limits(desk, words[1:], position) if words[1:] else limits
+            limits = replace(limits, ponders=False)
+            steps = _steps(thinking, limits)
         elif words == ["isready"]:
             desk.say("readyok\n")
         elif words and words != ["stop"]:
             obey(desk, words)
-        if words in (["stop"], ["quit"]) or (waits and (ended or later)):
+        if words in (["stop"], ["quit"]) or (limits.waits and (ended or later)):
             break
     desk.lines.give_back(later)
     findings = thinking.findings()
@@ -86,13 +87,20 @@ def _think(desk: Desk, go: Go, position: Position, obey: Obey) -> Findings:
 _LATER = (["go"], ["position"], ["setoption"], ["gameover"])
 
 
-def _limited(thinking: Thinking, go: Go) -> Iterator[Thinking]:
-    return keep_thinking(thinking, simulations=go.simulations, seconds=go.seconds)
+def _limits(desk: Desk, words: Sequence[str], position: Position) -> Go:
+    simulations = desk.thinker.config.num_simulations
+    return read_go(words, desk.dialect.colours, position.mover, simulations)
 
 
-def _depth(thinking: Thinking, go: Go) -> float:
+def _steps(thinking: Thinking, limits: Go) -> Iterator[Thinking]:
+    if limits.waits:
+        return keep_thinking(thinking)
+    return keep_thinking(thinking, simulations=limits.simulations, seconds=limits.seconds)
+
+
+def _depth(thinking: Thinking, limits: Go) -> float:
     """The length of the principal variation, looked up only where it is a limit."""
-    if math.isinf(go.depth):
+    if math.isinf(limits.depth):
         return 0
     findings = thinking.findings()
     return len(findings.line(findings.action))

@@ -180,6 +180,8 @@ def test_without_limit():
         go = read_go(words.split(), "wb", 0, 32)
         assert go.waits
         assert go.ponders == ("ponder" in words)
+        assert go.infinite == ("infinite" in words)
+    assert read_go(["ponder"], "wb", 0, 32).simulations == 32
     assert read_go(["ponder", "btime", "5100"], "bw", 0, 32).seconds == pytest.approx(0.104)
 
 
