@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -55,17 +55,20 @@ class Thinker:
     config: SearchConfig  # algorithm "puct"; num_simulations where no other limit is given
     nodes: int  # of the tree, the root's included
 
-    def start(self, state: Any, key: Array | None = None) -> Thinking:
+    def start(self, state: Any, key: Array | None = None, *, among: Sequence[int] = ()) -> Thinking:
         """A tree of nothing but its root: `state`, one position, not over.
 
         Args:
           state: the position, unbatched.
           key: PRNG key for ties between moves; without one, positions are always thought about
             alike.
+          among: legal actions, one of which is to be chosen; all of them, if there are none.
         """
         key = jax.random.PRNGKey(0) if key is None else key
         static = (self.game, self.network, self.config, self.nodes)
-        key, tree, draw = _start(*static, self.variables, key, state)
+        chosen = np.full(self.game.num_actions, not among)
+        chosen[list(among)] = True
+        key, tree, draw = _start(*static, self.variables, key, state, chosen)
         return Thinking(self, key, tree, simulations=0, draw=float(draw))
 
     def warm_up(self) -> None:
@@ -173,10 +176,12 @@ def _start(
     variables: Variables,
     key: Array,
     state: Any,
+    chosen: Array,
 ) -> tuple[Array, mctx.Tree, Array]:
-    """(key to go on with, the tree, probability of a draw), with the keys of `search.search`."""
+    """(key to go on with, the tree, probability of a draw), with the keys of `search.search`; moves
+    that are not `chosen`, bool [A], count as illegal at the root."""
     states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-    mask = jax.vmap(game.legal_action_mask)(states)
+    mask = jax.vmap(game.legal_action_mask)(states) & chosen[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
     logits = normalised_logits(mask_logits(prediction.policy_logits, mask), mask)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from azjax.play.clock import Clock
@@ -21,6 +21,7 @@ _NUMBERS = (
     "movestogo",
     "byoyomi",
 )
+_WORDS = (*_NUMBERS, "infinite", "ponder", "mate", "searchmoves")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Go:
     depth: float = math.inf  # moves of the principal variation
     infinite: bool = False  # no best move before `stop`
     ponders: bool = False  # nor before `ponderhit`
+    moves: tuple[str, ...] = ()  # of which the best is wanted; of all, if there are none
 
     @property
     def waits(self) -> bool:
@@ -74,7 +76,15 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
         depth=depth,
         infinite=infinite,
         ponders="ponder" in words,
+        moves=tuple(_moves(words)),
     )
+
+
+def _moves(words: Sequence[str]) -> Iterator[str]:
+    """What stands behind `searchmoves`, up to the next word of `go`'s own."""
+    if "searchmoves" in words:
+        behind = words[words.index("searchmoves") + 1 :]
+        yield from itertools.takewhile(lambda word: word not in _WORDS, behind)
 
 
 def _is_whole(text: str) -> bool:

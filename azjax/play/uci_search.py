@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import jax
+from azjax_envs.game import legal_actions
+
 from azjax.play.findings import Findings
 from azjax.play.lines import TOO_LONG
 from azjax.play.position import Position
@@ -46,7 +49,7 @@ def go(desk: Desk, words: Sequence[str], obey: Obey) -> None:
 def _think(desk: Desk, asked: Sequence[str], position: Position, obey: Obey) -> Findings:
     """Searches until a limit is reached or a command ends it. Commands for later are given back."""
     limits = _limits(desk, asked, position)
-    thinking = desk.thinker.start(position.state)
+    thinking = desk.thinker.start(position.state, among=_actions(desk, limits.moves, position))
     told = _Told(time.monotonic(), time.monotonic(), 0)
     steps, ended, later = _steps(thinking, limits), False, []
     while True:
@@ -85,6 +88,18 @@ def _think(desk: Desk, asked: Sequence[str], position: Position, obey: Obey) -> 
 
 
 _LATER = (["go"], ["position"], ["setoption"], ["gameover"])
+
+
+def _actions(desk: Desk, moves: Sequence[str], position: Position) -> list[int]:
+    """The actions that moves name; those that are illegal are passed over."""
+    if not moves:
+        return []
+    state = jax.device_get(position.state)  # in numpy, for all legal moves are put into words
+    legal = {desk.game.action_to_string(state, a): a for a in legal_actions(desk.game, state)}
+    actions = [legal[move] for move in dict.fromkeys(moves) if move in legal]
+    if not actions:
+        desk.remark("searchmoves: none of them is legal here, so all moves are searched")
+    return actions
 
 
 def _limits(desk: Desk, words: Sequence[str], position: Position) -> Go:

@@ -49,8 +49,8 @@ class Idle:
     nodes: int = 8
     config: SearchConfig = FOUR
 
-    def start(self, state):
-        return IdleThinking(self, state)
+    def start(self, state, *, among=()):
+        return IdleThinking(self, state, tuple(among))
 
     def playing(self, game):
         return dataclasses.replace(self, game=game)
@@ -63,6 +63,7 @@ class Idle:
 class IdleThinking:
     thinker: Idle
     state: object
+    among: tuple[int, ...] = ()
     simulations: int = 0
 
     @property
@@ -75,6 +76,8 @@ class IdleThinking:
 
     def findings(self):
         legal = np.asarray(legal_mask(self.thinker.game, self.state))
+        if self.among:
+            legal = legal & np.isin(np.arange(legal.size), self.among)
         action = int(np.flatnonzero(legal)[0])
         visits = np.zeros(legal.shape, np.int32)
         visits[action] = self.simulations

@@ -115,6 +115,19 @@ def test_wins_in_one_and_knows_it():
     assert found.line(2) == (2,)
 
 
+def test_among_some_moves_it_finds_the_best_of_them():
+    """Others are never tried at the root, and all of them below it."""
+    by = thinker("tic_tac_toe")
+    state = after(by.game, [0, 3, 1, 4]).state  # 2 wins, and all but 5 lose
+    found = by.start(state, among=[8, 5]).more(100).findings()
+    assert found.action == 5
+    assert set(np.flatnonzero(found.visits)) <= {5, 8}
+    np.testing.assert_array_equal(np.flatnonzero(found.prior), [5, 8])
+    assert set(found.move_to[found.move_to >= 0]) > {2, 6, 7}
+    everything = by.start(state, among=[2, 5, 6, 7, 8]).more(100).findings()
+    np.testing.assert_array_equal(everything.visits, by.start(state).more(100).findings().visits)
+
+
 def test_before_any_simulation_the_network_says_what_it_likes():
     by = thinker("tic_tac_toe")
     state = after(by.game, [4]).state

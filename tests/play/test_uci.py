@@ -185,6 +185,37 @@ def test_without_limit():
     assert read_go(["ponder", "btime", "5100"], "bw", 0, 32).seconds == pytest.approx(0.104)
 
 
+@pytest.mark.parametrize(
+    ("words", "moves"),
+    [
+        ("searchmoves e2e4 d2d4", ("e2e4", "d2d4")),
+        ("infinite searchmoves e2e4 e7e8q nodes 5", ("e2e4", "e7e8q")),
+        ("searchmoves", ()),
+        ("nodes 5", ()),
+    ],
+)
+def test_moves_to_search(words, moves):
+    assert read_go(words.split(), "wb", 0, 32).moves == moves
+
+
+@pytest.mark.parametrize("word", ["nodes 6", "movetime 1", "depth 1", "mate 3", "infinite"])
+def test_the_best_move_is_one_that_was_to_be_searched(word):
+    first = best_moves(say(["go nodes 6"]))[0]
+    some = [move for move in pyffish.legal_moves("gardner", START, []) if move != first][-2:]
+    lines = say([f"go {word} searchmoves a1a1 {' '.join(some)} hello", "stop"])
+    assert best_moves(lines)[0] in some
+    assert not any("searchmoves" in line for line in lines)
+    none = say([f"go {word} searchmoves a1a1", "stop"])
+    assert best_moves(none) == [first]
+    assert "info string searchmoves: none of them is legal" in none[0]
+
+
+@pytest.mark.parametrize("limit", ["mate 3", "mate", "depth 0", "depth 1", "depth 500", "depth x"])
+def test_every_search_ends_with_a_best_move(limit):
+    (move,) = best_moves(say([f"go {limit}"]))
+    assert move in pyffish.legal_moves("gardner", START, [])
+
+
 def test_a_clock_is_never_overdrawn():
     for left in (0.0, 0.05, 0.5, 100.0):
         for moves in (0, 1, 40):
