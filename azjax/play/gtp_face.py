@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from azjax.play.gtp_commands import INTRODUCTION, Say, Talk, commands_of
+from azjax.play.gtp_commands import INTRODUCTION, commands_of
 from azjax.play.gtp_table import Refusal, Table, open_table
+from azjax.play.gtp_words import Say, Talk
 from azjax.play.lines import TOO_LONG, Lines
 from azjax.play.thinking import Thinker
 
