@@ -1,12 +1,13 @@
 """GTP's searches that a client looks on at, as Sabaki does.
 
-Source: Sabaki's guide "Engine Analysis Integration".
+Sources: Sabaki's guide "Engine Analysis Integration"; KataGo's "GTP Extensions".
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from azjax.play.findings import Findings
 from azjax.play.gtp_search import decide, info_line
@@ -14,11 +15,10 @@ from azjax.play.gtp_table import Refusal, Table, vertices
 from azjax.play.gtp_words import SEATS, Talk, read_number, read_seat
 from azjax.play.thinking import keep_thinking
 
-_INTERVAL_S = 0.5
-
 
 def genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
-    seat, interval = _arguments(table, arguments)
+    wanted = _arguments(table, arguments)
+    seat = wanted.seat
     if table.passes_only():
         talk.say(f"={talk.number}\nplay pass\n\n")
         return table.played([(seat, "pass")])
@@ -28,19 +28,20 @@ def genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
 
     def tell(findings: Callable[[], Findings]) -> None:
         nonlocal told
-        if time.monotonic() - told >= interval:
+        if time.monotonic() - told >= wanted.interval:
             told = time.monotonic()
-            talk.say(info_line(table.game, findings()))
+            talk.say(info_line(table.game, findings(), wanted.most))
 
     table, findings = decide(table, seat, tell)
-    talk.say(f"{info_line(table.game, findings)}play {vertices(table.game)[findings.action]}\n\n")
+    line = info_line(table.game, findings, wanted.most)
+    talk.say(f"{line}play {vertices(table.game)[findings.action]}\n\n")
     return table
 
 
 def analyze(table: Table, talk: Talk, *arguments: str) -> Table:
     """Thinks until the next line comes."""
-    seat, interval = _arguments(table, arguments)
-    there = table.in_turn(seat)
+    wanted = _arguments(table, arguments)
+    there = table.in_turn(wanted.seat)
     talk.say(f"={talk.number}\n")
     told = time.monotonic()
     thinking = table.thinker.start(there.now.state)
@@ -48,21 +49,48 @@ def analyze(table: Table, talk: Talk, *arguments: str) -> Table:
         thinking = later
         if talk.lines.waiting():
             break
-        if time.monotonic() - told >= interval:
+        if time.monotonic() - told >= wanted.interval:
             told = time.monotonic()
-            talk.say(info_line(table.game, thinking.findings()))
-    talk.say(info_line(table.game, thinking.findings()))
+            talk.say(info_line(table.game, thinking.findings(), wanted.most))
+    talk.say(info_line(table.game, thinking.findings(), wanted.most))
     talk.lines.wait()
     talk.say("\n")
     return table
 
 
-def _arguments(table: Table, arguments: Sequence[str]) -> tuple[int, float]:
-    """[COLOUR] [[interval] CENTISECONDS]: (seat, seconds)."""
-    words = list(arguments)
-    seat = read_seat(words.pop(0)) if words and words[0].lower() in SEATS else table.now.mover
-    if words[:1] == ["interval"]:
-        words.pop(0)
-    if len(words) > 1:
-        raise Refusal("syntax error: a color and an interval in centiseconds are wanted")
-    return seat, read_number(words[0]) / 100 if words else _INTERVAL_S
+@dataclass(frozen=True)
+class _Wanted:
+    """What an analysis is to be of."""
+
+    seat: int
+    interval: float = 0.5  # seconds between two lines
+    most: int = 20  # moves of a line
+
+
+# How many words stand behind each. All but the interval and `maxmoves` are read and not obeyed:
+# nothing else is known here of what they ask for.
+_KEYWORDS = {
+    **dict.fromkeys(("interval", "minmoves", "maxmoves"), 1),
+    **dict.fromkeys(("avoid", "allow"), 3),  # COLOUR MOVE,MOVE,... DEPTH
+    **dict.fromkeys(("ownership", "ownershipstdev", "movesownership", "movesownershipstdev"), 1),
+    **dict.fromkeys(("rootinfo", "pvvisits", "pvedgevisits", "noresultvalue"), 1),
+}
+
+
+def _arguments(table: Table, arguments: Sequence[str]) -> _Wanted:
+    """[COLOUR] [CENTISECONDS] [KEYWORD VALUE]..."""
+    words = [word.lower() for word in arguments]
+    wanted = _Wanted(read_seat(words.pop(0)) if words and words[0] in SEATS else table.now.mover)
+    if words and words[0] not in _KEYWORDS:
+        words.insert(0, "interval")
+    while words:
+        keyword = words.pop(0)
+        if keyword not in _KEYWORDS or len(words) < _KEYWORDS[keyword]:
+            known = ", ".join(_KEYWORDS)
+            raise Refusal(f"syntax error: wanted are a color, centiseconds, and any of {known}")
+        values = [words.pop(0) for _ in range(_KEYWORDS[keyword])]
+        if keyword == "interval":
+            wanted = replace(wanted, interval=read_number(*values) / 100)
+        elif keyword == "maxmoves":
+            wanted = replace(wanted, most=max(read_number(*values), 1))
+    return wanted

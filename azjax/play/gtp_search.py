@@ -12,7 +12,6 @@ from azjax.play.findings import Findings
 from azjax.play.gtp_table import Table, vertices
 from azjax.play.thinking import keep_thinking
 
-_MOST_MOVES = 20  # that an analysis tells of
 _LONGEST_LINE = 16  # moves of a principal variation
 
 
@@ -34,10 +33,10 @@ def decide(
     return table.spent(seat, time.monotonic() - began), findings
 
 
-def info_line(game: Game, findings: Findings) -> str:
-    """One line of an analysis; shares are of 10,000, as Leela Zero has them."""
+def info_line(game: Game, findings: Findings, most: int) -> str:
+    """One line of an analysis, of so many moves; shares are of 10,000, as Leela Zero has them."""
     names, parts = vertices(game), []
-    for order, action in enumerate(findings.ranked()[:_MOST_MOVES]):
+    for order, action in enumerate(findings.ranked()[:most]):
         value = float(findings.action_values[action]) if findings.visits[action] else findings.value
         line = findings.line(action)[:_LONGEST_LINE]
         parts.append(

@@ -1,0 +1,59 @@
+"""GTP's searches that a client looks on at."""
+
+import dataclasses
+import re
+
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.play.gtp_search import info_line
+from tests.oracles.clients import Idle, gtp_answers
+
+GO = make("go_5x5")
+
+
+def test_sabaki_sees_the_search():
+    answers = gtp_answers(
+        ["lz-analyze b 1", "3 lz-genmove_analyze b interval 1", "name", "lz-analyze"], GO
+    )
+    info = r"info move \S+ visits \d+ winrate \d+ prior \d+ order 0 pv( \S+)+"
+    assert answers[0][0] == "="
+    assert re.fullmatch(rf"(\n?{info})+", answers[0][1])
+    assert answers[1][0] == "=3"
+    assert re.fullmatch(rf"(\n?{info})+\nplay A5", answers[1][1])
+    assert answers[2] == ("=", "azjax")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "b 20 avoid b a1,b1 1 avoid w pass 30",
+        "allow B D4,C3 1 interval 20",
+        "interval 20 minmoves 3 maxmoves 1",
+        "w 20 rootInfo true ownership true pvVisits true",
+        "maxmoves 0",
+    ],
+)
+def test_words_that_other_engines_know_are_read(words):
+    analysis, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
+    assert analysis[0] == move[0] == "="
+    assert move[1].endswith("play A5")
+
+
+@pytest.mark.parametrize(
+    "words", ["interval", "maxmoves few", "avoid b a1", "hello 1", "minmoves", "b 10 20"]
+)
+def test_words_that_no_engine_knows_are_none(words):
+    (mark, text), _ = gtp_answers([f"lz-analyze {words}", "showboard"], GO)
+    assert mark == "?"
+    assert text.startswith("syntax error")
+
+
+def test_an_analysis_tells_of_no_more_moves_than_are_wanted():
+    thinking = Idle(GO).start(jax.device_get(GO.init())).more(4).findings()
+    visits = np.array(thinking.visits)
+    visits[:9] = 1
+    found = dataclasses.replace(thinking, visits=visits)
+    assert [info_line(GO, found, most).count("order") for most in (1, 5, 20)] == [1, 5, 9]
