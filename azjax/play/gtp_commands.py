@@ -14,6 +14,7 @@ from azjax.play.gtp_search import decide
 from azjax.play.gtp_setup import handicap_points, read_sgf
 from azjax.play.gtp_table import COLOURS, Refusal, Table, score, vertices
 from azjax.play.gtp_words import Talk, read_number, read_seat, read_seconds
+from azjax.players.engines.gtp_names import kind_of
 
 
 def commands_of(game: Game) -> dict[str, Callable[..., Table]]:
@@ -48,19 +49,21 @@ def _known_command(table: Table, talk: Talk, name: str) -> Table:
 
 def _list_games(table: Table, talk: Talk) -> Table:
     """Quarry asks this, and takes an engine that does not answer for one of go."""
-    talk.answer(_kind(table.game))
+    talk.answer(kind_of(table.game).capitalize())
     return table
 
 
 def _set_game(table: Table, talk: Talk, name: str) -> Table:
-    if name.lower() != _kind(table.game).lower():
+    if name.lower() != kind_of(table.game):
         raise Refusal("unsupported game")
     talk.answer("")
     return table
 
 
-def _kind(game: Game) -> str:
-    return game.name.partition("_")[0].capitalize()
+def _analyze_commands(table: Table, talk: Talk) -> Table:
+    """HexGui asks this before it plays, and cannot read a refusal: there are none."""
+    talk.answer("")
+    return table
 
 
 def _quit(table: Table, talk: Talk) -> Table:
@@ -68,8 +71,9 @@ def _quit(table: Table, talk: Talk) -> Table:
     return table
 
 
-def _boardsize(table: Table, talk: Talk, size: str) -> Table:
-    if read_number(size) != table.game.size:
+def _boardsize(table: Table, talk: Talk, width: str, height: str = "") -> Table:
+    """HexGui tells both, and KataGo's clients may."""
+    if {read_number(width), read_number(height or width)} != {table.game.size}:
         raise Refusal("unacceptable size")
     talk.answer("")
     return table.cleared()
@@ -192,6 +196,7 @@ INTRODUCTION: dict[str, Callable[..., Table]] = {
     "known_command": _known_command,
     "list_games": _list_games,
     "set_game": _set_game,
+    "hexgui-analyze_commands": _analyze_commands,
     "quit": _quit,
 }
 _COMMANDS: dict[str, Callable[..., Table]] = INTRODUCTION | {

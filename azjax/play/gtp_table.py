@@ -15,6 +15,7 @@ from azjax.errors import UserError
 from azjax.play.clock import Clock
 from azjax.play.position import Position, first_position, next_position
 from azjax.play.thinking import Thinker
+from azjax.players.engines import gtp_names
 
 COLOURS = ("black", "white")  # player 0 has the black stones
 _RESIGN, _RESIGNATION = "resign", -1  # an illegal action, which loses
@@ -125,13 +126,13 @@ def open_table(thinker: Thinker) -> Table:
 
 def require_game(game: Game) -> None:
     """UserError where a game's board is not one that GTP knows."""
-    if not hasattr(game, "size"):
-        raise UserError(f"GTP is for go, hex and othello, not for {game.name}")
+    if not gtp_names.is_for(game):
+        raise UserError(f"GTP is for {gtp_names.GAMES}, not for {game.name}")
 
 
 def _read(game: Game, vertex: str) -> tuple[int, str]:
     """The action that a vertex names, and its name in small letters."""
-    name = vertex.lower()
+    name = gtp_names.to_gtp(vertex.lower())
     if name == _RESIGN:
         return _RESIGNATION, name
     if name not in _actions(game):
@@ -143,7 +144,8 @@ def _read(game: Game, vertex: str) -> tuple[int, str]:
 def vertices(game: Game) -> tuple[str, ...]:
     """The names of all actions, which are the same in every position of GTP's games."""
     state = jax.device_get(first_position(game).state)
-    return tuple(game.action_to_string(state, action) for action in range(game.num_actions))
+    names = (game.action_to_string(state, action) for action in range(game.num_actions))
+    return tuple(map(gtp_names.to_gtp, names))
 
 
 @functools.lru_cache(maxsize=8)

@@ -7,6 +7,7 @@ from azjax_envs import make
 
 from azjax.errors import UserError
 from azjax.play.gtp_face import serve_gtp
+from azjax.play.gtp_table import vertices
 from azjax.play.lines import TOO_LONG
 from tests.oracles.clients import Idle, Script, gtp_answers
 
@@ -79,6 +80,9 @@ def test_moves_are_played_and_taken_back():
         ("boardsize 9", "unacceptable size"),
         ("boardsize five", "syntax error"),
         ("boardsize", "syntax error"),
+        ("boardsize 5 9", "unacceptable size"),
+        ("boardsize 9 5", "unacceptable size"),
+        ("boardsize 5 5 5", "syntax error"),
         ("play b C3", "illegal move"),
         ("play b I3", "invalid color or coordinate"),
         ("play b F6", "invalid color or coordinate"),
@@ -154,6 +158,21 @@ def test_other_games_of_stones():
     assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
 
 
+def test_hex_as_hexgui_plays_it():
+    """It asks for its own commands, tells both sides of the board, and swaps by `swap-pieces`."""
+    game = make("hex", size=3, swap=True)
+    lines = ["boardsize 3 3", "play black c1", "play white swap-pieces", "showboard", "undo"]
+    answers = texts([*lines, "play white swap", "showboard", "genmove black"], game)
+    assert answers[3] == answers[6]
+    assert answers[3].split("\n")[3].split() == ["3", "O", ".", "."]
+    assert answers[7] == "a1"
+    *_, twice = ask(["play b c1", "play w a1", "play b swap-pieces"], game)
+    assert twice == ("?", "illegal move")
+    assert ask(["play b c1", "play w swap-pieces"], make("hex", size=3))[1][0] == "?"
+    assert vertices(game)[-1] == "swap-pieces"
+    assert texts(["hexgui-analyze_commands"], game) == [""]
+
+
 def test_games_have_the_names_that_quarry_knows():
     lines = ["list_games", "set_game Othello", "set_game go", "set_game"]
     (mark, name), *answers = ask(lines, make("othello_6x6"))
@@ -163,7 +182,7 @@ def test_games_have_the_names_that_quarry_knows():
     assert texts(["list_games", "set_game Go"]) == ["Go", ""]
 
 
-@pytest.mark.parametrize("name", ["tic_tac_toe"])
+@pytest.mark.parametrize("name", ["tic_tac_toe", "gomoku_9x9"])
 def test_other_games_are_refused(name):
     with pytest.raises(UserError, match=f"GTP is for go, hex and othello, not for {name}"):
         serve_gtp(Idle(make(name)), Script([]), print)

@@ -15,6 +15,7 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.base import Moves
+from azjax.players.engines import gtp_names
 from azjax.players.engines.pool import Pool
 from azjax.players.engines.positions import read_move, unstack
 from azjax.players.engines.process import EngineProcess
@@ -30,8 +31,8 @@ class GtpPlayer:
     For each position the board is cleared and the game played again, which costs next to nothing
     beside the thinking. So the engine knows the ko, all repetitions and the passes, and nothing is
     left over from other games. Moves are written as the game writes them: "D4" and "pass" in go,
-    "d3" in othello, "a1" in hex. An engine that resigns plays action -1, which is illegal and
-    loses.
+    "d3" in othello, "a1" in hex, but for the swap there, "swap-pieces". An engine that resigns
+    plays action -1, which is illegal and loses.
 
     The engine's rules must be the game's. `gtp_player` sees to that for GNU Go; KataGo's config has
     `koRule = POSITIONAL`, `scoringRule = AREA` and `multiStoneSuicideLegal = false`.
@@ -61,13 +62,13 @@ class GtpPlayer:
         questions = [
             [
                 *_new_game(self.game),
-                *(f"play {_COLOURS[seat]} {text}" for seat, text in line),
+                *(f"play {_COLOURS[seat]} {gtp_names.to_gtp(text)}" for seat, text in line),
                 f"genmove {_COLOURS[int(self.game.current_player(state))]}",
             ]
             for state, line in zip(positions, moves, strict=True)
         ]
         answers = self.pool.map(lambda engine, lines: _ask(engine, lines)[-1], questions)
-        moved = zip(positions, answers, strict=True)
+        moved = zip(positions, map(gtp_names.from_gtp, answers), strict=True)
         return np.array([read_move(self.name, self.game, *each) for each in moved], np.int32)
 
     def close(self) -> None:
@@ -92,8 +93,8 @@ def gtp_player(text: str, game: Game) -> GtpPlayer:
             f"gtp:{text}: timeout is the only option behind ?; all others are the engine's own "
             "arguments"
         )
-    if not hasattr(game, "size"):
-        raise UserError(f"gtp:{text}: GTP is for go, hex and othello, not for {game.name}")
+    if not gtp_names.is_for(game):
+        raise UserError(f"gtp:{text}: GTP is for {gtp_names.GAMES}, not for {game.name}")
     program, *arguments = spec.command
     command = [program, *_rules(program, game), *arguments]
 

@@ -15,6 +15,7 @@ from azjax_envs import make
 from azjax.arena.match import play_match
 from azjax.errors import UserError
 from azjax.players.engines import pool, process
+from azjax.players.engines.gtp import GtpPlayer
 from azjax.players.parse import parse_player
 from azjax.players.random import RandomPlayer
 from tests.oracles.players import Lowest
@@ -51,6 +52,23 @@ def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
     here = play_match(HEX, HostLowest(HEX), RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
     assert (there.as_first, there.as_second) == (here.as_first, here.as_second)
     assert there.mean_length == here.mean_length
+
+
+def test_gtp_calls_the_swap_of_hex_swap_pieces():
+    """HexGui's name, and that of the engines that it shows."""
+    game, asked = make("hex", size=3, swap=True), []
+
+    class Engines:
+        def map(self, ask, questions):
+            asked.extend(questions)
+            return ["swap-pieces" for _ in questions]
+
+    engine = GtpPlayer(game, "gtp:x", Engines())
+    state = game.step(game.init(), 0)
+    one = jax.tree.map(lambda x: np.asarray(x)[None], state)
+    assert engine(KEY, one, [[(0, "a1")]]) == [game.string_to_action(state, "swap")]
+    engine(KEY, one, [[(0, "a1"), (1, "swap")]])
+    assert asked[1] == ["clear_board", "play black a1", "play white swap-pieces", "genmove white"]
 
 
 class HostLowest(Lowest):
