@@ -51,12 +51,16 @@ class Table:
     def in_turn(self, seat: int) -> Table:
         """With `seat` to move: where it is not, the other side passes.
 
-        GTP lets a colour play twice running; in our games that is what a pass is.
+        GTP lets a colour play twice running; in our games that is what a pass is. Two passes would
+        end the game, so a pass of this side's before it is taken back instead: the board and the
+        side to move are the same.
         """
         if self.now.over:
             raise Refusal("the game is over")
         if self.now.mover == seat:
             return self
+        if self.now.by == seat and self.now.move == "pass":
+            return replace(self, path=(*self.path, self.path[-2]))
         action = _actions(self.game).get("pass", -1)
         if action not in legal_actions(self.game, self.now.state):
             raise Refusal(f"illegal move: it is the turn of {COLOURS[self.now.mover]}")
@@ -72,11 +76,13 @@ class Table:
             action, name = _read(self.game, vertex)
             if table.passes_only() and name == "pass":
                 continue
-            table = table.in_turn(seat)
-            legal = [_RESIGNATION, *legal_actions(self.game, table.now.state)]
+            there = table.in_turn(seat)
+            legal = [_RESIGNATION, *legal_actions(self.game, there.now.state)]
             if action not in legal:
                 raise Refusal("illegal move")
-            table = table._after(action, name)
+            # Who passes out of turn leaves the move to the other side, which has it already.
+            if name != "pass" or there is table:
+                table = there._after(action, name)
         return replace(table, turns=(*self.turns, len(self.path)))
 
     def passes_only(self) -> bool:

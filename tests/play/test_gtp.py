@@ -146,6 +146,24 @@ def test_out_of_turn_the_other_side_passes_where_it_can():
     assert "turn of white" in hexed[1][1]
 
 
+def test_a_colour_may_pass_twice_running():
+    """Only passes of both sides, one after the other, end a game."""
+    passes = ["play b pass", "play b pass", "play b c3", "play b pass", "play b pass"]
+    ends = ["play b d3", "genmove b", "play b pass", "play w pass", "play b pass", "showboard"]
+    answers = texts([*passes, "showboard", *ends])[5:]
+    assert answers[0].count("X") == 1
+    assert answers[0].endswith("white to move")
+    assert answers[2] == "A5"
+    assert answers[6].endswith("the game is over")
+    undone = texts([*passes, *["undo"] * 2, "showboard", *["undo"] * 3, "showboard", "genmove b"])
+    assert undone[7].endswith("white to move")
+    assert undone[7].count("X") == 1
+    assert undone[11].endswith("black to move")
+    assert "X" not in undone[11]
+    assert texts(["play b pass", "genmove b", "showboard"])[2].endswith("white to move")
+    assert texts(["play w pass", "genmove b", "play w pass", "showboard"])[1] == "A5"
+
+
 def test_other_games_of_stones():
     hex_game = make("hex", size=3)
     moves = ["play b b1", "play w a1", "play b b2", "play w a2", "final_score", "play b b3"]
