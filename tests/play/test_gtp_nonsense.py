@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from azjax_envs import make
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,6 +18,7 @@ NUMBERS = st.one_of(
 WORDS = st.one_of(
     st.sampled_from(["b", "w", "black", "White", "pass", "resign", "C3", "e5", "I1", "a6", "#"]),
     st.tuples(st.sampled_from("abcdeABCDE"), st.integers(1, 5)).map(lambda v: f"{v[0]}{v[1]}"),
+    st.sampled_from(["interval", "maxmoves", "avoid", "allow", "a1,b2", "swap-pieces"]),
     NUMBERS,
     st.text(max_size=8),
 )
@@ -27,7 +27,7 @@ COMMANDS = st.sampled_from(
         *("protocol_version", "name", "version", "list_commands", "known_command", "boardsize"),
         *("clear_board", "play", "genmove", "undo", "showboard", "time_settings", "time_left"),
         *("final_score", "fixed_handicap", "loadsgf", "lz-analyze", "lz-genmove_analyze"),
-        *("komi", "list_games", "set_game"),
+        *("komi", "list_games", "set_game", "hexgui-analyze_commands"),
     ]
 )
 MOVES = st.tuples(st.sampled_from(["play b", "play w", "genmove", "play"]), WORDS).map(" ".join)
@@ -48,12 +48,11 @@ def is_asked(line):
     return bool("".join(c for c in line.partition("#")[0] if c.isprintable() or c == "\t").split())
 
 
-@pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.slow)])
-def test_nonsense_a_hundred_lines_each(examples):
-    """Each line gets one answer, and in the end commands are obeyed as at first."""
+def test_ten_thousand_lines_of_nonsense():
+    """Each line gets one answer, and after each hundred commands are obeyed as at first."""
 
     @settings(
-        max_examples=examples,
+        max_examples=100,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
