@@ -212,9 +212,9 @@ def test_json(trained, capsys):
 
     facts = printed("solve", "tic_tac_toe")
     assert (facts["states"], facts["value"]) == (5478, 0.0)
-    result = printed("eval", trained, "--against", "random", "--games", "16")
-    assert result["games"] == 16
-    assert result["wins"] + result["draws"] + result["losses"] == 16
+    result = printed("eval", trained, "--against", "random", "--games", "8")
+    assert result["games"] == 8
+    assert result["wins"] + result["draws"] + result["losses"] == 8
     assert result["player_a"] == str(trained)
     broken = trained.parent / "broken"
     shutil.copytree(trained, broken)
@@ -231,7 +231,7 @@ def test_json(trained, capsys):
 
 
 def test_text(trained, capsys):
-    assert cli.main(["eval", str(trained), "--games", "16"]) == 0
+    assert cli.main(["eval", str(trained), "--games", "8"]) == 0
     out = capsys.readouterr().out
     assert "random" in out
     assert "Elo" in out

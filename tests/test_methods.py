@@ -84,8 +84,7 @@ def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
 @pytest.mark.parametrize(("parameters", "field"), [("newest", "average"), ("gated", "actor")])
 def test_what_plays_a_run(parameters, field, tmp_path):
     """The average of the weights; with a gate, what passed it, whatever became of the others."""
-    changes = EVERYTHING | {"selfplay": EVERYTHING["selfplay"] | {"parameters": parameters}}
-    trainer = tiny.trainer(2, **changes)
+    trainer = tiny.trainer(selfplay={"parameters": parameters}, learning={"average": 0.9})
     state = tiny.start(trainer)
     others = {
         name: jax.tree.map(lambda x, add=add: x + add, state.variables)
