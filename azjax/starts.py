@@ -9,7 +9,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from azjax_envs import Game
 
 from azjax.arena.openings import play_randomly
@@ -99,5 +98,6 @@ def read_openings(game: Game, path: str | Path) -> Openings:
         plies.append(0 if words == ["-"] else len(words))
     if not states:
         raise UserError(f"{path}: a line of moves at least is wanted, such as a dash for the start")
-    stacked = jax.tree.map(lambda *x: np.stack([np.asarray(a) for a in x]), *states)
-    return Openings(states=stacked, plies=np.array(plies, np.int32))
+    # Of jax, and not of numpy, since they are read in a traced function.
+    stacked = jax.tree.map(lambda *x: jnp.stack(x), *states)
+    return Openings(states=stacked, plies=jnp.array(plies, jnp.int32))

@@ -28,6 +28,9 @@ def forget_compiled_programs():
     maps = Path("/proc/self/maps")
     if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
         jax.clear_caches()
+        from tests.oracles import searches
+
+        searches.forget()
 
 
 @pytest.fixture(scope="session")

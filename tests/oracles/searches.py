@@ -161,6 +161,12 @@ def compiled_search(game, policy, simulations):
     return _compile(run)
 
 
+def forget() -> None:
+    """What JAX has been told to forget is compiled, and so traced, once more."""
+    for compiled in (compiled_search, compiled_policy, compiled_stock):
+        compiled.cache_clear()
+
+
 def _compile(run):
     """Once, for all seeds. Unoptimised: compiling takes far longer than searching."""
     traced = []
