@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from tests.absent import skip_without
 from tests.oracles import gnugo, go_rules
 from tests.oracles.go_positions import POSITIONS
 
-pytestmark = pytest.mark.skipif(
-    gnugo.program() is None, reason="GNU Go is not installed (Debian: apt-get install gnugo)"
+pytestmark = skip_without(
+    gnugo.program(), "GNU Go is not installed (Debian: apt-get install gnugo)"
 )
 
 

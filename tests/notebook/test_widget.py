@@ -16,6 +16,7 @@ pytest.importorskip("anywidget")
 
 from azjax.notebook import opponent
 from azjax.notebook.widget import Opponent
+from tests.absent import skip
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
@@ -167,7 +168,7 @@ def test_the_page_in_a_browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
-        pytest.skip("no chromium or chrome is installed")
+        skip("no chromium or chrome is installed")
     table = sit_down()
     state = {"board": table.board, "shown": table.shown}
     page_text = PAGE.replace("STATE", _script(state)).replace("ESM", _script(str(table._esm)))

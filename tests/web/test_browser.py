@@ -1,4 +1,4 @@
-"""A person at the page in Chromium: clicks, whole games, and a picture of each kept beside them.
+"""A person at the page in Chromium: clicks, and whole games; pictures stay in build/screenshots.
 
 Needs Debian's chromium, and ONNX Runtime Web from npm.
 """
@@ -7,67 +7,21 @@ import functools
 import http.server
 import random
 import re
-import shutil
 import threading
-import time
 
 import numpy as np
 import pytest
 
-from azjax.errors import UserError
 from azjax.play.thinking import make_thinker
 from azjax.players.load import player_from_spec
 from azjax.web import server
-from azjax.web.runtime import runtime_files
 from azjax.web.site import write_site
+from tests.web.person import DESK, IDLE, PHONE, click, picture, wait
 from tests.web.sites import listening, untrained
 
-playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("onnxruntime")
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
-READY = r"/^Your move|^A draw|wins? after/.test(document.querySelector('#status').textContent)"
-IDLE = f"{READY} && !document.body.classList.contains('thinking')"
-PHONE = {"width": 390, "height": 844}
-PATIENCE_S = 120
-
-
-@pytest.fixture(scope="module", autouse=True)
-def runtime():
-    try:
-        runtime_files(None)
-    except UserError as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_page(browser):
-    """(address, size) -> a page on which a game has begun; whatever it complains of fails."""
-    complaints, pages = [], []
-
-    def open_page(address, size):
-        page = browser.new_page(viewport=size)
-        pages.append(page)
-        page.set_default_timeout(1000 * PATIENCE_S)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
-        page.goto(address)
-        wait(page, IDLE)
-        return page
-
-    yield open_page
-    for page in pages:
-        page.close()
-    assert complaints == []
+pytestmark = pytest.mark.usefixtures("runtime")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -89,23 +43,6 @@ def served(tmp_path):
 
         yield serve
         plain.shutdown()
-
-
-def wait(page, condition):
-    """Until it holds. (Playwright's own waiting wants eval, which the server's page forbids.)"""
-    end = time.monotonic() + PATIENCE_S
-    while not page.evaluate(condition):
-        assert time.monotonic() < end, f"waited too long for {condition}"
-        page.wait_for_timeout(30)
-
-
-def click(page, place):
-    """With the mouse, where the middle of an element is on the screen."""
-    box = place.evaluate(
-        "e => { const b = e.getBoundingClientRect(); return [b.x + b.width / 2, "
-        "b.y + b.height / 2] }"
-    )
-    page.mouse.click(*box)
 
 
 def top_of(page, cell):
@@ -146,15 +83,15 @@ def assert_is_the_result(page, game, names):
     ("name", "size"),
     [
         ("dots_and_boxes_2x2", PHONE),
-        ("connect_four", {"width": 1280, "height": 860}),
+        ("connect_four", DESK),
         ("go_3x3", PHONE),
     ],
 )
-def test_a_person_plays_to_the_end_against_the_network(open_page, served, tmp_path, name, size):
+def test_a_person_plays_to_the_end_against_the_network(open_page, served, name, size):
     player = player_from_spec(name) if name == "connect_four" else untrained(name)
     page = open_page(served(player), size)
     names = play_to_the_end(page, player.game, seed=1)
-    page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+    picture(page, name, full_page=True)
     assert_is_the_result(page, player.game, names)
     assert re.fullmatch(r"\d+ simulations in [\d.]+ s", page.inner_text("#search"))
     assert page.locator("#history .curve").count() == 1
@@ -182,7 +119,7 @@ def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_pa
     wait(page, "document.querySelectorAll('#moves li').length === 1")
 
 
-def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
+def test_moves_of_two_clicks_on_the_local_server(open_page):
     app = server.make_app(make_thinker(untrained("gardner_chess")), about="")
     with listening(app) as port:
         page = open_page(f"http://127.0.0.1:{port}/", PHONE)
@@ -192,7 +129,7 @@ def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
         click(page, page.query_selector('[data-cell="10"]'))  # a3
         wait(page, "document.querySelectorAll('#moves li').length === 2")
         wait(page, IDLE)
-        page.screenshot(path=tmp_path / "gardner_chess.png")
+        picture(page, "gardner_chess")
         assert page.locator("#moves li").first.inner_text() == "a2a3"
         assert page.inner_text("#status") == "Your move"
         assert top_of(page, 20) > top_of(page, 0)  # White's first rank is near
@@ -204,4 +141,4 @@ def test_moves_of_two_clicks_on_the_local_server(open_page, tmp_path):
         assert top_of(page, 20) < top_of(page, 0)
         click(page, page.query_selector("#board .start"))  # a piece of Black's that can move
         assert page.locator("#board circle.target").count() >= 1
-        page.screenshot(path=tmp_path / "gardner_chess_turned.png")
+        picture(page, "gardner_chess_turned")

@@ -10,22 +10,12 @@ import urllib.request
 import pytest
 
 from azjax import cli
-from azjax.errors import UserError
-from azjax.web.runtime import SCRIPT, WASM, runtime_files
+from azjax.web.runtime import SCRIPT, WASM
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("uvicorn")
 
 PATIENCE_S = 120
-
-
-@pytest.fixture
-def runtime():
-    """Where ONNX Runtime Web is kept already, or a skip."""
-    try:
-        runtime_files(None)
-    except UserError as error:
-        pytest.skip(str(error))
 
 
 def test_a_page_of_a_player_that_comes_along(runtime, tmp_path, capsys):

@@ -7,10 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from azjax.errors import UserError
 from azjax.players.engines.process import find_program
+from tests.absent import skip_without
 
 TOLD = Path(__file__).parents[2] / "oracles" / "engine.py"
 
@@ -22,9 +21,8 @@ def told(protocol, behaviour, notes, options="") -> str:
 
 
 def needs(program: str):
-    return pytest.mark.skipif(
-        not _is_there(program),
-        reason=f"{program} is not installed (Debian: apt-get install {program})",
+    return skip_without(
+        _is_there(program), f"{program} is not installed (Debian: apt-get install {program})"
     )
 
 
