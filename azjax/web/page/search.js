@@ -15,9 +15,17 @@ function makeNode(facts) {
     value: facts.over ? facts.returns[0] : facts.player === 0 ? facts.value : -facts.value,
     legal,
     priors: legal.map((action) => facts.prior[action]),
+    ...unsearched(legal),
+  };
+}
+
+/** What of a node changes, before its first visit. */
+function unsearched(legal) {
+  return {
     children: new Array(legal.length),
     visits: 0,
     total: 0, // of the values of all visits
+    passed: false, // by the game, which went on below
   };
 }
 
@@ -61,7 +69,8 @@ export async function simulate(root, evaluate, exploration) {
 }
 
 /** The game so far as nodes, from the start to the position after `moves`. Only what leads there,
- *  and what was found below it, is kept of the tree. */
+ *  and what was found below it, is kept of the tree; a position that the game comes back to is
+ *  searched afresh: the move played there has the visits that it got as a root, the others none. */
 export async function follow(start, moves, evaluate) {
   const path = [start];
   for (const action of moves) {
@@ -70,8 +79,11 @@ export async function follow(start, moves, evaluate) {
     if (i < 0) throw new Error(`move ${action} is not legal after ${path.length - 1} moves`);
     node.children[i] ??= makeNode(await evaluate(node.state, action));
     node.children = node.children.map((child, j) => (j === i ? child : undefined));
+    node.passed = true;
     path.push(node.children[i]);
   }
+  const last = path.at(-1);
+  if (last.passed) Object.assign(last, unsearched(last.legal));
   return path;
 }
 
