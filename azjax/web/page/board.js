@@ -27,7 +27,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     const button = event.target.closest("[data-action]");
     const cell = event.target.closest("[data-cell]");
     const direct = button && moves.find((move) => move.action === +button.dataset.action);
-    if (direct) return onMove(direct.action);
+    if (direct) return move(direct);
     if (!cell || !moves[0]?.clicks) return;
     const at = +cell.dataset.cell;
     const there = moves.filter(({ clicks }) => clicks[0] === picked && clicks[1] === at);
@@ -35,8 +35,26 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     drawMarks();
     if (!there.length) return;
     const which = there.length > 1 ? await choose(there.map((m) => choices[m.clicks[2]])) : 0;
-    if (which !== null && moves.includes(there[which])) onMove(there[which].action);
+    if (which !== null && moves.includes(there[which])) move(there[which]);
   });
+
+  function move({ action }) {
+    allow([]); // until the next position: a second click would be a move in another one
+    onMove(action);
+  }
+
+  /** From now on only these moves can be made. */
+  function allow(allowed) {
+    moves = allowed;
+    picked = null;
+    const legal = new Set(moves.map((move) => move.action));
+    const starts = new Set(moves.map((move) => move.clicks?.[0]));
+    for (const [action, parts] of buttons) {
+      for (const part of parts) part.classList.toggle("legal", legal.has(action));
+    }
+    for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
+    drawMarks();
+  }
 
   function startsAt(cell) {
     return moves.some(({ clicks }) => clicks[0] === cell);
@@ -153,18 +171,10 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       svg.getBoundingClientRect(); // so that an animation of the same part begins anew
       for (const part of changed) part.classList.add("changed");
       shown = position;
-      moves = playable ? position.moves : [];
-      picked = null;
-      const legal = new Set(moves.map((move) => move.action));
-      const starts = new Set(moves.map((move) => move.clicks?.[0]));
-      for (const [action, parts] of buttons) {
-        for (const part of parts) part.classList.toggle("legal", legal.has(action));
-      }
-      for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
       const played = (buttons.get(last) ?? []).find((part) => changed.has(part));
       const fresh = changed.size > 0 || last === null;
       marks = { visits: [], hint: null, last: fresh ? (played ?? null) : marks.last };
-      drawMarks();
+      allow(playable ? position.moves : []);
     },
 
     /** Draws a search's visits, [[action, count], ...], and a hint or null. */
