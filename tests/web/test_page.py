@@ -1,5 +1,7 @@
 """A person at the page who is quick, or unlucky: on the local server, in Chromium."""
 
+import contextlib
+
 import pytest
 
 from azjax.play.thinking import make_thinker
@@ -10,7 +12,6 @@ from tests.web.sites import listening, untrained
 
 @pytest.fixture(scope="module")
 def address():
-    """Of a game of tic-tac-toe."""
     app = server.make_app(make_thinker(untrained("tic_tac_toe")), about="a test")
     with listening(app) as port:
         yield f"http://127.0.0.1:{port}/"
@@ -37,11 +38,78 @@ def moves(page):
     return [(int(player.removeprefix("p")), name) for player, name in rows]
 
 
+@contextlib.contextmanager
+def without_answers(page, path, promise):
+    """Meanwhile a question to that path is answered with this instead."""
+    page.evaluate(
+        f"window.asked = fetch; fetch = (path, ...others) => path === '{path}' "
+        f"? {promise} : asked(path, ...others); 0"
+    )
+    yield
+    page.evaluate("fetch = asked; 0")
+
+
 def test_a_second_click_is_no_move_of_the_opponent(open_page, address):
     page = open_page(address, PHONE)
-    play(page, 4, 0)
+    play(page, 8, 0)
     wait(page, "document.querySelectorAll('#moves li').length === 2")
     wait(page, IDLE)
     first, second = moves(page)
-    assert first == (0, "b2")
+    assert first == (0, "c3")
     assert second[0] == 1
+
+
+def test_a_question_without_an_answer_changes_nothing(open_page, address):
+    page = open_page(address, PHONE)
+    with without_answers(page, "api/look", "Promise.reject(new Error())"):
+        play(page, 8)
+        wait(page, "document.body.classList.contains('failed')")
+        assert "the server does not answer" in page.inner_text("#status")
+        assert moves(page) == []
+    play(page, 8)
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    assert [player for player, _ in moves(page)] == [0, 1]
+    assert page.get_attribute("body", "class") == ""
+    # A hint that failed is over with the next.
+    with without_answers(page, "api/think", "Promise.reject(new Error())"):
+        page.click("#hint")
+        wait(page, "document.body.classList.contains('failed')")
+    page.click("#hint")
+    page.wait_for_selector("#board .hint")
+    assert page.get_attribute("body", "class") == ""
+    assert page.inner_text("#status") == "Your move"
+
+
+def test_a_move_ends_the_thinking_about_a_hint(open_page, address):
+    page = open_page(address, PHONE)
+    # The network never answers, so that the person can play for either side.
+    with without_answers(page, "api/think", "new Promise(() => {})"):
+        for action, side in [(0, "second"), (3, "first"), (1, "second"), (5, "first")]:
+            play(page, action)
+            wait(page, "document.querySelector('#hint').disabled")
+            page.select_option("#side", side)
+            wait(page, IDLE)
+        page.click("#hint")
+        assert page.get_attribute("body", "class") == "thinking"
+        play(page, 2)
+        wait(page, "document.querySelector('#status').dataset.over === 'true'")
+        assert page.inner_text("#status") == "You win after 5 moves"
+        assert page.get_attribute("body", "class") == ""
+
+
+def test_undo_and_hints_mind_a_move_that_has_no_answer_yet(open_page, address):
+    page = open_page(address, PHONE)
+    play(page, 8)
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    before, free = moves(page), page.get_attribute("#board .legal", "data-action")
+    with without_answers(page, "api/look", "new Promise(() => {})"):
+        play(page, free)
+        page.click("#hint")  # too late
+        assert page.get_attribute("body", "class") == ""
+    page.click("#undo")  # of that move
+    page.wait_for_selector("#board .legal")
+    assert moves(page) == before
+    play(page, free)
+    wait(page, "document.querySelectorAll('#moves li').length > 2")

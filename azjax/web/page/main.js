@@ -9,8 +9,8 @@ const game = setup.game;
 
 let engine;
 let board;
-let moves = []; // actions since the start
-let log = []; // of each: who played, and the move's name
+let log = []; // the moves since the start: who played, the action, its name
+let wanted = log; // the moves that were asked about last: the log, once there is an answer
 let values = []; // player 0's, by ply, as far as known
 let position = null;
 let busy = 0; // changes whenever what was being waited for is no longer wanted
@@ -21,18 +21,24 @@ const near = () => person() ?? 0; // whose chances are shown
 const nameOf = (player) =>
   person() === null ? ["First", "Second"][player] : player === person() ? "You" : "The network";
 
-async function refresh() {
-  const mine = ++busy;
-  const found = await engine.look(moves);
+const toMove = () => !position.over && position.player === person();
+const actions = (moves) => moves.map(({ action }) => action);
+
+/** Goes to the position after `moves`: they are the game once the engine has answered, not before,
+ *  so that a question that failed has changed nothing. */
+async function refresh(moves = wanted) {
+  stop();
+  wanted = moves;
+  const mine = busy;
+  const found = await engine.look(actions(moves));
   if (mine !== busy) return;
-  position = found;
-  values.length = moves.length + 1;
-  values[moves.length] ??= position.value;
-  const playable = !position.over && position.player === person();
-  board.turn(person() === 1);
-  board.show(position, { playable, last: moves.at(-1) ?? null });
+  if (moves.length < log.length) finding = null; // it was of a later position
+  [log, position] = [moves, found];
+  values.length = log.length + 1;
+  values[log.length] ??= position.value;
+  showBoard();
   showAll();
-  if (position.over || playable) return;
+  if (position.over || toMove()) return;
   const answer = await think();
   if (answer && mine === busy) await play(answer.action);
 }
@@ -42,11 +48,11 @@ async function think() {
   document.body.classList.add("thinking");
   try {
     const simulations = +$("level").value;
-    const answer = await engine.think(moves, simulations, (found) => {
+    const answer = await engine.think(actions(log), simulations, (found) => {
       if (mine === busy) showFinding(found);
     });
     if (!answer || mine !== busy) return null;
-    values[moves.length] = answer.value;
+    values[log.length] = answer.value;
     showFinding(answer);
     return answer;
   } finally {
@@ -56,32 +62,23 @@ async function think() {
 
 function play(action) {
   const { name } = position.moves.find((move) => move.action === action);
-  moves = [...moves, action];
-  log = [...log, { player: position.player, name }];
-  return refresh();
+  return refresh([...log, { player: position.player, action, name }]);
 }
 
 function stop() {
   busy += 1;
-  document.body.classList.remove("thinking");
-}
-
-function newGame() {
-  stop();
-  [moves, log, values, finding] = [[], [], [], null];
-  return refresh();
+  document.body.classList.remove("thinking", "failed");
 }
 
 function undo() {
-  stop();
-  const mine = log.findLastIndex(({ player }) => player === person());
-  const kept = mine >= 0 ? mine : person() === null ? Math.max(log.length - 1, 0) : log.length;
-  [moves, log, finding] = [moves.slice(0, kept), log.slice(0, kept), null];
-  return refresh();
+  const mine = wanted.findLastIndex(({ player }) => player === person());
+  return refresh(mine < 0 ? wanted : wanted.slice(0, mine));
 }
 
 async function hint() {
-  if (position.over || position.player !== person()) return;
+  if (!toMove() || wanted !== log) return;
+  stop();
+  showAll();
   const answer = await think();
   if (!answer) return;
   board.draw($("visits").checked ? answer.visits : [], answer.action);
@@ -96,15 +93,20 @@ function showFinding(found) {
   showSearch();
 }
 
+function showBoard() {
+  board.turn(person() === 1);
+  board.show(position, { playable: toMove(), last: log.at(-1)?.action ?? null });
+}
+
 function showAll() {
   const sign = near() === 0 ? 1 : -1;
-  const known = values[moves.length] ?? position.value;
+  const known = values[log.length] ?? position.value;
   showBar($("bar"), sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
   $("near").textContent = person() === null ? "First" : "You";
   $("far").textContent = person() === null ? "Second" : "Network";
   $("undo").disabled = !log.some(({ player }) => player === person());
-  $("hint").disabled = position.over || position.player !== person();
+  $("hint").disabled = !toMove();
   $("status").textContent = status();
   $("status").dataset.over = position.over;
   const rows = log.map(({ player, name }) => `<li class="p${player}">${escaped(name)}</li>`);
@@ -128,9 +130,9 @@ function status() {
     return person() === null ? `${nameOf(position.player)} to move` : "The network is thinking";
   }
   const [first, second] = position.returns;
-  if (first === second) return `A draw after ${moves.length} moves`;
+  if (first === second) return `A draw after ${log.length} moves`;
   const winner = first > second ? 0 : 1;
-  return `${nameOf(winner)} ${nameOf(winner) === "You" ? "win" : "wins"} after ${moves.length} moves`;
+  return `${nameOf(winner)} ${nameOf(winner) === "You" ? "win" : "wins"} after ${log.length} moves`;
 }
 
 function escaped(text) {
@@ -153,6 +155,8 @@ function choose(texts) {
 
 function fail(error) {
   stop();
+  wanted = log;
+  if (position) showBoard(); // a move that was not made can be made again
   $("status").textContent = error.message;
   document.body.classList.add("failed");
 }
@@ -162,11 +166,12 @@ async function main() {
     const selected = simulations === game.simulations;
     $("level").add(new Option(label, simulations, selected, selected));
   }
-  const guarded = (action) => (event) => Promise.resolve(action(event)).catch(fail);
-  $("new").onclick = guarded(newGame);
+  // Before there is an engine, nothing can be asked of it.
+  const guarded = (action) => (event) => engine && action(event).catch(fail);
+  $("new").onclick = guarded(() => refresh([]));
   $("undo").onclick = guarded(undo);
   $("hint").onclick = guarded(hint);
-  $("side").onchange = guarded(() => (stop(), refresh()));
+  $("side").onchange = guarded(() => refresh());
   $("visits").onchange = () => board.draw([], null);
   const onMove = guarded(play);
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
