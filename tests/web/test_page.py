@@ -1,18 +1,29 @@
 """A person at the page who is quick, or unlucky: on the local server, in Chromium."""
 
 import contextlib
+import dataclasses
+import json
 
 import pytest
+from azjax_envs.tic_tac_toe import TicTacToe
 
 from azjax.play.thinking import make_thinker
 from azjax.web import server
-from tests.web.person import IDLE, PHONE, wait
+from tests.web.person import IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained
+
+
+class NoMiddle(TicTacToe):
+    """Tic-tac-toe on a board whose middle is no part to click."""
+
+    def svg_board(self):
+        return super().svg_board().replace('data-action="4"', "")
 
 
 @pytest.fixture(scope="module")
 def address():
-    app = server.make_app(make_thinker(untrained("tic_tac_toe")), about="a test")
+    player = dataclasses.replace(untrained("tic_tac_toe"), game=NoMiddle())
+    app = server.make_app(make_thinker(player), about="a test")
     with listening(app) as port:
         yield f"http://127.0.0.1:{port}/"
 
@@ -113,3 +124,19 @@ def test_undo_and_hints_mind_a_move_that_has_no_answer_yet(open_page, address):
     assert moves(page) == before
     play(page, free)
     wait(page, "document.querySelectorAll('#moves li').length > 2")
+
+
+def test_a_move_that_is_not_drawn_is_a_button(open_page, address):
+    page = open_page(address, PHONE)
+    assert page.locator("#board button").all_inner_texts() == ["b2"]
+    found = {"action": 4, "visits": [[4, 8]], "value": 0, "line": [], "simulations": 8, "ms": 1}
+    answer = f"new Response({json.dumps(json.dumps(found))} + '\\n')"
+    with without_answers(page, "api/think", f"Promise.resolve({answer})"):
+        page.click("#hint")
+        page.wait_for_selector("#board button.hint")
+    picture(page, "not_drawn", full_page=True)
+    page.click("#board button")
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    assert moves(page)[0] == (0, "b2")
+    assert page.locator("#board button").count() == 0

@@ -19,11 +19,13 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   drawn.append(...svg.childNodes);
   svg.append(drawn);
   const layer = svg.appendChild(make("g", { class: "overlay" }));
+  const others = holder.appendChild(document.createElement("div")); // moves with no place there
+  others.className = "others";
   let moves = []; // that may be made now
   let picked = null; // the cell of a first click
   let marks = { visits: [], hint: null, last: null };
 
-  svg.addEventListener("click", async (event) => {
+  holder.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-action]");
     const cell = event.target.closest("[data-cell]");
     const direct = button && moves.find((move) => move.action === +button.dataset.action);
@@ -53,7 +55,22 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       for (const part of parts) part.classList.toggle("legal", legal.has(action));
     }
     for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
+    if (moves.length || shown.over) offerOthers();
+    others.inert = !moves.length; // kept meanwhile, or all below would jump up and down
     drawMarks();
+  }
+
+  /** A row of buttons for the moves that no click on the board makes. */
+  function offerOthers() {
+    const undrawn = moves.filter(({ action, clicks }) => !clicks && !buttons.has(action));
+    const row = undrawn.map(({ action, name }) => {
+      const button = document.createElement("button");
+      button.textContent = name;
+      button.className = "legal";
+      button.dataset.action = action;
+      return button;
+    });
+    others.replaceChildren(...row);
   }
 
   function startsAt(cell) {
@@ -95,6 +112,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       if (count / total >= 0.01) drawVisits(action, count / total);
     }
     if (marks.hint !== null) drawHint(marks.hint);
+    for (const button of others.children) {
+      button.classList.toggle("hint", +button.dataset.action === marks.hint);
+    }
   }
 
   function drawVisits(action, share) {
