@@ -9,7 +9,7 @@ from azjax_envs.tic_tac_toe import TicTacToe
 
 from azjax.play.thinking import make_thinker
 from azjax.web import server
-from tests.web.person import IDLE, PHONE, picture, wait
+from tests.web.person import DESK, IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained
 
 
@@ -140,3 +140,18 @@ def test_a_move_that_is_not_drawn_is_a_button(open_page, address):
     wait(page, IDLE)
     assert moves(page)[0] == (0, "b2")
     assert page.locator("#board button").count() == 0
+
+
+def test_a_move_by_keyboard(open_page, address):
+    page = open_page(address, DESK)
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(focused) == "b1"
+    picture(page, "keyboard")
+    page.keyboard.press("Enter")
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    assert moves(page)[0] == (0, "b1")
+    page.keyboard.press("Tab")  # on from there, to a move that is still legal
+    assert page.evaluate(focused) not in [None, *(name for _, name in moves(page))]

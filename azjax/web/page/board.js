@@ -8,6 +8,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   const svg = holder.querySelector("svg");
   svg.removeAttribute("width");
   svg.removeAttribute("height");
+  svg.setAttribute("role", "group"); // what is in a picture would be hidden from screen readers
   const cells = new Map();
   const buttons = new Map();
   for (const part of svg.querySelectorAll("[data-cell]")) cells.set(+part.dataset.cell, part);
@@ -33,11 +34,16 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     if (!cell || !moves[0]?.clicks) return;
     const at = +cell.dataset.cell;
     const there = moves.filter(({ clicks }) => clicks[0] === picked && clicks[1] === at);
-    picked = !there.length && picked !== at && startsAt(at) ? at : null;
-    drawMarks();
+    pick(!there.length && picked !== at && startsAt(at) ? at : null);
     if (!there.length) return;
     const which = there.length > 1 ? await choose(there.map((m) => choices[m.clicks[2]])) : 0;
     if (which !== null && moves.includes(there[which])) move(there[which]);
+  });
+
+  svg.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault(); // of scrolling
+    event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   });
 
   function move({ action }) {
@@ -48,7 +54,6 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   /** From now on only these moves can be made. */
   function allow(allowed) {
     moves = allowed;
-    picked = null;
     const legal = new Set(moves.map((move) => move.action));
     const starts = new Set(moves.map((move) => move.clicks?.[0]));
     for (const [action, parts] of buttons) {
@@ -57,7 +62,26 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
     if (moves.length || shown.over) offerOthers();
     others.inert = !moves.length; // kept meanwhile, or all below would jump up and down
+    pick(null);
+  }
+
+  function pick(cell) {
+    picked = cell;
     drawMarks();
+    // What can be clicked now can be reached by keyboard, and is called by the moves it leads to.
+    for (const part of svg.querySelectorAll("[tabindex]")) {
+      part.setAttribute("tabindex", -1); // and not taken away: the focus may be here
+      part.removeAttribute("role");
+      part.removeAttribute("aria-label");
+    }
+    for (const { action, name, clicks } of moves) {
+      const part = clicks ? cells.get(clicks[+(clicks[0] === picked)]) : spotOf(action);
+      if (!part) continue;
+      const earlier = part.getAttribute("aria-label");
+      part.setAttribute("tabindex", 0);
+      part.setAttribute("role", "button");
+      part.setAttribute("aria-label", earlier ? `${earlier}, ${name}` : name);
+    }
   }
 
   /** A row of buttons for the moves that no click on the board makes. */
