@@ -64,7 +64,9 @@ def serve(player: SearchPlayer, *, about: str, port: int | None, browser: bool) 
     list(think(thinker, [], 1))
     print(f"play at {address} (Ctrl-C to stop)", flush=True)
     if browser:
-        webbrowser.open(address)
+        # The listener queues its question. Beside the server, because a browser of the terminal
+        # comes back only when it is quit.
+        threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[listener])
 

@@ -3,9 +3,12 @@
 import dataclasses
 import http.client
 import json
+import queue
 import socket
 import threading
 import time
+import urllib.request
+import webbrowser
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +21,7 @@ from azjax.play.thinking import make_thinker
 from azjax.web import server, thinking
 from tests.web.sites import listening, untrained
 
-pytest.importorskip("uvicorn")
+uvicorn = pytest.importorskip("uvicorn")
 testclient = pytest.importorskip("starlette.testclient")
 
 BIG = '{"moves": [' + "0, " * 40_000 + "0]}"
@@ -127,6 +130,27 @@ def test_a_page_that_goes_away_stops_its_search(monkeypatch):
         page.request("POST", "/api/look", '{"moves": []}', {"content-type": "application/json"})
         assert page.getresponse().status == 200
         page.close()
+
+
+def test_a_browser_in_the_terminal_is_answered_before_it_is_quit(monkeypatch):
+    servers, seen, quit_browser = [], queue.SimpleQueue(), threading.Event()
+
+    class Kept(uvicorn.Server):
+        def __init__(self, config):
+            super().__init__(config)
+            servers.append(self)
+
+    def browse(address):
+        with urllib.request.urlopen(address, timeout=30) as page:
+            seen.put(page.status)
+        servers[0].should_exit = True
+        quit_browser.wait()
+
+    monkeypatch.setattr(uvicorn, "Server", Kept)
+    monkeypatch.setattr(webbrowser, "open", browse)
+    server.serve(untrained("tic_tac_toe"), about="", port=None, browser=True)
+    quit_browser.set()
+    assert seen.get_nowait() == 200
 
 
 @pytest.mark.parametrize(
