@@ -35,7 +35,7 @@ def reanalyse(
     Args:
       game: the game.
       evaluate: see `search`.
-      params: for `evaluate`, the network that plays.
+      params: for `evaluate`, the newest network (or the average of the weights).
       key: PRNG key.
       replay: the window; its states are whole.
       indices: what to search.

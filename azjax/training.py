@@ -163,9 +163,9 @@ def _run(
                 saved = cycle
             if watch is not None and lead:
                 watch(run_dir, last or stop)
-            if stop and last:
-                log.note(f"done, but for the evaluation; azjax report {run_dir} makes one")
-            elif stop:
+            if stop and last and config.evaluation.every:
+                log.note(f"done, but not evaluated; azjax report {run_dir} measures it")
+            elif stop and not last:
                 log.note(f"stopped after cycle {cycle}; continue with: azjax resume {run_dir}")
                 break
     assert saved == int(state.cycle)
@@ -180,7 +180,7 @@ def trained_player(trainer: Trainer, state: TrainState, *, num_simulations: int)
         game=trainer.game,
         network=trainer.network,
         variables=_local(state.player),
-        config=replace(trainer.config.search, num_simulations=num_simulations),
+        config=replace(trainer.config.search, start_simulations=0, num_simulations=num_simulations),
     )
 
 

@@ -2,9 +2,9 @@
 
 import dataclasses
 import math
-from statistics import NormalDist
 
 import numpy as np
+from scipy.special import stdtrit
 
 from azjax.errors import UserError
 
@@ -50,7 +50,7 @@ def estimate_elo(
         if all differ.
       confidence: of the two-sided interval.
 
-    The interval of the mean score is normal, and its ends are turned into Elo. Where all P pairs
+    The interval of the mean score is Student's, and its ends are turned into Elo. Where all P pairs
     scored the same v, the sample variance is zero and would claim certainty. Then the interval
     is what equal outcomes of P different openings do prove: if a pair scores v with probability p,
     seeing it P times has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence, and
@@ -60,7 +60,7 @@ def estimate_elo(
     pair_scores = np.asarray(pair_scores, np.float64)
     if pair_scores.size == 0:
         raise UserError("no games, no Elo")
-    low, high = _score_interval(pair_scores, effective_pairs(pair_scores, openings), confidence)
+    low, high = _score_interval(pair_scores, openings, confidence)
     return EloEstimate(
         elo_difference(float(pair_scores.mean())), elo_difference(low), elo_difference(high)
     )
@@ -81,13 +81,10 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
     Returns:
       A number in (0, P].
     """
-    pairs = pair_scores.size
-    if openings is None:
+    pairs, count = pair_scores.size, _independent(pair_scores, openings)
+    if count == pairs:
         return float(pairs)
     _, groups = np.unique(openings, return_inverse=True)
-    count = int(groups.max()) + 1
-    if count == 1:
-        return float(pairs)
     if np.all(pair_scores == pair_scores[0]):
         return float(count)
     deviations = pair_scores - pair_scores.mean()
@@ -96,13 +93,20 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
     return float(pairs * single / max(single, grouped))
 
 
+def _independent(pair_scores: np.ndarray, openings: np.ndarray | None) -> int:
+    """Different openings, or pairs where there is but one opening."""
+    count = pair_scores.size if openings is None else np.unique(openings).size
+    return pair_scores.size if count == 1 else count
+
+
 def _score_interval(
-    pair_scores: np.ndarray, effective: float, confidence: float
+    pair_scores: np.ndarray, openings: np.ndarray | None, confidence: float
 ) -> tuple[float, float]:
-    mean = float(pair_scores.mean())
+    mean, effective = float(pair_scores.mean()), effective_pairs(pair_scores, openings)
     if np.all(pair_scores == pair_scores[0]):
         sure = (1.0 - confidence) ** (1.0 / effective)
         return mean * sure, 1.0 - (1.0 - mean) * sure
     deviation = pair_scores.std(ddof=1) / effective**0.5
-    half_width = NormalDist().inv_cdf(0.5 + confidence / 2) * deviation
+    degrees = _independent(pair_scores, openings) - 1
+    half_width = float(stdtrit(degrees, 0.5 + confidence / 2)) * deviation
     return mean - half_width, mean + half_width

@@ -167,7 +167,7 @@ def report(
     Args:
       players: by the names to be shown, or a sequence, then each shows its own.
       opponents: whom players meet in `num_games` games each.
-      matched: the first so many players meet them.
+      matched: the first so many players meet them (`azjax report`: two, with search and without).
       num_games, opening_plies: as in `play_match`.
       own_games: games of the first player with itself whose positions are a ruler, too.
       seed: of everything random here.

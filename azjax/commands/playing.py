@@ -66,7 +66,7 @@ def gtp(arguments: list[str]) -> None:
     class Arguments:
         run: tyro.conf.Positional[str]
         """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
-        a clock has that many simulations, the run's own if left out."""
+        a clock has that many simulations, as in the run's evaluations if left out."""
         memory: int = 256
         """Megabytes for the search tree; a full tree is as far as a search goes."""
 
@@ -98,7 +98,7 @@ def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
     class Arguments:
         run: tyro.conf.Positional[str]
         """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
-        a limit has that many simulations, the run's own if left out."""
+        a limit has that many simulations, as in the run's evaluations if left out."""
 
     options = parse(command, Arguments, arguments, name)
     from azjax.play.thinking import make_thinker

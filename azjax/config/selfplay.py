@@ -22,7 +22,8 @@ class SelfPlayConfig:
     openings: str = ""
     """A file of starting positions, one a line: the moves that lead there, in the game's notation,
     with spaces between. Each game begins at one of them, drawn uniformly; random plies follow.
-    "": at the game's own start. The run keeps a copy."""
+    "": at the game's own start. The run keeps a copy, `openings.txt`, and is
+    resumed with that."""
     exploration_plies: int = 12
     """Plies of a game, its opening included, with a sampled move (PUCT: by visits; Gumbel: with
     Gumbel noise)."""

@@ -67,8 +67,7 @@ class _Wanted:
     most: int = 20  # moves of a line
 
 
-# How many words stand behind each. All but the interval and `maxmoves` are read and not obeyed:
-# nothing else is known here of what they ask for.
+# How many words stand behind each. All but the interval and `maxmoves` are read and not obeyed.
 _KEYWORDS = {
     **dict.fromkeys(("interval", "minmoves", "maxmoves"), 1),
     **dict.fromkeys(("avoid", "allow"), 3),  # COLOUR MOVE,MOVE,... DEPTH

@@ -24,6 +24,11 @@ _NUMBERS = (
 _WORDS = (*_NUMBERS, "infinite", "ponder", "mate", "searchmoves")
 
 
+def names_limits(words: Sequence[str]) -> bool:
+    """Whether any of the words is one of `go`'s own."""
+    return any(word in _WORDS for word in words)
+
+
 @dataclass(frozen=True)
 class Go:
     """The limits of one search, which begin to hold once it does not wait."""

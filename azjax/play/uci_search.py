@@ -15,7 +15,7 @@ from azjax.play.lines import TOO_LONG
 from azjax.play.position import Position
 from azjax.play.thinking import Thinking, keep_thinking
 from azjax.play.uci_desk import Desk
-from azjax.play.uci_go import Go, read_go
+from azjax.play.uci_go import Go, names_limits, read_go
 from azjax.play.uci_info import info_line
 from azjax.play.uci_position import principal_variation, revived
 
@@ -71,7 +71,8 @@ def _think(desk: Desk, asked: Sequence[str], position: Position, obey: Obey) -> 
             later = [line]
         elif words[:1] == ["ponderhit"] and limits.ponders:
             # ShogiHome says only now how much time there is, where it was told to ponder early.
-            limits = _limits(desk, words[1:], position) if words[1:] else limits
+            if names_limits(words[1:]):
+                limits = _limits(desk, words[1:], position)
             limits = replace(limits, ponders=False)
             steps = _steps(thinking, limits)
         elif words == ["isready"]:

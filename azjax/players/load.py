@@ -210,7 +210,7 @@ def _played(config: Config, simulations: int | None = None) -> SearchConfig:
     """The search that a run plays with, and whose strength its evaluations tell, outside of it."""
     if simulations is None:
         simulations = config.evaluation.num_simulations
-    return replace(config.search, num_simulations=simulations)
+    return replace(config.search, start_simulations=0, num_simulations=simulations)
 
 
 def _run_and_checkpoint(place: str) -> tuple[Path, str]:

@@ -24,7 +24,8 @@ def title_of(game: Game) -> str:
 def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
     """The strengths to choose from, and what tells promotions apart."""
     simulations = sorted({*_LEVELS, search.num_simulations})
-    labels = {1: "1 (no search)", search.num_simulations: f"{search.num_simulations} (as trained)"}
+    own = search.num_simulations
+    labels = {1: "1 (no search)", own: f"{own} (as evaluated)"}
     return {
         "simulations": search.num_simulations,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.play import gtp_analysis
 from azjax.play.gtp_search import info_line
 from tests.oracles.clients import Idle, gtp_answers
 
@@ -40,6 +41,25 @@ def test_words_that_other_engines_know_are_read(words):
     analysis, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
     assert analysis[0] == move[0] == "="
     assert move[1].endswith("play A5")
+
+
+def test_the_interval_and_the_most_moves_are_obeyed(monkeypatch):
+    said = []
+
+    def line(game, findings, most):
+        said.append(most)
+        return "info\n"
+
+    monkeypatch.setattr(gtp_analysis, "info_line", line)
+    for command in ("lz-analyze", "lz-genmove_analyze"):
+        gtp_answers([f"{command} interval 0 maxmoves 3"], GO)
+        often, said[:] = list(said), []
+        gtp_answers([f"{command} interval 99999"], GO)
+        assert set(often) == {3}
+        assert said == [20]  # once, at the end
+        if command == "lz-genmove_analyze":  # the other one stops for the next line
+            assert len(often) > 1
+        said.clear()
 
 
 @pytest.mark.parametrize(

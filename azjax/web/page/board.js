@@ -31,9 +31,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     const cell = event.target.closest("[data-cell]");
     const direct = button && moves.find((move) => move.action === +button.dataset.action);
     if (direct) return move(direct);
-    if (!cell || !moves[0]?.clicks) return;
+    if (!cell || !moves.some(({ clicks }) => clicks)) return;
     const at = +cell.dataset.cell;
-    const there = moves.filter(({ clicks }) => clicks[0] === picked && clicks[1] === at);
+    const there = moves.filter(({ clicks }) => clicks?.[0] === picked && clicks[1] === at);
     pick(!there.length && picked !== at && startsAt(at) ? at : null);
     if (!there.length) return;
     const which = there.length > 1 ? await choose(there.map((m) => choices[m.clicks[2]])) : 0;
@@ -98,7 +98,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   }
 
   function startsAt(cell) {
-    return moves.some(({ clicks }) => clicks[0] === cell);
+    return moves.some(({ clicks }) => clicks?.[0] === cell);
   }
 
   /** Where a move is drawn: its element, the lowest empty one of several. */
@@ -123,7 +123,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     if (picked !== null) {
       cells.get(picked).classList.add("picked");
       for (const { clicks } of moves) {
-        if (clicks[0] === picked) dot(place(cells.get(clicks[1])));
+        if (clicks?.[0] === picked) dot(place(cells.get(clicks[1])));
       }
     }
     if (marks.last) {

@@ -30,7 +30,7 @@ async function refresh(moves = wanted) {
   stop();
   wanted = moves;
   const mine = busy;
-  const found = await engine.look(actions(moves));
+  const found = await current(mine, engine.look(actions(moves)));
   if (mine !== busy) return;
   if (moves.length < log.length) finding = null; // it was of a later position
   [log, position] = [moves, found];
@@ -48,15 +48,26 @@ async function think() {
   document.body.classList.add("thinking");
   try {
     const simulations = +$("level").value;
-    const answer = await engine.think(actions(log), simulations, (found) => {
+    const asked = engine.think(actions(log), simulations, (found) => {
       if (mine === busy) showFinding(found);
     });
+    const answer = await current(mine, asked);
     if (!answer || mine !== busy) return null;
     values[log.length] = answer.value;
     showFinding(answer);
     return answer;
   } finally {
     if (mine === busy) document.body.classList.remove("thinking");
+  }
+}
+
+/** The answer to a question; nothing where it failed after another had taken its place. */
+async function current(mine, answer) {
+  try {
+    return await answer;
+  } catch (error) {
+    if (mine === busy) throw error;
+    return null;
   }
 }
 
