@@ -129,11 +129,12 @@ def test_undo_and_hints_mind_a_move_that_has_no_answer_yet(open_page, address):
 def test_a_move_that_is_not_drawn_is_a_button(open_page, address):
     page = open_page(address, PHONE)
     assert page.locator("#board button").all_inner_texts() == ["b2"]
-    found = {"action": 4, "visits": [[4, 8]], "value": 0, "line": [], "simulations": 8, "ms": 1}
+    found = {"action": 4, "visits": [[4, 8]], "value": 0, "line": [], "simulations": 8, "ms": 0}
     answer = f"new Response({json.dumps(json.dumps(found))} + '\\n')"
     with without_answers(page, "api/think", f"Promise.resolve({answer})"):
         page.click("#hint")
         page.wait_for_selector("#board button.hint")
+    assert page.inner_text("#search") == "8 simulations in 0.00 s"
     picture(page, "not_drawn", full_page=True)
     page.click("#board button")
     wait(page, "document.querySelectorAll('#moves li').length === 2")

@@ -130,7 +130,7 @@ function showSearch() {
   const line = finding?.line?.map(escaped).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
   if (!finding) return ($("search").textContent = "");
-  const seconds = finding.ms ? ` in ${(finding.ms / 1000).toFixed(2)} s` : "";
+  const seconds = "ms" in finding ? ` in ${(finding.ms / 1000).toFixed(2)} s` : "";
   $("search").textContent = `${finding.simulations} simulations${seconds}`;
 }
 
