@@ -25,7 +25,7 @@ def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
     """The strengths to choose from, and what tells promotions apart."""
     simulations = sorted({*_LEVELS, search.num_simulations})
     own = search.num_simulations
-    labels = {1: "1 (no search)", own: f"{own} (as evaluated)"}
+    labels = {1: "1 (no search)", own: f"{own} (default)"}
     return {
         "simulations": search.num_simulations,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
