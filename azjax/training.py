@@ -29,7 +29,7 @@ from azjax.games import make_game
 from azjax.memory import refuse_if_too_large
 from azjax.metrics import RunLogger
 from azjax.players.load import CONFIG_FILE, load_run_config
-from azjax.players.network import SearchPlayer
+from azjax.players.network import SearchPlayer, played_search
 from azjax.players.parse import parse_player
 from azjax.sharding import make_mesh
 from azjax.train_state import TrainState
@@ -174,23 +174,18 @@ def _run(
     return state
 
 
-def trained_player(trainer: Trainer, state: TrainState, *, num_simulations: int) -> SearchPlayer:
-    """The player that a state stands for, without noise, on this process's first device."""
-    return SearchPlayer(
-        game=trainer.game,
-        network=trainer.network,
-        variables=_local(state.player),
-        config=replace(trainer.config.search, start_simulations=0, num_simulations=num_simulations),
-    )
-
-
 def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -> float:
     """Meets the configured opponents; returns how good the player is, larger is better.
 
     Every process does the same, so that all agree which checkpoint is best.
     """
     settings = trainer.config.evaluation
-    player = trained_player(trainer, state, num_simulations=settings.num_simulations)
+    player = SearchPlayer(
+        game=trainer.game,
+        network=trainer.network,
+        variables=_local(state.player),  # on this process's first device
+        config=played_search(trainer.config),
+    )
     key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
     scores = []
     for spec in settings.opponents:

@@ -9,9 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from azjax_envs import Game
+from azjax_envs.game import legal_actions
+
 from azjax.play.findings import Findings
 from azjax.play.gtp_search import decide, info_line
-from azjax.play.gtp_table import Refusal, Table, vertices
+from azjax.play.gtp_table import Refusal, Table, read_vertex, vertices
 from azjax.play.gtp_words import SEATS, Talk, read_number, read_seat
 from azjax.play.thinking import keep_thinking
 
@@ -22,7 +25,7 @@ def genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
     if table.passes_only():
         talk.say(f"={talk.number}\nplay pass\n\n")
         return table.played([(seat, "pass")])
-    table.in_turn(seat)  # what is wrong is said before the answer begins
+    among = wanted.among(table.in_turn(seat))  # what is wrong is said before the answer begins
     talk.say(f"={talk.number}\n")
     told = time.monotonic()
 
@@ -32,7 +35,7 @@ def genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
             told = time.monotonic()
             talk.say(info_line(table.game, findings(), wanted.most))
 
-    table, findings = decide(table, seat, tell)
+    table, findings = decide(table, seat, tell, among)
     line = info_line(table.game, findings, wanted.most)
     talk.say(f"{line}play {vertices(table.game)[findings.action]}\n\n")
     return table
@@ -42,9 +45,10 @@ def analyze(table: Table, talk: Talk, *arguments: str) -> Table:
     """Thinks until the next line comes."""
     wanted = _arguments(table, arguments)
     there = table.in_turn(wanted.seat)
+    among = wanted.among(there)
     talk.say(f"={talk.number}\n")
     told = time.monotonic()
-    thinking = table.thinker.start(there.now.state)
+    thinking = table.thinker.start(there.now.state, among=among)
     for later in keep_thinking(thinking):
         thinking = later
         if talk.lines.waiting():
@@ -65,9 +69,19 @@ class _Wanted:
     seat: int
     interval: float = 0.5  # seconds between two lines
     most: int = 20  # moves of a line
+    allowed: frozenset[int] | None = None  # actions; None: all
+    avoided: frozenset[int] = frozenset()
+
+    def among(self, there: Table) -> list[int]:
+        """The legal actions to choose from."""
+        legal = set(legal_actions(there.game, there.now.state)) - self.avoided
+        chosen = legal if self.allowed is None else legal & self.allowed
+        if not chosen:
+            raise Refusal("illegal move: none is left to think about")
+        return sorted(chosen)
 
 
-# How many words stand behind each. All but the interval and `maxmoves` are read and not obeyed.
+# How many words stand behind each. What is not in `_arguments` is read and not obeyed.
 _KEYWORDS = {
     **dict.fromkeys(("interval", "minmoves", "maxmoves"), 1),
     **dict.fromkeys(("avoid", "allow"), 3),  # COLOUR MOVE,MOVE,... DEPTH
@@ -92,4 +106,18 @@ def _arguments(table: Table, arguments: Sequence[str]) -> _Wanted:
             wanted = replace(wanted, interval=read_number(*values) / 100)
         elif keyword == "maxmoves":
             wanted = replace(wanted, most=max(read_number(*values), 1))
+        elif keyword in ("avoid", "allow"):
+            wanted = _restricted(wanted, table.game, keyword, *values)
     return wanted
+
+
+def _restricted(
+    wanted: _Wanted, game: Game, keyword: str, colour: str, moves: str, depth: str
+) -> _Wanted:
+    """Obeyed in the position at hand alone, whatever the depth: answers are free."""
+    actions = frozenset(read_vertex(game, move)[0] for move in moves.split(","))
+    if read_number(depth) == 0 or read_seat(colour) != wanted.seat:
+        return wanted
+    if keyword == "avoid":
+        return replace(wanted, avoided=wanted.avoided | actions)
+    return replace(wanted, allowed=actions | (wanted.allowed or frozenset()))

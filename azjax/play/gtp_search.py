@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from azjax_envs import Game
 
@@ -16,13 +16,16 @@ _LONGEST_LINE = 16  # moves of a principal variation
 
 
 def decide(
-    table: Table, seat: int, tell: Callable[[Callable[[], Findings]], None]
+    table: Table,
+    seat: int,
+    tell: Callable[[Callable[[], Findings]], None],
+    among: Sequence[int] = (),
 ) -> tuple[Table, Findings]:
-    """Thinks about a move within its limits, and plays it."""
+    """Thinks about a move within its limits, one of `among` if there are any, and plays it."""
     began = time.monotonic()
     there = table.in_turn(seat)
     clock = table.clocks[seat]
-    thinking = table.thinker.start(there.now.state)
+    thinking = table.thinker.start(there.now.state, among=among)
     simulations = table.thinker.config.num_simulations if clock is None else math.inf
     seconds = math.inf if clock is None else clock.for_move()
     for later in keep_thinking(thinking, simulations=simulations, seconds=seconds):

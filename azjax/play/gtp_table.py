@@ -73,7 +73,7 @@ class Table:
         """After moves of one command, (seat, vertex) each; `undo` takes them back together."""
         table = self
         for seat, vertex in moves:
-            action, name = _read(self.game, vertex)
+            action, name = read_vertex(self.game, vertex)
             if table.passes_only() and name == "pass":
                 continue
             there = table.in_turn(seat)
@@ -136,9 +136,9 @@ def require_game(game: Game) -> None:
         raise UserError(f"GTP is for {gtp_names.GAMES}, not for {game.name}")
 
 
-def _read(game: Game, vertex: str) -> tuple[int, str]:
-    """The action that a vertex names, and its name in small letters."""
-    name = gtp_names.to_gtp(vertex.lower())
+def read_vertex(game: Game, vertex: str) -> tuple[int, str]:
+    """The action that a vertex names, and its name in small letters; "resign" is an action too."""
+    name = vertex.lower()
     if name == _RESIGN:
         return _RESIGNATION, name
     if name not in _actions(game):

@@ -18,7 +18,7 @@ from azjax.config_file import load_config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.network import Network, Variables
-from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
+from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
 from azjax.players.parse import ENGINES, parse_player
 from azjax.players.saved import (
     SUFFIX,
@@ -67,7 +67,7 @@ def load_player(
     """
     config = load_run_config(run_dir)
     game, network, variables = load_network(run_dir, checkpoint=checkpoint, warn=warn)
-    search = _played(config, simulations)
+    search = played_search(config, simulations)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
 
@@ -76,7 +76,7 @@ def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> 
     config = load_run_config(run_dir)
     game = make_game(config)
     network = Network(game.observation_shape, game.num_actions, config.network)
-    search = _played(config, simulations)
+    search = played_search(config, simulations)
     key = jax.random.PRNGKey(config.seed)
     variables = jax.jit(functools.partial(first_variables, network))(key)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
@@ -197,20 +197,13 @@ def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
     if Path(place.partition("@")[0]).is_dir():
         directory, checkpoint = _run_and_checkpoint(place)
         network = load_network(directory, checkpoint=checkpoint)
-        return *network, _played(load_run_config(directory))
+        return *network, played_search(load_run_config(directory))
     saved = saved_player(place)
     if saved is None:
         return None
     game = make_game(saved.config)
     network = Network(game.observation_shape, game.num_actions, saved.config.network)
-    return game, network, saved.variables, _played(saved.config)
-
-
-def _played(config: Config, simulations: int | None = None) -> SearchConfig:
-    """The search that a run plays with, and whose strength its evaluations tell, outside of it."""
-    if simulations is None:
-        simulations = config.evaluation.num_simulations
-    return replace(config.search, start_simulations=0, num_simulations=simulations)
+    return game, network, saved.variables, played_search(saved.config)
 
 
 def _run_and_checkpoint(place: str) -> tuple[Path, str]:

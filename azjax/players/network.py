@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.config import SearchConfig
+from azjax.config import Config, SearchConfig
 from azjax.network import Network, Variables
 from azjax.players.base import Analysis
 from azjax.search import search
@@ -125,3 +125,15 @@ class SearchPlayer:
             action_values=result.action_values,
             value=value,
         )
+
+
+def played_search(config: Config, simulations: int | None = None) -> SearchConfig:
+    """The search that a run's players have outside of self-play, and its evaluations measure.
+
+    Args:
+      config: of the run.
+      simulations: for a move; None for as many as the run's evaluations have.
+    """
+    if simulations is None:
+        simulations = config.evaluation.num_simulations
+    return replace(config.search, start_simulations=0, num_simulations=simulations)

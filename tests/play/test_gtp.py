@@ -179,11 +179,15 @@ def test_other_games_of_stones():
 def test_hex_as_hexgui_plays_it():
     """It asks for its own commands, tells both sides of the board, and swaps by `swap-pieces`."""
     game = make("hex", size=3, swap=True)
-    lines = ["boardsize 3 3", "play black c1", "play white swap-pieces", "showboard", "undo"]
-    answers = texts([*lines, "play white swap", "showboard", "genmove black"], game)
-    assert answers[3] == answers[6]
+    lines = ["boardsize 3 3", "play black c1", "play white swap-pieces", "showboard"]
+    answers = texts([*lines, "genmove black"], game)
     assert answers[3].split("\n")[3].split() == ["3", "O", ".", "."]
-    assert answers[7] == "a1"
+    assert answers[4] == "a1"
+    *_, sides = ask(["play black c1", "play white swap"], game)
+    assert sides == (
+        "?",
+        "invalid color or coordinate",
+    )  # it would leave the stone and change sides
     *_, twice = ask(["play b c1", "play w a1", "play b swap-pieces"], game)
     assert twice == ("?", "illegal move")
     assert ask(["play b c1", "play w swap-pieces"], make("hex", size=3))[1][0] == "?"

@@ -10,6 +10,7 @@ from azjax_envs import make
 
 from azjax.play import gtp_analysis
 from azjax.play.gtp_search import info_line
+from azjax.play.gtp_table import vertices
 from tests.oracles.clients import Idle, gtp_answers
 
 GO = make("go_5x5")
@@ -31,7 +32,7 @@ def test_sabaki_sees_the_search():
     "words",
     [
         "b 20 avoid b a1,b1 1 avoid w pass 30",
-        "allow B D4,C3 1 interval 20",
+        "allow B a5,C3 1 interval 20",
         "interval 20 minmoves 3 maxmoves 1",
         "w 20 rootInfo true ownership true pvVisits true",
         "maxmoves 0",
@@ -60,6 +61,39 @@ def test_the_interval_and_the_most_moves_are_obeyed(monkeypatch):
         if command == "lz-genmove_analyze":  # the other one stops for the next line
             assert len(often) > 1
         said.clear()
+
+
+@pytest.mark.parametrize(
+    ("words", "moves"),
+    [
+        ("allow b d4,C3 1", {"C3", "D4"}),
+        ("allow b d4 1 allow b c3 9", {"C3", "D4"}),
+        ("allow b d4,c3,e1 1 avoid b c3 1 avoid b e1 30", {"D4"}),
+        ("b 20 allow w a1 1 allow b b5,a5 1", {"A5", "B5"}),
+        ("allow b pass 1", {"pass"}),
+    ],
+)
+def test_only_what_is_allowed_is_played(words, moves, monkeypatch):
+    thought_about = []
+    start = Idle.start
+
+    def started(self, state, *, among):
+        thought_about.append({*map(vertices(GO).__getitem__, among)})
+        return start(self, state, among=among)
+
+    monkeypatch.setattr(Idle, "start", started)
+    analysis, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
+    assert thought_about == [moves, moves]
+    assert analysis[0] == move[0] == "="
+    assert move[1].rpartition("play ")[2] in moves
+
+
+def test_an_analysis_of_no_legal_move_is_refused():
+    refused = ("?", "illegal move: none is left to think about")
+    for words in ("avoid b pass 1 allow b pass 1", "allow b c3 1"):
+        searches = [f"lz-analyze {words}", f"lz-genmove_analyze {words}"]
+        answers = gtp_answers(["play b c3", "play w c2", *searches, "name"], GO)
+        assert answers[2:] == [refused, refused, ("=", "azjax")]
 
 
 @pytest.mark.parametrize(
