@@ -1,6 +1,7 @@
 # Two commands on a fresh machine; each sets itself up.
 #   make train    trains tic-tac-toe to perfect play and prints its report card
 #   make test     runs the tests
+# And, for minutes to hours: make slow, or make slow TESTS="tests/web ...".
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,7 +17,7 @@ test: .venv/ready-dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 slow: .venv/ready-dev
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m slow --numprocesses auto --dist worksteal $(TESTS)
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check

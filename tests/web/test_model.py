@@ -16,29 +16,34 @@ from tests.web.sites import untrained
 pytest.importorskip("onnxruntime")
 
 GAMES = 50
-GAMES_AND_TOWERS = (
+QUICK = (
     ("tic_tac_toe", "resnet"),
     ("connect_four", "mlp"),
     ("dots_and_boxes_2x2", "mlp"),
     ("dots_and_boxes_5x5", "mlp"),
     ("mancala", "mlp"),
     ("hex_4x4", "mlp"),
-    ("hex", "resnet"),
     ("mnk_4x4x3", "mlp"),
-    ("gomoku", "resnet"),
     ("othello_4x4", "mlp"),
-    ("othello", "resnet"),
     ("go_3x3", "resnet"),
+)
+SLOW = (
+    ("hex", "resnet"),
+    ("gomoku", "resnet"),
+    ("othello", "resnet"),
     ("go_9x9", "resnet"),
     ("gardner_chess", "resnet"),
     # Their fifty games are 15,000 to 27,000 positions.
-    pytest.param("go_19x19", "resnet", marks=pytest.mark.slow),
-    pytest.param("chess", "resnet", marks=pytest.mark.slow),
-    pytest.param("shogi", "resnet", marks=pytest.mark.slow),
+    ("go_19x19", "resnet"),
+    ("chess", "resnet"),
+    ("shogi", "resnet"),
 )
 
 
-@pytest.mark.parametrize(("name", "tower"), GAMES_AND_TOWERS)
+@pytest.mark.parametrize(
+    ("name", "tower"),
+    [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+)
 def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
     player = untrained(name, tower)
     parts = (player.game, player.network, player.variables)
@@ -57,8 +62,7 @@ def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
 
 
 def test_every_game_that_comes_with_azjax_is_among_these():
-    tested = (getattr(case, "values", case) for case in GAMES_AND_TOWERS)
-    bases = {make(name).name for name, _ in tested}
+    bases = {make(name).name for name, _ in (*QUICK, *SLOW)}
     assert {name for name in available_games() if name != "mnk"} <= {
         name for base in bases for name in (base, base.rpartition("_")[0])
     }

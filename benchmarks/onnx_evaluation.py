@@ -1,0 +1,71 @@
+"""What an evaluation costs in onnxruntime, and whether it is JAX's: configs' games and networks.
+
+    python benchmarks/onnx_evaluation.py --json onnx_evaluation.json
+
+Each config's game, with its network as it is before training, becomes the ONNX model that `azjax
+web` writes, and plays random games beside JAX: all arrays of all states equal, priors and values
+equal but for rounding. A difference ends the command.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import tyro
+
+from azjax.config_file import load_config
+from azjax.games import make_game
+from azjax.network import Network
+from azjax.train_state import first_variables
+from azjax.web.check import check_model
+from azjax.web.model import evaluation, export_model
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    configs: tyro.conf.Positional[tuple[Path, ...]] = tuple(sorted(Path("configs").glob("*.toml")))
+    """Config files."""
+    games: int = 50
+    """Random games of each."""
+    seed: int = 0
+    """Seed of the games."""
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the table there, after each config anew."""
+
+
+def main(options: Arguments) -> None:
+    table = []
+    for path in options.configs:
+        table.append(_measured(path, options))
+        print(", ".join(f"{name} {value}" for name, value in table[-1].items()), flush=True)
+        if options.json:
+            options.json.write_text(json.dumps(table, indent=2) + "\n")
+
+
+def _measured(path: Path, options: Arguments) -> dict[str, object]:
+    """What the check of one config found."""
+    config = load_config(path)
+    game = make_game(config)
+    network = Network(game.observation_shape, game.num_actions, config.network)
+    variables = jax.jit(lambda key: first_variables(network, key))(jax.random.PRNGKey(options.seed))
+    parts = (game, network, variables)
+    check = check_model(
+        game,
+        evaluation(*parts),
+        export_model(*parts),
+        games=options.games,
+        seed=options.seed,
+    )
+    return {
+        "config": path.name,
+        "games": check.games,
+        "positions": check.positions,
+        "milliseconds": round(check.milliseconds, 3),  # the median
+        "largest_difference": check.error,  # of priors and values
+    }
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
