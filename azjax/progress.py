@@ -31,6 +31,7 @@ class _Cycle(NamedTuple):
     seconds: float  # of the cycle alone
     games: float
     positions: float
+    learnt: bool  # from the window of games, which had filled far enough
 
 
 class Progress:
@@ -61,9 +62,12 @@ class Progress:
             seconds=scalars.get("cycle_s", end - self._last_end),
             games=scalars.get("games_finished", math.nan),
             positions=scalars.get("plies", math.nan),
+            learnt=scalars.get("updates", math.inf) > 0,
         )
-        # The first cycle compiles: it tells of no rate as soon as there is another one.
-        earlier = () if self._cycles_seen == 1 else self._window
+        # The first cycle compiles, and those before the first that learns are shorter: they tell
+        # of no rate as soon as there is another one.
+        begins = any(newest.learnt > cycle.learnt for cycle in self._window[-1:])
+        earlier = () if self._cycles_seen == 1 or begins else self._window
         self._window = (*earlier, newest)[-_RATE_WINDOW:]
         self._cycles_seen += 1
         self._last_end = end
@@ -89,7 +93,7 @@ class Progress:
             ProgressBar(total=max(self._total, 1), completed=self._cycle, width=20),
             Text(f"{done:4.0%}", style="cyan"),
             Text(f"{_clock(self.time_s())} elapsed", style="dim"),
-            Text(f"{_clock(self._left_s())} left" if self._window else "compiling", style="cyan"),
+            Text(self._left(), style="cyan"),
         )
         cycle, evaluations = self._evaluations
         known = f"  cycle {cycle}: {'; '.join(evaluations)}" if evaluations else ""
@@ -101,7 +105,7 @@ class Progress:
     def plain(self) -> str:
         """The same on one line, without the evaluations."""
         facts = self._facts(_LOSSES) + self._rates() + self._facts(_GAMES)
-        clock = f"{_clock(self.time_s())} elapsed, {_clock(self._left_s())} left"
+        clock = f"{_clock(self.time_s())} elapsed, {self._left()}"
         shown = "  ".join(f"{label} {value}" for label, value in facts)
         return f"cycle {self._cycle}/{self._total}  {clock}  {shown}"
 
@@ -121,12 +125,15 @@ class Progress:
                 facts.append((label, f"{rate:,.{1 if rate < 10 else 0}f}"))
         return facts
 
-    def _left_s(self) -> float:
+    def _left(self) -> str:
         """Wall time, so that what lies between the cycles (evaluations) counts."""
         window = self._window
         if not window:
-            return math.nan
-        return (self._total - self._cycle) * (window[-1].end - window[0].start) / len(window)
+            return "compiling"
+        if not window[-1].learnt:
+            return "warming up"
+        seconds = (self._total - self._cycle) * (window[-1].end - window[0].start) / len(window)
+        return f"{_clock(seconds)} left"
 
 
 def _line(facts: Facts) -> Text:
@@ -137,7 +144,5 @@ def _line(facts: Facts) -> Text:
 
 
 def _clock(seconds: float) -> str:
-    if not math.isfinite(seconds):
-        return "?"
     minutes, seconds = divmod(round(seconds), 60)
     return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"

@@ -175,6 +175,21 @@ def test_the_live_display_gives_the_terminal_back(tmp_path):
         assert part in shown
 
 
+def test_time_left_is_told_from_cycles_that_learn(monkeypatch):
+    monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
+    shown = Progress("run", total_cycles=12, first_cycle=0)
+
+    def after(cycle, end, updates):
+        shown._now = end
+        shown.update(cycle, {"updates": updates})
+        return shown.plain().split("  ")[1].partition(", ")[2]
+
+    assert after(1, 20.0, 0.0) == "warming up"  # it compiled
+    assert after(2, 21.0, 0.0) == "warming up"
+    assert after(3, 26.0, 4.0) == "0:00:45 left"  # nine cycles of five seconds
+    assert after(4, 33.0, 4.0) == "0:00:48 left"  # eight of six
+
+
 @pytest.mark.parametrize(
     ("scalars", "text"),
     [
