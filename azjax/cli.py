@@ -44,6 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
+    except OSError as error:  # no permission, no room, no such place: not ours to mend
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"{PROGRAM}: {place}{error.strerror or error}", file=sys.stderr)
+        return 2
     return 0
 
 

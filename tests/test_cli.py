@@ -1,15 +1,19 @@
 """The command line: its outputs, and what it says of mistakes: one line, exit code 2."""
 
+import errno
 import functools
 import json
+import os
 import re
 import shutil
+import sys
 
 import pytest
 
 from azjax import cli, memory
 from azjax import training as train_module
 from azjax.checkpoint import Checkpoints
+from azjax.commands import playing
 from azjax.devices import use_all_cores
 from tests import tiny
 
@@ -73,6 +77,22 @@ def test_help_of(command, capsys):
     if command == "train":
         assert "--search.num-simulations" in out
         assert "--heartbeat-timeout" in out
+
+
+def test_what_the_system_refuses_is_one_line(refused, monkeypatch, tmp_path):
+    assert "File name too long" in refused("play", "a" * 300)
+    assert "File name too long" in refused("web", "connect_four", "--out", tmp_path / ("a" * 300))
+
+    def full(arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(cli.COMMANDS, "export", full)
+    assert refused("export") == "azjax: No space left on device\n"
+
+
+def test_no_standard_input_is_one_that_has_ended(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert playing._standard_input().next() is None
 
 
 def test_an_occupied_run_directory(trained, refused):

@@ -1,6 +1,7 @@
 """Commands for people who play."""
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -129,7 +130,8 @@ def _searching_player(run: str) -> Any:
 def _standard_input() -> Any:
     from azjax.play.lines import Lines
 
-    return Lines(sys.stdin.fileno())
+    # Without any standard input, as some services start programs: it has ended at once.
+    return Lines(sys.stdin.fileno() if sys.stdin else os.open(os.devnull, os.O_RDONLY))
 
 
 def _say(text: str) -> None:

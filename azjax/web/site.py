@@ -49,6 +49,8 @@ def write_site(
         raise UserError(f"{out} is there already; another name is wanted")
     if not out.absolute().parent.is_dir():
         raise UserError(f"{out.absolute().parent}: no such directory")
+    if not os.access(out.absolute().parent, os.W_OK):
+        raise UserError(f"{out.absolute().parent}: nothing can be written there")
     if single_file and out.suffix != ".html":
         raise UserError(f"{out}: with --single-file a name that ends in .html is wanted")
     game, search = player.game, player.config
@@ -91,8 +93,11 @@ def write_site(
 
 def _write_file(out: Path, content: bytes) -> None:
     partial = out.with_name(f".{out.name}.{os.getpid()}")
-    partial.write_bytes(content)
-    partial.replace(out)
+    try:
+        partial.write_bytes(content)
+        partial.replace(out)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def _write_folder(out: Path, files: dict[str, bytes]) -> None:

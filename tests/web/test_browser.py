@@ -112,11 +112,34 @@ def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_pa
     assert page.locator("#board .visits").count() > 0
     assert page.inner_text("#search").startswith("32 simulations")
     assert len(page.inner_text("#line").split()) > 1
+    page.click("#visits")  # off, and on again: the hint stays, and the visits come back
+    assert page.locator("#board .visits").count() == 0
+    assert page.locator("#board .hint").count() == 1
+    page.click("#visits")
+    assert page.locator("#board .visits").count() > 0
     page.click("#undo")
     wait(page, "document.querySelectorAll('#moves li').length === 0")
     assert page.locator('#board [data-code="1"]').count() == 0
+    told = told_while_thinking(page)
+    seconds = [float(text.split()[-2]) for text, _ in told]
+    assert seconds == sorted(seconds)
+    assert len(set(seconds)) > 3  # this search's own, not the time of the one before
+    assert all(len(line.split()) > 1 for _, line in told)
     page.select_option("#side", "second")
     wait(page, "document.querySelectorAll('#moves li').length === 1")
+
+
+def told_while_thinking(page):
+    """[search, line] as the page showed them during a longer search."""
+    page.select_option("#level", "512")
+    page.evaluate(
+        "() => { const text = (id) => document.getElementById(id).innerText; window.told = [];"
+        "new MutationObserver(() => window.told.push([text('search'), text('line')]))"
+        ".observe(document.getElementById('search'), { childList: true }) }"
+    )
+    page.click("#hint")
+    page.wait_for_selector("#board .hint")
+    return [found for found in page.evaluate("window.told") if found[0]]
 
 
 def test_moves_of_two_clicks_on_the_local_server(open_page):

@@ -25,6 +25,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   let moves = []; // that may be made now
   let picked = null; // the cell of a first click
   let marks = { visits: [], hint: null, last: null };
+  let visitsShown = true;
 
   holder.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-action]");
@@ -131,7 +132,8 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       layer.append(make("circle", { class: "last", cx: x, cy: y, r: Math.min(size * 0.12, 5) }));
     }
     const total = marks.visits.reduce((sum, [, count]) => sum + count, 0);
-    const best = [...marks.visits].sort((a, b) => b[1] - a[1]).slice(0, 12);
+    const most = [...marks.visits].sort((a, b) => b[1] - a[1]).slice(0, 12);
+    const best = visitsShown ? most : [];
     for (const [action, count] of best.reverse()) {
       if (count / total >= 0.01) drawVisits(action, count / total);
     }
@@ -224,6 +226,12 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     /** Draws a search's visits, [[action, count], ...], and a hint or null. */
     draw(visits, hint) {
       marks = { ...marks, visits, hint };
+      drawMarks();
+    },
+
+    /** Whether visits are to be seen, these and later ones. */
+    showVisits(wanted) {
+      visitsShown = wanted;
       drawMarks();
     },
   };

@@ -92,13 +92,13 @@ async function hint() {
   showAll();
   const answer = await think();
   if (!answer) return;
-  board.draw($("visits").checked ? answer.visits : [], answer.action);
+  board.draw(answer.visits, answer.action);
   showAll();
 }
 
 function showFinding(found) {
   finding = { ...finding, ...found };
-  if ($("visits").checked) board.draw(found.visits, null);
+  board.draw(found.visits, null);
   const value = near() === 0 ? found.value : -found.value;
   showBar($("bar"), value);
   showSearch();
@@ -130,8 +130,8 @@ function showSearch() {
   const line = finding?.line?.map(escaped).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
   if (!finding) return ($("search").textContent = "");
-  const seconds = "ms" in finding ? ` in ${(finding.ms / 1000).toFixed(2)} s` : "";
-  $("search").textContent = `${finding.simulations} simulations${seconds}`;
+  const seconds = (finding.ms / 1000).toFixed(2);
+  $("search").textContent = `${finding.simulations} simulations in ${seconds} s`;
 }
 
 function status() {
@@ -183,9 +183,10 @@ async function main() {
   $("undo").onclick = guarded(undo);
   $("hint").onclick = guarded(hint);
   $("side").onchange = guarded(() => refresh());
-  $("visits").onchange = () => board.draw([], null);
   const onMove = guarded(play);
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
+  $("visits").onchange = () => board.showVisits($("visits").checked);
+  board.showVisits($("visits").checked);
   const files = setup.inside ? filesInside(setup.inside) : setup.beside && filesBeside(setup.beside);
   engine = files ? await browserEngine(game, files) : serverEngine();
   document.body.classList.remove("loading");

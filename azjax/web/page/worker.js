@@ -85,7 +85,10 @@ const methods = {
       const now = performance.now();
       if (now - began > LONGEST_MS) break;
       if (now - breath < BREATH_MS) continue;
-      report({ ...findings(root, 0), simulations: done + 1 });
+      const found = findings(root);
+      // The names of games with clicks take an evaluation each: they are told at the end.
+      const line = game.actions ? found.line.map(({ action }) => nameOf(action)) : [];
+      report({ ...found, line, simulations: done + 1, ms: now - began });
       await new Promise((resume) => setTimeout(resume));
       breath = performance.now();
       if (call !== calls) return null;
