@@ -183,11 +183,9 @@ def test_hex_as_hexgui_plays_it():
     answers = texts([*lines, "genmove black"], game)
     assert answers[3].split("\n")[3].split() == ["3", "O", ".", "."]
     assert answers[4] == "a1"
+    # Plain `swap` changes the players' sides and leaves the stone where it is.
     *_, sides = ask(["play black c1", "play white swap"], game)
-    assert sides == (
-        "?",
-        "invalid color or coordinate",
-    )  # it would leave the stone and change sides
+    assert sides == ("?", "invalid color or coordinate")
     *_, twice = ask(["play b c1", "play w a1", "play b swap-pieces"], game)
     assert twice == ("?", "illegal move")
     assert ask(["play b c1", "play w swap-pieces"], make("hex", size=3))[1][0] == "?"

@@ -97,7 +97,7 @@ async function hint() {
 }
 
 function showFinding(found) {
-  finding = { ...finding, ...found };
+  finding = found;
   board.draw(found.visits, null);
   const value = near() === 0 ? found.value : -found.value;
   showBar($("bar"), value);
