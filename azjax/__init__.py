@@ -9,14 +9,14 @@ from typing import Any
 _HOMES = {
     "Config": "azjax.config",
     "UserError": "azjax.errors",
-    "load_config": "azjax.config_file",
+    "load_config": "azjax.config.toml",
     "load_player": "azjax.players.load",
-    "play_match": "azjax.arena.match",
-    "read_metrics": "azjax.metrics",
-    "report": "azjax.arena.report",
-    "resume": "azjax.training",
-    "solve": "azjax.arena.solver",
-    "train": "azjax.training",
+    "play_match": "azjax.evaluation.match",
+    "read_metrics": "azjax.runs.metrics",
+    "report": "azjax.evaluation.report",
+    "resume": "azjax.training.loop",
+    "solve": "azjax.exact.solver",
+    "train": "azjax.training.loop",
 }
 __all__ = sorted(_HOMES)
 

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from azjax.arena.choose import choose
-from azjax.arena.first_moves import first_moves
+from azjax.evaluation.batched_player import choose
+from azjax.exact.first_moves import first_moves
 from azjax.players.load import player_from_spec
 
 

@@ -15,12 +15,12 @@ from typing import Annotated
 import jax
 import tyro
 
-from azjax.config_file import load_config
+from azjax.config.toml import load_config
 from azjax.games import make_game
-from azjax.network import Network
-from azjax.train_state import first_variables
-from azjax.web.check import check_model
-from azjax.web.model import evaluation, export_model
+from azjax.network.network import Network
+from azjax.training.state import first_variables
+from azjax.web.onnx_model import evaluation, export_model
+from azjax.web.verify import check_model
 
 
 @dataclasses.dataclass(frozen=True)

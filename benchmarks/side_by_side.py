@@ -40,7 +40,7 @@ from typing import Any
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 FALLEN = 0.5  # of the best rate: from 256 games on, larger batches are not tried
-RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "random_play.py"
+RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "bench" / "random_play.py"
 
 
 GAMES = {  # what OpenSpiel and pgx call them; None where one has no such game

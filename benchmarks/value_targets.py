@@ -19,14 +19,14 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from azjax.arena.rulers import find_rulers
 from azjax.config import Config
+from azjax.evaluation.position_suites import find_rulers
 from azjax.players.load import load_network, load_run_config
-from azjax.replay import Replay, Row
-from azjax.search_model import network_evaluate
-from azjax.selfplay import full_plies, play
-from azjax.starts import Games
-from azjax.targets import find_targets
+from azjax.replay.buffer import Replay, Row
+from azjax.replay.targets import find_targets
+from azjax.search.model import network_evaluate
+from azjax.selfplay.openings import Games
+from azjax.selfplay.selfplay import full_plies, play
 
 LAMBDAS = (1.0, 0.97, 0.95, 0.9, 0.8, 0.0)
 ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)

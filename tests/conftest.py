@@ -7,7 +7,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from azjax import cli
+from azjax.cli import main as cli
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")

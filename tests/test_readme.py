@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from azjax.cli import COMMANDS
+from azjax.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

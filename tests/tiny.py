@@ -17,11 +17,11 @@ import numpy as np
 import tomli_w
 
 from azjax.config import Config
-from azjax.config_file import config_from_dict
+from azjax.config.toml import config_from_dict
 from azjax.games import make_game
 from azjax.sharding import make_mesh
-from azjax.train_state import TrainState
-from azjax.trainer import Trainer, make_trainer
+from azjax.training.state import TrainState
+from azjax.training.trainer import Trainer, make_trainer
 
 VALUES: dict[str, Any] = {
     "game": {"name": "tic_tac_toe"},

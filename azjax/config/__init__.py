@@ -1,13 +1,19 @@
-"""Everything that decides a run, as frozen dataclasses.
+"""Everything that decides a run: the sections, their checks, and TOML files."""
 
-Values are checked when a dataclass is made, so a config that exists is a config that can run.
-"""
-
-from azjax.config.learning import LearningConfig
-from azjax.config.network import NetworkConfig
-from azjax.config.run import CheckpointConfig, Config, EvaluationConfig, GameConfig, Option
-from azjax.config.search import SearchConfig
-from azjax.config.selfplay import GateConfig, ReplayConfig, SelfPlayConfig
+from azjax.config.schema import (
+    CheckpointConfig,
+    Config,
+    EvaluationConfig,
+    GameConfig,
+    GateConfig,
+    LearningConfig,
+    NetworkConfig,
+    Option,
+    ReplayConfig,
+    SearchConfig,
+    SelfPlayConfig,
+)
+from azjax.config.toml import config_from_dict, config_to_dict, load_config, save_config
 
 __all__ = [
     "CheckpointConfig",
@@ -21,4 +27,8 @@ __all__ = [
     "ReplayConfig",
     "SearchConfig",
     "SelfPlayConfig",
+    "config_from_dict",
+    "config_to_dict",
+    "load_config",
+    "save_config",
 ]

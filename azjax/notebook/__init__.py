@@ -10,8 +10,8 @@ from typing import Any
 from azjax.errors import UserError
 
 _HOMES = {
-    "board": "azjax.notebook.drawings",
-    "boards": "azjax.notebook.drawings",
+    "board": "azjax.notebook.boards",
+    "boards": "azjax.notebook.boards",
     "live_curves": "azjax.notebook.curves",
     "opponent": "azjax.notebook.widget",
     "search_tree": "azjax.notebook.trees",

@@ -11,9 +11,9 @@ from pathlib import Path
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
 
-from azjax import plots
-from azjax.metrics import Value, evaluation_text, read_metrics
 from azjax.players.load import load_run_config
+from azjax.runs import plots
+from azjax.runs.metrics import Value, evaluation_text, read_metrics
 
 # Between two drawings at least so much time, and so many times what a drawing takes.
 _PAUSE_S, _PAUSE_DRAWINGS = 3.0, 10.0

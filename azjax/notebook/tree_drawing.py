@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from azjax_envs import svg
 
-from azjax.notebook.drawings import Picture
+from azjax.notebook.boards import Picture
 
 _ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 96, 27, 18, 34
 _LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # Okabe and Ito's

@@ -14,14 +14,13 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
-from azjax.notebook.drawings import Picture
+from azjax.notebook.boards import Picture
 from azjax.notebook.tree_drawing import Node, draw
-from azjax.players.network import SearchPlayer
+from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
-from azjax.search import search_output
-from azjax.search_model import network_evaluate
-
-Array = jax.Array
+from azjax.search.model import network_evaluate
+from azjax.search.search import search_output
+from azjax.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,12 +14,11 @@ from azjax_envs import Game
 from azjax_envs.game import clicks_of, has_clicks
 
 from azjax.errors import UserError
-from azjax.notebook.drawings import style_codes
+from azjax.notebook.boards import style_codes
 from azjax.play.session import Session, open_session
-from azjax.play.words import who_is_ahead
+from azjax.play.text import who_is_ahead
 from azjax.players.base import Analysis, Player
-
-Array = jax.Array
+from azjax.types import Array
 
 
 class Opponent(anywidget.AnyWidget):

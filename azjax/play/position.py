@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from azjax_envs import Game
 
-Array = jax.Array
+from azjax.types import Array
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from azjax_envs.game import legal_actions
 
 from azjax.play.position import Position, first_position, next_position
 from azjax.players.base import Analysis, Player
-
-Array = jax.Array
+from azjax.types import Array
 
 
 @dataclass(frozen=True)

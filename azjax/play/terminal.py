@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from azjax.play.session import PlayResult, Session, open_session
-from azjax.play.words import COLOURS, board_text, has_marks, hint_table, move_list, who_is_ahead
+from azjax.play.text import COLOURS, board_text, has_marks, hint_table, move_list, who_is_ahead
 from azjax.players.base import Analysis, Player
 
 __all__ = ["PlayResult", "play"]

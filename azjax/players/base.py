@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-import jax
-
-Array = jax.Array
+from azjax.types import Array
 
 # Of each game of a batch all moves since its start: who played, 0 or 1, and the move in text.
 Moves = Sequence[Sequence[tuple[int, str]]]

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
-from azjax.arena.codec import Codec, split
-from azjax.arena.exact_values import Scorer, exact_values
-from azjax.arena.solver import Solution, solve
-from azjax.players.random import random_action
+from azjax.exact.codec import Codec, split
+from azjax.exact.known_values import Scorer, exact_values
+from azjax.exact.solver import Solution, solve
+from azjax.rollouts import random_action
 
 
 @functools.partial(

@@ -12,15 +12,14 @@ from typing import Any
 import jax
 from azjax_envs import Game
 
-from azjax.checkpoint import Checkpoints
 from azjax.config import Config, SearchConfig
-from azjax.config_file import load_config
+from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.network import Network, Variables
-from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
-from azjax.players.parse import ENGINES, parse_player
-from azjax.players.saved import (
+from azjax.network.network import Network, Variables, first_variables
+from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
+from azjax.players.spec import ENGINES, parse_player
+from azjax.players.weights_file import (
     SUFFIX,
     SavedPlayer,
     about_run,
@@ -28,7 +27,7 @@ from azjax.players.saved import (
     pretrained,
     save_player,
 )
-from azjax.train_state import first_variables
+from azjax.runs.checkpoint import Checkpoints
 
 CONFIG_FILE = "config.toml"
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"

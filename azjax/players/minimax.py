@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.players.random import random_action
+from azjax.rollouts import random_action
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "depth"])

@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.players.playout import playout_returns
-from azjax.players.random import random_action
+from azjax.rollouts import playout_returns, random_action
 
 
 @functools.partial(

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.players.playout import playout_value
-from azjax.search_model import transition
-from azjax.tree_loop import make_loop_fn
+from azjax.rollouts import playout_value
+from azjax.search.loop import make_loop_fn
+from azjax.search.model import transition
 
 
 @functools.partial(

@@ -17,11 +17,11 @@ from typing import Any
 from azjax_envs import Game
 
 from azjax.errors import UserError
-from azjax.play.thinking import Thinker, make_thinker
-from azjax.players.network import SearchPlayer
-from azjax.web.description import describe_game, title_of
+from azjax.players.network_players import SearchPlayer
+from azjax.search.anytime import Thinker, make_thinker
+from azjax.web.api import IllegalMove, look, think
 from azjax.web.page import render_page
-from azjax.web.thinking import IllegalMove, look, think
+from azjax.web.page_data import describe_game, title_of
 
 HOST, PORT = "127.0.0.1", 8765
 _MOST_BYTES = 1 << 16  # of a question

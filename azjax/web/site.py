@@ -11,12 +11,12 @@ from pathlib import Path
 from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
-from azjax.players.network import SearchPlayer
-from azjax.web.check import Check, check_model
-from azjax.web.description import ActionNames, describe_game, describe_model, title_of
-from azjax.web.model import evaluation, export_model
+from azjax.players.network_players import SearchPlayer
+from azjax.web.onnx_model import evaluation, export_model
 from azjax.web.page import render_page, worker_script
+from azjax.web.page_data import ActionNames, describe_game, describe_model, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
+from azjax.web.verify import Check, check_model
 
 _GAMES, _SECONDS = 50, 60.0  # of the check: so many games, or fewer if they take longer
 

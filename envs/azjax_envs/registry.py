@@ -46,7 +46,7 @@ def make(name: str, **options: Any) -> Game:
       name: one of `available_games()`; or such a name with a size, as in `"connect_four_4x5"` (4
         rows, 5 columns); or `"module:Class"` for a game of your own, looked for on the import path
         and in the working directory; or `"pgx:go_9x9"` for one of pgx's (see
-        `azjax_envs.adapters`).
+        `azjax_envs.pgx.adapters`).
       **options: parameters of the game, the fields of its class.
 
     Raises:
@@ -54,7 +54,7 @@ def make(name: str, **options: Any) -> Game:
         be right.
     """
     if name.startswith("pgx:"):
-        pgx_game = _load("azjax_envs.adapters:Pgx")
+        pgx_game = _load("azjax_envs.pgx.adapters:Pgx")
         try:
             return _construct(name, pgx_game, {"env": name.removeprefix("pgx:")} | options)
         except ImportError as error:

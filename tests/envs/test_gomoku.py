@@ -5,11 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import check_game, make
-from azjax_envs.lines import has_line
+from azjax_envs.k_in_a_row import has_line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from azjax.arena.solver import solve
+from azjax.exact.solver import solve
 
 GAME = make("gomoku")
 SMALL = make("gomoku_9x9")

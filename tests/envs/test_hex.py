@@ -8,7 +8,7 @@ from azjax_envs.svg import to_svg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from azjax.arena.solver import solve
+from azjax.exact.solver import solve
 
 GAME = make("hex")
 SMALL = make("hex_3x3")

@@ -10,7 +10,7 @@ from azjax_envs.symmetry import dihedral
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from azjax.arena.solver import solve
+from azjax.exact.solver import solve
 from tests.oracles.othello import BLACK, PASS, WHITE, Position, best_margin
 from tests.oracles.othello_boards import actions_of, choice_of, discs, place, step_of
 

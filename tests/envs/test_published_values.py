@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.arena.solver import solve
+from azjax.exact.solver import solve
 from tests.oracles.alphabeta import GoSolver, HexRules, RowRules, hex_solver, rows_solver
 from tests.oracles.go_rules import EMPTY
 

@@ -8,9 +8,9 @@ import sys
 import pytest
 from rich.console import Console
 
-from azjax.config_file import save_config
+from azjax.config.toml import save_config
 from azjax.errors import UserError
-from azjax.metrics import RunLogger
+from azjax.runs.metrics import RunLogger
 from tests import tiny
 
 pytest.importorskip("IPython")

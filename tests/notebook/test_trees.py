@@ -16,11 +16,11 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.errors import UserError
-from azjax.network import Network
+from azjax.network.network import Network
 from azjax.notebook import search_tree
 from azjax.notebook.trees import _backed_up
 from azjax.players.minimax import MinimaxPlayer
-from azjax.players.network import SearchPlayer
+from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
 
 GAME = make("dots_and_boxes", rows=1, columns=2)

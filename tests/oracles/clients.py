@@ -10,17 +10,17 @@ import numpy as np
 
 from azjax.config import SearchConfig
 from azjax.games import make_game
-from azjax.network import Network
-from azjax.play.findings import Findings
-from azjax.play.gtp_face import serve_gtp
-from azjax.play.uci_desk import DIALECTS
-from azjax.play.uci_face import serve_uci
-from azjax.players.saved import save_player
+from azjax.network.network import Network
+from azjax.play.gtp.server import serve_gtp
+from azjax.play.uci.engine import DIALECTS
+from azjax.play.uci.server import serve_uci
+from azjax.players.weights_file import save_player
+from azjax.search.analysis import Findings
 from tests import tiny
 
 
 class Script:
-    """Lines that have all come already; stands for `azjax.play.lines.Lines`."""
+    """Lines that have all come already; stands for `azjax.play.stdin.Lines`."""
 
     def __init__(self, lines):
         self._lines = list(reversed(lines))

@@ -8,9 +8,9 @@ import mctx
 import numpy as np
 
 from azjax.config import SearchConfig
-from azjax.search import Exploration, search
-from azjax.search_model import make_recurrent_fn, mask_logits
-from azjax.search_policies import gumbel_policy, puct_policy
+from azjax.search.model import make_recurrent_fn, mask_logits
+from azjax.search.policies import gumbel_policy, puct_policy
+from azjax.search.search import Exploration, search
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
 POLICIES = ["gumbel", "puct"]
@@ -144,7 +144,7 @@ def compiled_stock(game, policy, loop_fn_of=None):
 
 @functools.lru_cache
 def compiled_search(game, policy, simulations):
-    """azjax.search.search: (params, key, states, gumbel scale [B], noise fraction [B])."""
+    """azjax.search.search.search: (params, key, states, gumbel scale [B], noise fraction [B])."""
     config, evaluate = SearchConfig(policy, simulations), make_evaluate(game)
 
     def run(params, key, states, scale, fraction):

@@ -10,7 +10,7 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.play.terminal import PlayResult, play
-from azjax.play.words import board_text, who_is_ahead
+from azjax.play.text import board_text, who_is_ahead
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.arena.match import play_match
-from azjax.arena.solver import solve
 from azjax.errors import UserError
+from azjax.evaluation.match import play_match
+from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
-from azjax.players.random import RandomPlayer
+from azjax.players.random_player import RandomPlayer
 
 GAME = make("tic_tac_toe")
 

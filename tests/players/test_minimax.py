@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.arena.report import choose
-from azjax.arena.solver import solve
+from azjax.evaluation.report import choose
+from azjax.exact.solver import solve
 from azjax.players.minimax import MinimaxPlayer, minimax_values
 from tests.players.positions import after, random_lines, spiel_after
 

@@ -8,9 +8,9 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network import Network
+from azjax.network.network import Network
 from azjax.players.base import Player
-from azjax.players.network import PolicyPlayer, SearchPlayer, ValuePlayer
+from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
 from tests.oracles.searches import random_positions
 from tests.players.positions import after
 

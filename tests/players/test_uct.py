@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.arena.solver import solve
+from azjax.exact.solver import solve
 from azjax.players.uct import UCTPlayer, uct_search
 from tests.oracles import ucb1
 from tests.players.positions import after, random_lines, spiel_after

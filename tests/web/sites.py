@@ -9,8 +9,8 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network import Network
-from azjax.players.network import SearchPlayer
+from azjax.network.network import Network
+from azjax.players.network_players import SearchPlayer
 from azjax.web import server
 
 TOWERS = {

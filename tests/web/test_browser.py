@@ -12,8 +12,8 @@ import threading
 import numpy as np
 import pytest
 
-from azjax.play.thinking import make_thinker
 from azjax.players.load import player_from_spec
+from azjax.search.anytime import make_thinker
 from azjax.web import server
 from azjax.web.site import write_site
 from tests.web.person import DESK, IDLE, PHONE, click, picture, wait

@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from azjax import cli
+from azjax.cli import main as cli
 from azjax.web.runtime import SCRIPT, WASM
 
 pytest.importorskip("onnxruntime")

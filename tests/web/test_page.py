@@ -7,7 +7,7 @@ import json
 import pytest
 from azjax_envs.tic_tac_toe import TicTacToe
 
-from azjax.play.thinking import make_thinker
+from azjax.search.anytime import make_thinker
 from azjax.web import server
 from tests.web.person import DESK, IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained

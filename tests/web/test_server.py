@@ -17,8 +17,9 @@ import pytest
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
-from azjax.play.thinking import make_thinker
-from azjax.web import server, thinking
+from azjax.search.anytime import make_thinker
+from azjax.web import api as thinking
+from azjax.web import server
 from tests.web.sites import listening, untrained
 
 uvicorn = pytest.importorskip("uvicorn")

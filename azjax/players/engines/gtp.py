@@ -15,11 +15,11 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.base import Moves
-from azjax.players.engines import gtp_names
+from azjax.players.engines import gtp_games as gtp_names
+from azjax.players.engines.batch import read_move, unstack
+from azjax.players.engines.command import parse_spec
 from azjax.players.engines.pool import Pool
-from azjax.players.engines.positions import read_move, unstack
 from azjax.players.engines.process import EngineProcess
-from azjax.players.engines.spec import parse_spec
 
 _COLOURS = ("black", "white")  # player 0 has the black stones
 

@@ -17,10 +17,10 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.base import Moves
+from azjax.players.engines.batch import read_move, unstack
+from azjax.players.engines.command import parse_spec
 from azjax.players.engines.pool import Pool
-from azjax.players.engines.positions import read_move, unstack
 from azjax.players.engines.process import EngineProcess
-from azjax.players.engines.spec import parse_spec
 
 _LIMITS = ("nodes", "movetime", "depth")
 _DEFAULT_LIMIT = {"nodes": "1000"}  # nodes, and not time, so that a match can be repeated

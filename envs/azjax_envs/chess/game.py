@@ -12,7 +12,7 @@ from jax import Array
 from azjax_envs.chess import actions, clicks, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
-from azjax_envs.once import computed_once, materialized
+from azjax_envs.xla_cpu import computed_once, materialized
 
 
 class _ChessGame:

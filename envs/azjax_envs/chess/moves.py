@@ -29,7 +29,7 @@ from azjax_envs.chess.board import (
     squares,
     union,
 )
-from azjax_envs.once import computed_once
+from azjax_envs.xla_cpu import computed_once
 
 BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
 JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)

@@ -11,7 +11,7 @@ from jax import Array
 from azjax_envs.chess import actions
 from azjax_envs.chess.board import Bits, row, square, squares, unstack
 from azjax_envs.chess.moves import Pieces, legal_moves
-from azjax_envs.once import computed_once
+from azjax_envs.xla_cpu import computed_once
 
 POSITIONS = 8  # what a network sees: the latest ones (AlphaZero)
 CLOCK = 100  # plies without capture or pawn move that draw

@@ -10,7 +10,7 @@ from jax import Array
 
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
 from azjax_envs.go import drawing, rules, superko
-from azjax_envs.rows import any_cell, count, one_cell, unpack, word_type
+from azjax_envs.row_bitboard import any_cell, count, one_cell, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
 
 _BOARDS = 8  # what a network sees of the past (AlphaGo Zero)
@@ -24,7 +24,7 @@ _COLUMNS = "ABCDEFGHJKLMNOPQRST"  # without I
 )
 @dataclasses.dataclass(frozen=True)
 class GoState:
-    """Row bitboards (see `azjax_envs.rows`), and the fingerprints of all boards of the game."""
+    """Row bitboards (`azjax_envs.row_bitboard`), and the fingerprints of all boards of the game."""
 
     boards: Array  # [8, 2, size], the latest 8 boards, newest first; black's stones, white's
     atari: Array  # [size], the stones in chains with one liberty

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.rows import above, any_cell, below, count, flood, neighbours
+from azjax_envs.row_bitboard import above, any_cell, below, count, flood, neighbours
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.go import rules
-from azjax_envs.rows import any_cell, one_cell, unpack
+from azjax_envs.row_bitboard import any_cell, one_cell, unpack
 
 _CELL_BITS = 9  # enough for 361 cells
 _NO_CELL = np.uint32(2**_CELL_BITS - 1)

@@ -8,10 +8,10 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.bitboard import Words, any_bit, count_bits, each
-from azjax_envs.once import computed_once
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.board import ALL, Pieces, both, either, without
 from azjax_envs.shogi.rays import Rays
+from azjax_envs.xla_cpu import computed_once
 
 _STRAIGHT, _DIAGONAL = rays.lanes(0, 2, 4, 6), rays.lanes(1, 3, 5, 7)
 

@@ -8,7 +8,6 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
-from azjax_envs.once import computed_once
 from azjax_envs.shogi import clicks, drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
 from azjax_envs.shogi.board import (
@@ -41,6 +40,7 @@ from azjax_envs.shogi.state import (
     start,
     to_position,
 )
+from azjax_envs.xla_cpu import computed_once
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,6 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.bitboard import Words, each
-from azjax_envs.once import computed_once
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.attacks import Threats, is_mated_by_pawn, slides, steps, threats
 from azjax_envs.shogi.board import (
@@ -27,6 +26,7 @@ from azjax_envs.shogi.board import (
     rows,
     without,
 )
+from azjax_envs.xla_cpu import computed_once
 
 # Planes 0 to 7 are steps and slides in each of rays.DIRECTIONS, then come the two jumps of a
 # knight, the same ten with promotion, and the drops of each kind.

@@ -7,12 +7,12 @@ import pyffish
 import pytest
 from azjax_envs import make
 
-from azjax.arena import host_match
-from azjax.arena.match import play_match
 from azjax.errors import UserError
+from azjax.evaluation import host_match
+from azjax.evaluation.match import play_match
 from azjax.players.engines import pool
-from azjax.players.parse import parse_player
-from azjax.players.random import RandomPlayer
+from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import parse_player
 from tests.oracles import gnugo
 from tests.players.engines.programs import needs
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.arena.match import play_match
 from azjax.errors import UserError
+from azjax.evaluation.match import play_match
 from azjax.players.engines import pool, process
 from azjax.players.engines.gtp import GtpPlayer
-from azjax.players.parse import parse_player
-from azjax.players.random import RandomPlayer
+from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import parse_player
 from tests.oracles.players import Lowest
 from tests.players.engines.programs import pids, told, wait_for_end
 

@@ -1,1 +1,0 @@
-"""The arena: exact solutions of small games, paired matches, Elo, and the report card."""

@@ -1,0 +1,1 @@
+"""Benchmarks: games, search and training."""

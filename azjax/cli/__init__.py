@@ -1,0 +1,1 @@
+"""The command line: arguments, and what they call."""

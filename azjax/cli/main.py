@@ -1,0 +1,62 @@
+"""The command line. Thin: what it calls can be imported; a user's mistake is one line, exit 2."""
+
+import sys
+from collections.abc import Callable
+
+from azjax.cli.arguments import PROGRAM
+from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
+from azjax.cli.play import gtp, play, uci, usi
+from azjax.cli.train import export, resume, train
+from azjax.cli.web import web
+from azjax.errors import UserError
+
+COMMANDS: dict[str, Callable[[list[str]], None]] = {
+    "train": train,
+    "resume": resume,
+    "eval": evaluate,
+    "match": match,
+    "report": report,
+    "rate": rate,
+    "solve": solve,
+    "play": play,
+    "gtp": gtp,
+    "uci": uci,
+    "usi": usi,
+    "web": web,
+    "export": export,
+    "bench": bench,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs one command and returns the exit code: 0, or 2 after a user's mistake."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_usage())
+        return 0
+    name, rest = arguments[0], arguments[1:]
+    try:
+        if name not in COMMANDS:
+            raise UserError(f"unknown command {name}; commands: {', '.join(COMMANDS)}")
+        COMMANDS[name](rest)
+    except UserError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 130
+    except OSError as error:  # no permission, no room, no such place: not ours to mend
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"{PROGRAM}: {place}{error.strerror or error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _usage() -> str:
+    lines = [f"usage: {PROGRAM} COMMAND ...   ({PROGRAM} COMMAND --help tells more)", ""]
+    for name, command in COMMANDS.items():
+        lines.append(f"  {name:<8} {(command.__doc__ or '').splitlines()[0]}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""Commands that train."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from azjax.cli.arguments import parse
+from azjax.errors import UserError
+
+
+def train(arguments: list[str]) -> None:
+    """Train a player from a config file: azjax train configs/tic_tac_toe.toml"""
+    from azjax.config import Config
+    from azjax.config.toml import load_config
+    from azjax.devices import Hosts, join_hosts, use_all_cores
+
+    config, rest = None, arguments
+    if arguments and not arguments[0].startswith("-"):
+        config, rest = load_config(arguments[0]), arguments[1:]
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        config: Annotated[Config, tyro.conf.arg(name="")] = dataclasses.field(
+            default_factory=lambda: config or Config()
+        )
+        run_dir: Path | None = None
+        """Where the run is kept; runs/NAME of the config file if left out."""
+        hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
+
+    options = parse(train, Arguments, rest, "train CONFIG")
+    if config is None:
+        raise UserError("train: name a config file, such as configs/tic_tac_toe.toml")
+    run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
+    join_hosts(options.hosts)
+    use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
+
+    from azjax.training.loop import train as run
+
+    run(options.config, run_dir)
+
+
+def resume(arguments: list[str]) -> None:
+    """Continue a run from its newest intact checkpoint: azjax resume runs/tic_tac_toe"""
+    from azjax.devices import Hosts, join_hosts, use_all_cores
+    from azjax.players.load import load_run_config
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run_dir: tyro.conf.Positional[Path]
+        """The run directory."""
+        hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
+
+    options = parse(resume, Arguments, arguments, "resume")
+    config = load_run_config(options.run_dir)
+    join_hosts(options.hosts)
+    use_all_cores(splits=_splits(config), processes=options.hosts.num_processes or 1)
+
+    from azjax.training.loop import resume as run
+
+    run(options.run_dir)
+
+
+def export(arguments: list[str]) -> None:
+    """Write a run's player into one file to share: azjax export runs/h hex.safetensors"""
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        run: tyro.conf.Positional[str]
+        """The run directory, as RUN@best or RUN@CYCLE if another checkpoint is wanted."""
+        file: tyro.conf.Positional[Path]
+        """The file, whose name ends in .safetensors."""
+
+    options = parse(export, Arguments, arguments, "export")
+    from azjax.players.load import export_player
+
+    export_player(options.run, options.file)
+    print(f"{options.file}: {options.file.stat().st_size:,} bytes")
+
+
+def _splits(config: Any) -> tuple[int, ...]:
+    """The numbers of a config that are split over devices."""
+    gated = (config.gate.games // 2,) if config.selfplay.parameters == "gated" else ()
+    replay = (config.replay.games, config.replay.reanalysed)
+    return (config.selfplay.games, config.learning.batch_size, *replay, *gated)

@@ -1,1 +1,0 @@
-"""The commands of `azjax`: their arguments, and what they call."""

@@ -1,0 +1,126 @@
+"""Configs in and out of TOML, every mistake named with what would be right.
+
+A config is complete: `save_config(load_config(path))` writes every value that the run uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import tomllib
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from azjax.config.schema import Config, GameConfig, Option
+from azjax.errors import UserError
+
+
+def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
+    """Reads a TOML file, lays nested `overrides` over it and checks everything.
+
+    Raises:
+      UserError: no such file, not TOML, an unknown key, a value of the wrong type or out of range.
+    """
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: not a TOML file: {error}") from error
+    try:
+        return config_from_dict(_merge(data, overrides or {}))
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def save_config(config: Config, path: str | Path) -> None:
+    """Writes every value of `config`, so that `load_config` gives an equal one."""
+    Path(path).write_text(tomli_w.dumps(config_to_dict(config)))
+
+
+def config_from_dict(data: dict[str, Any]) -> Config:
+    """A checked config from nested dicts; a key that is left out keeps its default."""
+    data = dict(data)
+    game = data.pop("game", {})
+    if isinstance(game, str):
+        game = {"name": game}
+    if not isinstance(game, dict) or not isinstance(game.get("name", ""), str):
+        raise UserError('game: a table with the game\'s name is wanted, [game] name = "..."')
+    options = {k: v for k, v in game.items() if k != "name"}
+    for key, value in options.items():
+        if not isinstance(value, Option):
+            raise UserError(f"game.{key}: a number, a string or a boolean is wanted")
+    name = game.get("name", GameConfig.name)
+    data["game"] = GameConfig(name, tuple(sorted(options.items())))
+    return _build(Config, data, "")
+
+
+def config_to_dict(config: Config) -> dict[str, Any]:
+    """Nested dicts of plain values, as TOML and JSON take them."""
+    data = dataclasses.asdict(config)
+    data["game"] = {"name": config.game.name, **dict(config.game.options)}
+    data["network"]["auxiliary"] = list(config.network.auxiliary)
+    data["learning"]["drops"] = list(config.learning.drops)
+    data["evaluation"]["opponents"] = list(config.evaluation.opponents)
+    return data
+
+
+def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
+    """Makes dataclass `cls` from a dict, naming the key of whatever is wrong."""
+    hints = typing.get_type_hints(cls)
+    values = {}
+    for key, value in data.items():
+        if key not in hints:
+            near = difflib.get_close_matches(key, hints, n=1, cutoff=0.5)
+            advice = (
+                f"did you mean {prefix}{near[0]}?" if near else f"valid keys: {', '.join(hints)}"
+            )
+            raise UserError(f"unknown key {prefix}{key}; {advice}")
+        if dataclasses.is_dataclass(hints[key]) and not dataclasses.is_dataclass(value):
+            if not isinstance(value, dict):
+                raise UserError(f"{prefix}{key}: a table is wanted, [{prefix}{key}]")
+            values[key] = _build(hints[key], value, f"{prefix}{key}.")
+        else:
+            values[key] = _typed(value, hints[key], prefix + key)
+    return cls(**values)
+
+
+def _typed(value: Any, hint: Any, name: str) -> Any:
+    """`value` as the type `hint`, or a UserError that names `name`."""
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        choices = typing.get_args(hint)
+        if value in choices:
+            return value
+        raise UserError(f"{name} = {value!r}: one of {', '.join(map(repr, choices))} is wanted")
+    if origin is tuple:
+        item = typing.get_args(hint)[0]
+        if isinstance(value, list | tuple):
+            return tuple(_typed(v, item, name) for v in value)
+        raise UserError(f"{name} = {value!r}: a list is wanted")
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise UserError(f"{name} = {value}: a finite number is wanted")
+        return float(value)
+    if isinstance(hint, type | types.GenericAlias) and type(value) is hint:
+        return value
+    if dataclasses.is_dataclass(value):
+        return value
+    raise UserError(f"{name} = {value!r}: a value of type {hint.__name__} is wanted")
+
+
+def _merge(data: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(data)
+    for key, value in over.items():
+        old = merged.get(key)
+        if isinstance(value, dict):
+            merged[key] = _merge(old if isinstance(old, dict) else {}, value)
+        else:
+            merged[key] = value
+    return merged

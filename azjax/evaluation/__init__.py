@@ -1,0 +1,1 @@
+"""Matches, ratings and reports: how strong a player is."""

@@ -1,0 +1,211 @@
+"""Matches between two players: paired games, many at once, scored from both seats."""
+
+import dataclasses
+import functools
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from azjax_envs import Game
+from jax.sharding import NamedSharding, PartitionSpec
+
+from azjax.errors import UserError
+from azjax.evaluation.elo import effective_pairs, estimate_elo
+from azjax.evaluation.host_match import match_on_host
+from azjax.rollouts import random_openings
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
+
+
+@dataclasses.dataclass(frozen=True)
+class MatchResult:
+    """How player a fared against player b; `as_first`, `as_second` are its wins, draws, losses."""
+
+    player_a: str
+    player_b: str
+    as_first: tuple[int, int, int]  # a plays the first seat (player 0)
+    as_second: tuple[int, int, int]  # a plays the second seat (player 1)
+    pair_counts: tuple[int, int, int, int, int]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
+    mean_length: float  # plies of a game, its opening included
+    effective_games: float  # of all different openings, that tell as much, see `effective_pairs`
+    elo: float  # of a over b; infinite after a perfect match
+    elo_low: float  # the ends of its 95% interval, see `estimate_elo`
+    elo_high: float
+
+    @property
+    def wins(self) -> int:
+        return self.as_first[0] + self.as_second[0]
+
+    @property
+    def draws(self) -> int:
+        return self.as_first[1] + self.as_second[1]
+
+    @property
+    def losses(self) -> int:
+        return self.as_first[2] + self.as_second[2]
+
+    @property
+    def num_games(self) -> int:
+        return self.wins + self.draws + self.losses
+
+    @property
+    def score(self) -> float:
+        """The share of points a took, in [0, 1]."""
+        return (self.wins + self.draws / 2) / self.num_games
+
+    def to_dict(self) -> dict[str, object]:
+        """For JSON, which knows no infinity: an Elo that is not finite becomes None."""
+        fields = dataclasses.asdict(self)
+        fields |= {"games": self.num_games, "wins": self.wins, "draws": self.draws}
+        fields |= {"losses": self.losses, "score": self.score}
+        for name in ("elo", "elo_low", "elo_high"):
+            fields[name] = fields[name] if math.isfinite(fields[name]) else None
+        return fields
+
+
+def play_match(
+    game: Game,
+    player_a,
+    player_b,
+    key: jax.Array,
+    *,
+    num_games: int,
+    opening_plies: int = 0,
+    batch: int = 512,
+) -> MatchResult:
+    """Play `num_games` games in pairs and count.
+
+    The two games of a pair start from one opening and swap the seats. A player gets a key for
+    every move, so players that draw lots vary their games by themselves; between players that do
+    not, all games from one opening are alike, and `opening_plies` is what tells pairs apart.
+    Without them, all pairs of such players are one, which the intervals do not know.
+
+    Args:
+      player_a, player_b: called as `player(key, states) -> actions`. Where both are jittable a
+        whole batch of games is one jitted call; otherwise the games advance on the host.
+      num_games: an even number.
+      opening_plies: uniformly random moves before the players take over; an opening stops short
+        of a move that would end the game.
+      batch: pairs played at once, at most.
+
+    Raises:
+      UserError: `num_games` is not an even number above zero, or `opening_plies` is negative.
+    """
+    if num_games < 2 or num_games % 2:
+        raise UserError(f"games are played in pairs: choose an even number, not {num_games}")
+    if opening_plies < 0:
+        raise UserError(f"opening_plies must not be negative, but is {opening_plies}")
+    jittable = getattr(player_a, "jittable", True) and getattr(player_b, "jittable", True)
+    play = _match_on_devices if jittable else match_on_host
+    num_pairs = num_games // 2
+    devices = jax.local_device_count() if jittable else 1
+    chunks = -(-num_pairs // batch)
+    # Equal chunks compile once, and divide evenly; the surplus at the end is dropped.
+    size = devices * -(-num_pairs // (chunks * devices))
+    scores, lengths, openings = [], [], []
+    for chunk in range(chunks):
+        out = play(game, player_a, player_b, jax.random.fold_in(key, chunk), size, opening_plies)
+        scores.append(np.asarray(out[0]))
+        lengths.append(np.asarray(out[1]))
+        openings.append(_rows(out[2]))
+    scores = np.concatenate(scores, 1)[:, :num_pairs]  # [2, num_pairs]
+    lengths = np.concatenate(lengths, 1)[:, :num_pairs]
+    openings = np.concatenate(openings)[:num_pairs]
+    return _result(player_a.name, player_b.name, scores, lengths, openings)
+
+
+def match_scores(
+    game: Game, player_a, player_b, key: jax.Array, num_pairs: int, opening_plies: int
+) -> tuple[jax.Array, jax.Array, Any]:
+    """The same as a pure function, to be jitted or used inside a larger one.
+
+    Returns:
+      a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
+      [2 * num_pairs]; the states after the openings, [num_pairs]. Game i has a in the first seat,
+      game num_pairs + i is the other of its pair.
+    """
+    opening_key, play_key = jax.random.split(key)
+    start = random_openings(game, opening_key, num_pairs, opening_plies)
+
+    def play_seat(seat_and_key):
+        """All games in which a sits in `seat`: where turns alternate, one player moves at a time
+        in all of them, and the other is not computed."""
+        seat, seat_key = seat_and_key
+
+        def unfinished(carry):
+            _, states, _ = carry
+            return ~jnp.all(jax.vmap(game.is_terminal)(states))
+
+        def ply(carry):
+            key, states, lengths = carry
+            key, key_a, key_b = jax.random.split(key, 3)
+            running = ~jax.vmap(game.is_terminal)(states)
+            movers = jax.vmap(game.current_player)(states)
+            turn_a = running & (movers == seat)
+            turn_b = running & (movers != seat)
+            actions_a = _act_if_needed(player_a, key_a, states, turn_a)
+            actions_b = _act_if_needed(player_b, key_b, states, turn_b)
+            states = jax.vmap(game.step)(states, jnp.where(turn_a, actions_a, actions_b))
+            return key, states, lengths + running
+
+        _, final, lengths = jax.lax.while_loop(unfinished, ply, (seat_key, *start))
+        returns = jax.vmap(game.returns)(final)  # [num_pairs, 2]
+        return (jnp.where(seat == 0, returns[:, 0], returns[:, 1]) + 1) / 2, lengths
+
+    seats = jnp.arange(2, dtype=jnp.int32)
+    scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
+    return scores.reshape(-1), lengths.reshape(-1), start[0]
+
+
+def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_plies: int):
+    """`match_scores` with the pairs split over this process's devices, by seats [2, num_pairs]."""
+    mesh = make_mesh(jax.local_devices())
+    players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
+    keys = jax.random.split(key, mesh.size)
+    return _match_on_mesh(game, mesh, num_pairs // mesh.size, opening_plies, players, keys)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
+def _match_on_mesh(game: Game, mesh, num_pairs: int, opening_plies: int, players, keys):
+    def on_one_device(players, keys):
+        scores, lengths, start = match_scores(game, *players, keys[0], num_pairs, opening_plies)
+        return scores.reshape(2, -1), lengths.reshape(2, -1), start
+
+    by_pair = PartitionSpec(None, AXIS)
+    specs = by_pair, by_pair, SPLIT
+    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), specs)(players, keys)
+
+
+def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array:
+    """The player's actions where it is to move somewhere, without computing any otherwise."""
+    idle = jnp.zeros(turn.shape, jnp.int32)
+    return jax.lax.cond(turn.any(), lambda: player(key, states).astype(jnp.int32), lambda: idle)
+
+
+def _rows(states: Any) -> np.ndarray:
+    """States [B, ...] as their bytes, uint8 [B, n]: equal rows are equal states."""
+    leaves = [np.ascontiguousarray(x) for x in jax.device_get(jax.tree.leaves(states))]
+    return np.concatenate([x.reshape(len(x), -1).view(np.uint8) for x in leaves], axis=1)
+
+
+def _result(
+    name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
+) -> MatchResult:
+    """Count scores [2, num_pairs], row s being the games with a in seat s."""
+    by_seat = [tuple(int((row == points).sum()) for points in (1.0, 0.5, 0.0)) for row in scores]
+    _, opening = np.unique(openings, axis=0, return_inverse=True)
+    elo = estimate_elo(scores.mean(0), opening)
+    points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
+    return MatchResult(
+        player_a=name_a,
+        player_b=name_b,
+        as_first=by_seat[0],
+        as_second=by_seat[1],
+        pair_counts=tuple(int((points == n).sum()) for n in range(5)),
+        mean_length=float(lengths.mean()),
+        effective_games=2 * effective_pairs(scores.mean(0), opening),
+        elo=elo.difference,
+        elo_low=elo.low,
+        elo_high=elo.high,
+    )

@@ -1,0 +1,81 @@
+"""Positions to measure players in: those that games go through."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from azjax_envs import Game
+
+from azjax.evaluation.batched_player import choose
+from azjax.exact.codec import Codec
+from azjax.players.random_player import RandomPlayer
+from azjax.pytrees import take
+from azjax.rollouts import play_randomly
+
+
+def positions_of_games(
+    game: Game, player, key: jax.Array, *, num_games: int, opening_plies: int
+) -> tuple[object, np.ndarray]:
+    """The different positions that a player meets in games with itself.
+
+    Args:
+      player: called as `player(key, states) -> actions` for both sides.
+      num_games: played side by side.
+      opening_plies: each game starts after 0 to so many random moves, drawn evenly. Without them,
+        all games of a player who draws no lots are one.
+
+    Returns:
+      States with somebody to move, batched [P, ...], in order of their plies, and the fewest plies
+      with which each was met, int32 [P].
+    """
+    opening_key, play_key = jax.random.split(key)
+    states, plies = _openings(game, num_games, opening_plies, opening_key)
+    met, met_plies = [], []
+    for ply in range(game.max_steps):
+        running = ~np.asarray(_is_over(game, states))
+        if not running.any():
+            break
+        met.append(jax.tree.map(lambda x, running=running: np.asarray(x)[running], states))
+        met_plies.append(np.asarray(plies)[running])
+        actions = choose(player, jax.random.fold_in(play_key, ply), states, num_games)
+        states, plies = _step(game, states, actions), plies + 1
+    states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *met)
+    return _different(game, states, np.concatenate(met_plies))
+
+
+def random_positions(game: Game, key: jax.Array, *, num_games: int) -> tuple[object, np.ndarray]:
+    """The different positions of random games; as `positions_of_games`."""
+    player = RandomPlayer(game)
+    return positions_of_games(game, player, key, num_games=num_games, opening_plies=0)
+
+
+def _different(game: Game, states, plies: np.ndarray) -> tuple[object, np.ndarray]:
+    order = np.argsort(plies, kind="stable")
+    words = np.asarray(_pack(Codec(game), states))[order]
+    _, first = np.unique(words, axis=0, return_index=True)
+    rows = order[np.sort(first)]
+    return take(jax.device_get(states), rows), plies[rows].astype(np.int32)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _openings(game: Game, num_games: int, opening_plies: int, key: jax.Array):
+    length_key, move_key = jax.random.split(key)
+    lengths = jax.random.randint(length_key, (num_games,), 0, opening_plies + 1)
+    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
+    return play_randomly(game, move_key, start, lengths, most=opening_plies)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _is_over(game: Game, states) -> jax.Array:
+    return jax.vmap(game.is_terminal)(states)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Game, states, actions):
+    return jax.vmap(game.step)(states, jnp.asarray(actions))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _pack(codec: Codec, states) -> jax.Array:
+    return jax.vmap(codec.pack)(states)

@@ -1,0 +1,52 @@
+"""The picture of a run's rating list: Elo over the training cycles, and the anchors' beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
+
+
+class Rated(Protocol):
+    name: str
+    cycle: int | None  # None for anchors
+    elo: float
+    low: float
+    high: float
+
+
+def draw_rating(run_dir: Path, lines: Lines, players: Sequence[Rated], *, zero: str) -> Path:
+    """Draws `plots/rating.png`: checkpoints with their 95% intervals, anchors as level lines.
+
+    Args:
+      run_dir: the run directory.
+      lines: its metrics, for the time that the cycles took.
+      players: checkpoints, oldest first, and anchors.
+      zero: the name of the player whose Elo is 0.
+    """
+    figure, (axes,) = figure_over_cycles(lines, 1)
+    for number, anchor in enumerate(x for x in players if x.cycle is None):
+        colour = COLOURS[1 + number % (len(COLOURS) - 1)]
+        axes.axhspan(anchor.low, anchor.high, color=colour, alpha=0.12, linewidth=0)
+        axes.axhline(anchor.elo, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+        axes.plot([], [], color=colour, linewidth=1.2, linestyle=(0, (4, 2)), label=anchor.name)
+    checkpoints = [x for x in players if x.cycle is not None]
+    cycles, elo = [x.cycle for x in checkpoints], [x.elo for x in checkpoints]
+    below = [x.elo - x.low for x in checkpoints]
+    above = [x.high - x.elo for x in checkpoints]
+    axes.errorbar(
+        cycles,
+        elo,
+        (below, above),
+        color=COLOURS[0],
+        marker="o",
+        markersize=4.5,
+        linewidth=1.8,
+        elinewidth=1.2,
+        capsize=2.5,
+        label="checkpoints",
+    )
+    axes.set_ylabel(f"Elo ({zero} = 0), with 95% intervals")
+    return save(finish(figure, "Rating"), run_dir, "rating.png")

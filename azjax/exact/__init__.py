@@ -1,0 +1,1 @@
+"""Exact values: the solver, endgame tables, published values."""

@@ -1,0 +1,269 @@
+"""Find every state that can be reached, breadth first, in batches, by a game's own `step`."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from azjax_envs import Game
+
+from azjax.errors import UserError
+from azjax.exact.codec import Codec, join
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Graph:
+    """All N reachable states, in the order they were found, which is by their fewest plies from
+    where the search began; what it began with comes first."""
+
+    salt: int
+    words: np.ndarray  # uint32 [N, W]
+    keys: np.ndarray  # uint64 [N]
+    children: np.ndarray  # int32 [N, num_actions], -1 where an action is illegal
+    movers: np.ndarray  # int8 [N]
+    terminal: np.ndarray  # bool [N]
+    payoffs: np.ndarray  # float32 [N], player 0's, meaningful where terminal
+    layer_starts: np.ndarray  # int64 [plies + 1], the first state of each layer
+
+    @property
+    def plies(self) -> np.ndarray:
+        """The fewest plies that lead to each state, int32 [N]."""
+        sizes = np.diff(np.append(self.layer_starts, len(self.keys)))
+        return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+
+
+def enumerate_states(
+    game: Game,
+    payoff: str,
+    max_states: int,
+    max_bytes: int,
+    progress: Callable[[int, int], None] | None = None,
+    start=None,
+) -> Graph:
+    """The graph of all states that can be reached from `start` (batched [R, ...]; None for the
+    game's own start). Raises UserError if it is larger than allowed.
+
+    Duplicates are found by sorted 64-bit keys; that no two states share one is checked word by
+    word, and in the unlikely case that they do, everything is done again under another hash.
+    """
+    for salt in range(8):
+        try:
+            codec = Codec(game, salt)
+            return _enumerate(
+                codec, _pack_start(codec, start), payoff, max_states, max_bytes, progress
+            )
+        except _SharedKeyError:
+            continue
+    raise UserError(
+        f"{game.name}: equal states differ in their bytes, so they cannot be told apart"
+    )
+
+
+class _SharedKeyError(Exception):
+    """Two different states have one key."""
+
+
+def _enumerate(codec: Codec, start, payoff, max_states, max_bytes, progress) -> Graph:
+    game = codec.game
+    batch = _batch_size(codec)
+    found = _Found(codec, start)
+    expanded = []  # one tuple of arrays for each expanded batch
+    layer_starts, done = [0], 0
+    while done < found.count:
+        # A batch never reaches into the next layer, so that layers stay exact.
+        layer_end = found.count
+        while done < layer_end:
+            stop = min(done + batch, layer_end)
+            rows = np.minimum(np.arange(done, done + batch), stop - 1)  # always `batch` of them
+            out = [np.asarray(x)[: stop - done] for x in _look(codec, payoff, found.words[rows])]
+            legal, *per_state = out
+            if (~legal.any(-1) & ~per_state[1]).any():
+                raise UserError(f"{game.name} has a position with no legal move that is not an end")
+            children = np.full(legal.shape, -1, np.int32)
+            children[legal] = found.add(*_all_children(codec, found.words[done:stop], legal, batch))
+            expanded.append((children, *per_state))
+            done = stop
+            _refuse_if_too_large(codec, found.count, layer_starts, max_states, max_bytes)
+            if progress is not None:
+                progress(found.count, len(layer_starts))
+        if found.count > layer_end:
+            layer_starts.append(layer_end)
+    columns = zip(*expanded, strict=True)
+    children, movers, terminal, payoffs = (np.concatenate(column) for column in columns)
+    return Graph(
+        salt=codec.salt,
+        words=found.words[: found.count].copy(),
+        keys=found.keys_in_order(),
+        children=children,
+        movers=movers,
+        terminal=terminal,
+        payoffs=payoffs,
+        layer_starts=np.array(layer_starts),
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _look(codec: Codec, payoff: str, words: jax.Array):
+    """What is needed of each of a batch of states."""
+    game = codec.game
+
+    def one(words):
+        state = codec.unpack(words)
+        points = game.score(state) if payoff == "margin" else game.returns(state)
+        points = points[0] - points[1] if payoff == "margin" else points[0]
+        return (
+            game.legal_action_mask(state),
+            game.current_player(state).astype(jnp.int8),
+            game.is_terminal(state),
+            points.astype(jnp.float32),
+        )
+
+    return jax.vmap(one)(words)
+
+
+def _all_children(codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int):
+    """Where the legal actions (bool [M, num_actions]) lead: keys uint64 [L], words [L, W].
+
+    Legal actions may be few among many, so they are listed, and taken by batches of one size.
+    """
+    parents, actions = np.nonzero(legal)
+    keys = np.empty(len(parents), np.uint64)
+    child_words = np.empty((len(parents), codec.num_words), np.uint32)
+    for first in range(0, len(parents), batch):
+        rows = np.minimum(np.arange(first, first + batch), len(parents) - 1)
+        some_words, some_keys = _children(codec, words[parents[rows]], actions[rows])
+        here = slice(first, first + batch)
+        count = len(keys[here])
+        child_words[here] = np.asarray(some_words)[:count]
+        keys[here] = join(some_keys)[:count]
+    return keys, child_words
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _children(codec: Codec, words: np.ndarray, actions: np.ndarray):
+    def one(words, action):
+        return codec.pack(codec.game.step(codec.unpack(words), action))
+
+    child_words = jax.vmap(one)(jnp.asarray(words), jnp.asarray(actions, jnp.int32))
+    return child_words, jax.vmap(codec.key)(child_words)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _pack_start(codec: Codec, start):
+    """The states to start from: words [R, W] and keys [R, 2]."""
+    if start is None:
+        start = jax.tree.map(lambda x: x[None], codec.game.init())
+    words = jax.vmap(codec.pack)(start)
+    return words, jax.vmap(codec.key)(words)
+
+
+class _Found:
+    """The states found so far: their words by index, and their keys sorted for look-ups."""
+
+    def __init__(self, codec: Codec, start):
+        words, keys = np.asarray(start[0]), join(start[1])
+        self.words = np.empty((0, codec.num_words), np.uint32)  # [capacity, W]
+        self.count = 0
+        self._sorted_keys = np.empty(0, np.uint64)
+        self._order = np.empty(0, np.int32)
+        self.add(keys, words)
+
+    def add(self, keys: np.ndarray, words: np.ndarray) -> np.ndarray:
+        """The index of each state (keys uint64 [M], words [M, W]), new ones being appended."""
+        unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        representatives = words[first]
+        self._check(representatives[inverse], words)
+        place = np.searchsorted(self._sorted_keys, unique)
+        known = np.zeros(len(unique), bool)
+        inside = place < self.count
+        known[inside] = self._sorted_keys[place[inside]] == unique[inside]
+        index = np.empty(len(unique), np.int32)
+        index[known] = self._order[place[known]]
+        self._check(self.words[index[known]], representatives[known])
+        new = ~known
+        index[new] = self.count + np.arange(new.sum(), dtype=np.int32)
+        self._append(representatives[new])
+        self._sorted_keys = np.insert(self._sorted_keys, place[new], unique[new])
+        self._order = np.insert(self._order, place[new], index[new])
+        return index[inverse]
+
+    def keys_in_order(self) -> np.ndarray:
+        keys = np.empty_like(self._sorted_keys)
+        keys[self._order] = self._sorted_keys
+        return keys
+
+    def _append(self, words: np.ndarray) -> None:
+        needed = self.count + len(words)
+        if needed > len(self.words):
+            grown = np.empty((max(needed, 2 * len(self.words)), words.shape[1]), np.uint32)
+            grown[: self.count] = self.words[: self.count]
+            self.words = grown
+        self.words[self.count : needed] = words
+        self.count = needed
+
+    @staticmethod
+    def _check(left: np.ndarray, right: np.ndarray) -> None:
+        if not np.array_equal(left, right):
+            raise _SharedKeyError
+
+
+def _batch_size(codec: Codec) -> int:
+    """As many states at once as are stepped within some 64 MB."""
+    per_state = 16 * codec.num_words + 64
+    return int(np.clip((64 << 20) // per_state, 1, 8192))
+
+
+def _bytes_per_state(codec: Codec) -> int:
+    """Words, key and order, children, and the small columns."""
+    return 4 * codec.num_words + 12 + 4 * codec.game.num_actions + 14
+
+
+def _refuse_if_too_large(codec: Codec, count, layer_starts, max_states, max_bytes) -> None:
+    per_state = _bytes_per_state(codec)
+    limit = min(max_states, max_bytes // per_state)
+    if count <= limit:
+        return
+    log_total = _log_projected_total(np.diff(layer_starts), codec.game.max_steps)
+    log_total = max(log_total, math.log(count))
+    raise UserError(
+        f"{codec.game.name} is too large to solve: {count:,} states found within "
+        f"{len(layer_starts)} plies and more to come; the growth so far points to about "
+        f"{_rounded(log_total, 'states')}, {_rounded(log_total + math.log(per_state), 'bytes')} "
+        f"(the limit is {limit:,} states, {_rounded(math.log(limit * per_state), 'bytes')})"
+    )
+
+
+def _log_projected_total(layer_sizes: np.ndarray, max_steps: int) -> float:
+    """The logarithm of how many states there may be, from the sizes of the finished layers.
+
+    Growth from layer to layer slows as a board fills, quickly at first. Its logarithm is taken to
+    decay exponentially, at the rate it has done so far, to the last ply; and the widest layers
+    together to hold five times as much as the last one so reached. On boards that fill up this
+    is good to an order of magnitude or two; it is too high where games end long before
+    `max_steps`.
+    """
+    growth = np.diff(np.log(np.maximum(layer_sizes, 1)))
+    growth = np.maximum(growth, 1e-3)
+    if len(growth) == 0:
+        return 0.0
+    decay = 0.0
+    if len(growth) > 2:
+        decay = max(-float(np.polyfit(np.arange(len(growth)), np.log(growth), 1)[0]), 0.0)
+    plies_left = np.arange(1, max(max_steps - len(growth), 0) + 1)
+    further = growth[-1] * np.exp(-decay * plies_left)
+    return math.log(layer_sizes[-1]) + float(further.sum()) + math.log(5.0)
+
+
+def _rounded(log_amount: float, unit: str) -> str:
+    exponent = log_amount / math.log(10)
+    if unit == "bytes" and exponent < 18:
+        for size, name in ((15, "PB"), (12, "TB"), (9, "GB"), (6, "MB")):
+            if exponent >= size:
+                return f"{10 ** (exponent - size):,.0f} {name}"
+        return "1 MB"
+    if exponent < 9:
+        return f"{float(f'{10**exponent:.1g}'):,.0f} {unit}"
+    return f"10^{exponent:.0f} {unit}"

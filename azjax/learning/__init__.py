@@ -1,0 +1,1 @@
+"""Losses, the optimizer and one update."""

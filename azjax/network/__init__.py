@@ -1,0 +1,1 @@
+"""The network: trunks, heads and how they are applied."""

@@ -1,0 +1,73 @@
+"""A convolution whose gradient is as quick inside a loop on CPU as outside of one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from azjax.types import Array
+
+
+@jax.custom_vjp
+def same_convolution(x: Array, kernel: Array) -> Array:
+    """Convolves boards with a kernel of odd size, padded with zeros to the same size.
+
+    It can be differentiated backwards only.
+
+    Its gradient is that of `jax.lax.conv_general_dilated`. XLA's CPU backend has a fast routine for
+    convolutions of boards whose channels come last, and turns others into such, but only outside of
+    loops and conditions: inside, a gradient took 24 times as long. So on CPU it is written here as
+    convolutions that the routine takes as they are.
+
+    Args:
+      x: [B, height, width, inputs].
+      kernel: [size, size, inputs, outputs].
+
+    Returns:
+      [B, height, width, outputs].
+    """
+    return _convolve(x, kernel, (kernel.shape[0] // 2, kernel.shape[1] // 2))
+
+
+def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
+    return same_convolution(x, kernel), (x, kernel)
+
+
+def _backward(residuals: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
+    return jax.lax.platform_dependent(
+        *residuals, gradient, cpu=_gradients_by_convolutions, default=_gradients
+    )
+
+
+same_convolution.defvjp(_forward, _backward)
+
+
+def _gradients(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
+    margins = (kernel.shape[0] // 2, kernel.shape[1] // 2)
+    return jax.vjp(lambda x, kernel: _convolve(x, kernel, margins), x, kernel)[1](gradient)
+
+
+def _gradients_by_convolutions(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
+    """Boards with their channels last, and kernels with the outputs last, throughout."""
+    margins = (kernel.shape[0] // 2, kernel.shape[1] // 2)
+    turned = jnp.flip(kernel, (0, 1)).transpose(0, 1, 3, 2)
+    # The kernel's: each channel of the input is a board, and the batch its channels.
+    by_channel = _convolve(x.transpose(3, 1, 2, 0), gradient.transpose(1, 2, 0, 3), margins)
+    return _convolve(gradient, turned, margins), by_channel.transpose(1, 2, 0, 3)
+
+
+def _convolve(x: Array, kernel: Array, margins: tuple[int, int]) -> Array:
+    return jax.lax.conv_general_dilated(
+        x,
+        kernel,
+        window_strides=(1, 1),
+        padding=[(margin, margin) for margin in margins],
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+
+
+def flax_convolution(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
+    """`same_convolution` for `flax.nnx.Conv`, all of whose options must be left as they are."""
+    return same_convolution(x, kernel)

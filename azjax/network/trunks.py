@@ -1,0 +1,174 @@
+"""Trunks of the network: residual convolutions, or dense layers; and what they are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from azjax.config import NetworkConfig
+from azjax.network.convolution import flax_convolution
+from azjax.sharding import AXIS
+from azjax.types import Array
+
+
+def make_trunk(
+    observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
+) -> nnx.Module:
+    """A trunk: (observations [B, height, width, planes], train) -> features.
+
+    Features are [B, height, width, channels], of a dense trunk [B, channels].
+    """
+    trunk = ConvTrunk if config.kind == "resnet" else DenseTrunk
+    return trunk(observation_shape, config, rngs)
+
+
+class ConvTrunk(nnx.Module):
+    """A convolution, then residual blocks (He et al. 2016, as AlphaGo Zero uses them)."""
+
+    def __init__(
+        self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
+    ):
+        planes, every = observation_shape[2], config.pooling_every
+        self.stem = Conv(planes, config.channels, 3, config, rngs)
+
+        def block(number: int) -> nnx.Module:
+            if every and number % every == 0:
+                return PoolingBlock(config, rngs)
+            return (Block if config.block == "basic" else BottleneckBlock)(config, rngs)
+
+        self.blocks = nnx.List([block(i + 1) for i in range(config.blocks)])
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        x = jax.nn.relu(self.stem(x, train))
+        for block in self.blocks:
+            x = block(x, train)
+        return x
+
+
+class Block(nnx.Module):
+    """Two convolutions around which their input goes too."""
+
+    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
+        width = config.channels
+        self.first = Conv(width, width, 3, config, rngs)
+        self.second = Conv(width, width, 3, config, rngs)
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        y = jax.nn.relu(self.first(x, train))
+        return jax.nn.relu(x + self.second(y, train))
+
+
+class BottleneckBlock(nnx.Module):
+    """The same two on half of the channels, between two 1x1 convolutions."""
+
+    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
+        width, inner = config.channels, max(config.channels // 2, 1)
+        shapes = [(width, inner, 1), (inner, inner, 3), (inner, inner, 3), (inner, width, 1)]
+        self.convs = nnx.List([Conv(*shape, config, rngs) for shape in shapes])
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        y = x
+        for conv in self.convs[:-1]:
+            y = jax.nn.relu(conv(y, train))
+        return jax.nn.relu(x + self.convs[-1](y, train))
+
+
+class PoolingBlock(nnx.Module):
+    """A block whose first convolution also tells every cell about the whole board.
+
+    Some of its channels are not passed on but pooled, mean and maximum over the board, and a dense
+    layer of these is added to the others everywhere (KataGo's global pooling, Wu 2019).
+    """
+
+    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
+        width = config.channels
+        self.pooled = max(width // 4, 1)
+        self.first = Conv(width, width + self.pooled, 3, config, rngs)
+        self.spread = nnx.Linear(2 * self.pooled, width, dtype=jnp.dtype(config.dtype), rngs=rngs)
+        self.second = Conv(width, width, 3, config, rngs)
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        both = self.first(x, train)
+        y, pooled = both[..., self.pooled :], jax.nn.relu(both[..., : self.pooled])
+        whole = jnp.concatenate([pooled.mean((1, 2)), pooled.max((1, 2))], axis=-1)
+        y = jax.nn.relu(y + self.spread(whole)[:, None, None])
+        return jax.nn.relu(x + self.second(y, train))
+
+
+class DenseTrunk(nnx.Module):
+    """Dense layers over the flattened board, or over what a few convolutions make of it."""
+
+    def __init__(
+        self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
+    ):
+        height, width, planes = observation_shape
+        dtype = jnp.dtype(config.dtype)
+        # Only the matrix products are of that type, and what they sum up is float32: that is where
+        # the time goes, and XLA's CPU backend is slow at everything else in bfloat16.
+        config = dataclasses.replace(config, dtype="float32")
+        filters = [planes] + [config.filters] * config.convolutions
+        self.convs = nnx.List([Conv(a, b, 3, config, rngs) for a, b in itertools.pairwise(filters)])
+        sizes = [height * width * filters[-1]] + [config.channels] * config.blocks
+        self.layers = nnx.List(
+            [
+                nnx.Linear(
+                    a,
+                    b,
+                    dtype=dtype,
+                    preferred_element_type=jnp.float32,
+                    kernel_init=nnx.initializers.he_normal(),
+                    use_bias=config.norm == "none",
+                    rngs=rngs,
+                )
+                for a, b in itertools.pairwise(sizes)
+            ]
+        )
+        self.norms = nnx.List([_norm(config, b, rngs) for b in sizes[1:]])
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        for conv in self.convs:
+            x = jax.nn.relu(conv(x, train))
+        x = x.reshape(x.shape[0], -1)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            x = jax.nn.relu(_normalise(norm, layer(x), train))
+        return x
+
+
+class Conv(nnx.Module):
+    """Convolution and normalisation."""
+
+    def __init__(self, inputs: int, outputs: int, size: int, config: NetworkConfig, rngs: nnx.Rngs):
+        self.conv = nnx.Conv(
+            inputs,
+            outputs,
+            (size, size),
+            use_bias=config.norm == "none",
+            dtype=jnp.dtype(config.dtype),
+            kernel_init=nnx.initializers.he_normal(),
+            conv_general_dilated=flax_convolution,
+            rngs=rngs,
+        )
+        self.norm = _norm(config, outputs, rngs)
+
+    def __call__(self, x: Array, train: bool) -> Array:
+        return _normalise(self.norm, self.conv(x), train)
+
+
+def _norm(config: NetworkConfig, features: int, rngs: nnx.Rngs) -> nnx.Module | None:
+    dtype = jnp.dtype(config.dtype)
+    if config.norm == "batch":
+        # Statistics over all devices' shares of the batch, so that N devices equal one.
+        return nnx.BatchNorm(features, momentum=0.95, axis_name=AXIS, dtype=dtype, rngs=rngs)
+    if config.norm == "layer":
+        return nnx.LayerNorm(features, dtype=dtype, rngs=rngs)
+    return None
+
+
+def _normalise(norm: nnx.Module | None, x: Array, train: bool) -> Array:
+    if isinstance(norm, nnx.BatchNorm):
+        return norm(x, use_running_average=not train)
+    return x if norm is None else norm(x)

@@ -1,0 +1,149 @@
+"""Loops and branches. Each takes a function `run(graph, jaxpr, inputs)` that converts a body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from azjax.onnx_export.elementwise import elementwise
+from azjax.onnx_export.graph import Graph, Tensor, Value, info, storage
+
+Run = Callable[[Graph, Any, Sequence[Value]], list[Value]]
+
+_UNROLLED = 64  # equations of a loop's body times its length, up to which it is written out
+
+
+def while_loop(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+    of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
+    cond_inputs, rest = inputs[:of_cond], inputs[of_cond:]
+    body_inputs, carried = rest[:of_body], rest[of_body:]
+
+    def goes_on(graph: Graph, carried: Sequence[Value]) -> Value:
+        (condition,) = run(graph, params["cond_jaxpr"], [*cond_inputs, *carried])
+        return condition
+
+    first = goes_on(graph, carried)
+    if first.shape:
+        raise NotImplementedError("a loop with a condition for each element of a batch")
+    if isinstance(first, np.ndarray) and not first:
+        return list(carried)
+
+    def body(inner: Graph, number: str, carried: Sequence[Value]) -> tuple[str, list, list]:
+        carried = run(inner, params["body_jaxpr"], [*body_inputs, *carried])
+        return inner.name_of(goes_on(inner, carried)), carried, []
+
+    return _loop(graph, "", graph.name_of(first), carried, body, [])
+
+
+def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+    of_all, of_carry, length = params["num_consts"], params["num_carry"], params["length"]
+    fixed, carried = list(inputs[:of_all]), list(inputs[of_all : of_all + of_carry])
+    rows, closed = inputs[of_all + of_carry :], params["jaxpr"]
+    outputs = [variable.aval for variable in closed.jaxpr.outvars[of_carry:]]
+    order = list(range(length))[:: -1 if params["reverse"] else 1]
+    if length * len(closed.jaxpr.eqns) <= _UNROLLED:
+        stacked: list[list[str]] = [[""] * length for _ in outputs]
+        for i in order:
+            here = [_row(graph, x, graph.constant(np.int64(i)), i) for x in rows]
+            result = run(graph, closed, [*fixed, *carried, *here])
+            carried = result[:of_carry]
+            for column, value in zip(stacked, result[of_carry:], strict=True):
+                column[i] = graph.node("Unsqueeze", graph.name_of(value), graph.shape(0))
+        joined = [graph.node("Concat", *column, axis=0) for column in stacked]
+    else:
+
+        def body(inner: Graph, number: str, carried: Sequence[Value]) -> tuple[str, list, list]:
+            i = inner.node("Gather", graph.constant(np.array(order, np.int64)), number)
+            here = [_row(inner, x, i) for x in rows]
+            result = run(inner, closed, [*fixed, *carried, *here])
+            return inner.constant(np.array(True)), result[:of_carry], result[of_carry:]
+
+        trips = graph.constant(np.int64(length))
+        results = _loop(graph, trips, "", carried, body, outputs)
+        carried, made = results[:of_carry], results[of_carry:]
+        joined = [x.name for x in made]
+        if params["reverse"]:
+            back = graph.constant(np.array(order, np.int64))
+            joined = [graph.node("Gather", name, back, axis=0) for name in joined]
+    stacks = [
+        Tensor(name, (length, *aval.shape), aval.dtype)
+        for name, aval in zip(joined, outputs, strict=True)
+    ]
+    return [*carried, *stacks]
+
+
+def branch(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+    which, operands = inputs[0], inputs[1:]
+    branches = params["branches"]
+    if isinstance(which, np.ndarray):
+        return run(graph, branches[min(max(int(which), 0), len(branches) - 1)], operands)
+    avals = [variable.aval for variable in branches[0].jaxpr.outvars]
+
+    def graph_of(parent: Graph, candidates: Sequence[Any], first: int) -> Any:
+        inner = Graph(parent, hoists=False)
+        if len(candidates) == 1:
+            values = run(inner, candidates[0], operands)
+        else:
+            values = choose(inner, candidates, first)
+        return _subgraph(inner, [], [(inner.name_of(value), value) for value in values])
+
+    def choose(graph: Graph, candidates: Sequence[Any], first: int) -> list[Value]:
+        bound = np.asarray(first, which.dtype)
+        here = elementwise(graph, "le", {}, which, bound)
+        names = graph.control(
+            "If",
+            [here],
+            len(avals),
+            then_branch=graph_of(graph, candidates[:1], first),
+            else_branch=graph_of(graph, candidates[1:], first + 1),
+        )
+        return [Tensor(n, a.shape, a.dtype) for n, a in zip(names, avals, strict=True)]
+
+    if which.dtype == np.bool_:
+        which = Tensor(graph.cast(which.name, np.int32), (), np.dtype(np.int32))
+    return choose(graph, branches, 0)
+
+
+def _row(graph: Graph, x: Value, i: str, number: int | None = None) -> Value:
+    if isinstance(x, np.ndarray) and number is not None:
+        return x[number]
+    return Tensor(graph.node("Gather", graph.name_of(x), i, axis=0), x.shape[1:], x.dtype)
+
+
+def _loop(
+    graph: Graph, trips: str, condition: str, carried: Sequence[Value], body: Callable, rows: Any
+) -> list[Tensor]:
+    """ONNX's Loop; `rows` are the avals of what each turn adds to the stacked outputs."""
+    inner = Graph(graph)
+    number, going = inner.new_name(), inner.new_name()
+    inside = [Tensor(inner.new_name(), x.shape, x.dtype) for x in carried]
+    again, after, made = body(inner, number, inside)
+    inputs = [info(number, (), np.dtype(np.int64)), info(going, (), np.dtype(np.bool_))]
+    inputs += [info(x.name, x.shape, storage(x.dtype)) for x in inside]
+    proto = _subgraph(
+        inner,
+        inputs,
+        [(again, Tensor(again, (), np.dtype(np.bool_)))]
+        + [(inner.name_of(x), x) for x in [*after, *made]],
+    )
+    names = graph.control(
+        "Loop",
+        [trips, condition, *map(graph.name_of, carried)],
+        len(carried) + len(rows),
+        body=proto,
+    )
+    result = [Tensor(n, x.shape, x.dtype) for n, x in zip(names, carried, strict=False)]
+    return result + [
+        Tensor(n, row.shape, row.dtype) for n, row in zip(names[len(carried) :], rows, strict=True)
+    ]
+
+
+def _subgraph(inner: Graph, inputs: list, outputs: list[tuple[str, Value]]) -> Any:
+    """The graph of a body. What it returns must be its own, so each output is a copy."""
+    infos = []
+    for name, value in outputs:
+        (copy,) = inner.control("Identity", [name], 1)
+        infos.append(info(copy, value.shape, storage(value.dtype)))
+    return inner.finished("body", inputs, infos)

@@ -1,0 +1,130 @@
+"""`to_onnx`: a traced JAX function as an ONNX model that ONNX Runtime runs, here or in a browser.
+
+The converter knows the primitives that games and networks are made of, with XLA's semantics where
+ONNX's differ: integers that wrap around, shifts beyond the width, division by zero, indices out of
+range. Equations whose inputs are known are computed while converting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.extend
+import numpy as np
+import onnx
+
+from azjax.onnx_export.arrays import ARRAYS
+from azjax.onnx_export.control import branch, scan, while_loop
+from azjax.onnx_export.elementwise import elementwise, is_elementwise
+from azjax.onnx_export.graph import Graph, Tensor, Value, info, model_of, storage
+from azjax.onnx_export.indexing import INDEXING
+from azjax.onnx_export.reductions import REDUCTIONS
+
+_PRIMITIVES = ARRAYS | INDEXING | REDUCTIONS
+_CONTROL = {"while": while_loop, "scan": scan, "cond": branch}
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")  # where primitives keep what they call
+_UNCHANGED = ("optimization_barrier",)
+
+
+class UnsupportedPrimitive(Exception):
+    """A function uses what the converter does not know."""
+
+
+def to_onnx(
+    function: Callable[..., Sequence[jax.Array]],
+    *examples: Any,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+) -> onnx.ModelProto:
+    """The function as a model.
+
+    Args:
+      function: of arrays, returning a flat sequence of arrays.
+      *examples: arrays or shapes of its arguments; they set the model's static shapes.
+      inputs: the names of the model's inputs, of the arguments' shapes and dtypes.
+      outputs: the names of its outputs.
+
+    Raises:
+      UnsupportedPrimitive: naming what cannot be converted.
+    """
+    closed = jax.make_jaxpr(function)(*examples)
+    graph = Graph()
+    arguments, input_infos = [], []
+    for name, variable in zip(inputs, closed.jaxpr.invars, strict=True):
+        aval = variable.aval
+        graph.root.depths[name] = 0
+        input_infos.append(info(name, aval.shape, aval.dtype))
+        stored = name if aval.dtype == _stored(aval) else graph.cast(name, _stored(aval))
+        arguments.append(Tensor(stored, aval.shape, aval.dtype))
+    results = _run(graph, closed, arguments)
+    output_infos = []
+    for name, value in zip(outputs, results, strict=True):
+        last = graph.name_of(value)
+        if value.dtype != storage(value.dtype):
+            last = graph.cast(last, value.dtype)
+        copy = onnx.helper.make_node("Identity", [last], [name])
+        graph.nodes.append(copy)
+        output_infos.append(info(name, value.shape, value.dtype))
+    return model_of(graph.finished("azjax", input_infos, output_infos))
+
+
+def _stored(aval: Any) -> np.dtype:
+    try:
+        return storage(aval.dtype)
+    except TypeError as error:
+        raise UnsupportedPrimitive(str(error)) from error
+
+
+def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
+    """The values of a jaxpr's outputs, their nodes added to the graph."""
+    jaxpr = closed.jaxpr if hasattr(closed, "jaxpr") else closed
+    consts = [np.asarray(c) for c in getattr(closed, "consts", ())]
+    values: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, inputs, strict=True))
+
+    def read(variable: Any) -> Value:
+        if isinstance(variable, jax.extend.core.Literal):
+            return np.asarray(variable.val, variable.aval.dtype)
+        return values[variable]
+
+    for equation in jaxpr.eqns:
+        results = _convert(graph, equation, [read(v) for v in equation.invars])
+        values.update(zip(equation.outvars, results, strict=True))
+    return [read(variable) for variable in jaxpr.outvars]
+
+
+def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
+    name, params = equation.primitive.name, equation.params
+    called = next((params[key] for key in _CALLS if key in params), None)
+    if name in _CONTROL:
+        return _CONTROL[name](graph, _run, params, inputs)
+    if called is not None:
+        return _run(graph, called, inputs)
+    if name in _UNCHANGED:
+        return list(inputs)
+    if all(isinstance(x, np.ndarray) for x in inputs):
+        return _computed(equation, inputs)
+    try:
+        if is_elementwise(name):
+            made = elementwise(graph, name, params, *inputs)
+        elif name in _PRIMITIVES:
+            made = _PRIMITIVES[name](graph, params, *inputs)
+        else:
+            raise UnsupportedPrimitive(f"JAX's primitive {name} cannot be exported")
+        made = made if isinstance(made, list) else [made]
+        for variable in equation.outvars:
+            _stored(variable.aval)
+    except (NotImplementedError, TypeError) as error:
+        raise UnsupportedPrimitive(f"JAX's primitive {name} with these inputs: {error}") from error
+    return [
+        Tensor(output, variable.aval.shape, variable.aval.dtype)
+        for output, variable in zip(made, equation.outvars, strict=True)
+    ]
+
+
+def _computed(equation: Any, inputs: list[np.ndarray]) -> list[Value]:
+    results = equation.primitive.bind(*inputs, **equation.params)
+    results = results if equation.primitive.multiple_results else [results]
+    return [np.asarray(result) for result in results]

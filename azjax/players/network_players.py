@@ -1,0 +1,138 @@
+"""Players that use a trained network: by its policy, by its value, or with search."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from azjax_envs import Game
+
+from azjax.config import Config, SearchConfig
+from azjax.network.network import Network, Variables
+from azjax.players.base import Analysis
+from azjax.search.model import mask_logits, network_evaluate, transition
+from azjax.search.search import search
+from azjax.types import Array
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
+)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+class PolicyPlayer:
+    """Plays the move that the network likes best, without search."""
+
+    game: Game
+    network: Network
+    variables: Variables
+    jittable: ClassVar[bool] = True
+    name: ClassVar[str] = "policy"
+
+    def __call__(self, key: Array, states: Any) -> Array:
+        """Actions int32 [B] for states [B, ...]."""
+        del key
+        prediction = self.network.apply(self.variables, jax.vmap(self.game.observe)(states))
+        mask = jax.vmap(self.game.legal_action_mask)(states)
+        logits = mask_logits(prediction.policy_logits, mask)
+        return jnp.argmax(logits, axis=-1).astype(jnp.int32)
+
+    def values(self, key: Array, states: Any) -> Array:
+        """What the value head says of states [B, ...], float32 [B]."""
+        del key
+        return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
+)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+class ValuePlayer:
+    """Plays the move after which the value head likes its position best: one ply deep."""
+
+    game: Game
+    network: Network
+    variables: Variables
+    jittable: ClassVar[bool] = True
+    name: ClassVar[str] = "value"
+
+    def __call__(self, key: Array, states: Any) -> Array:
+        """Actions int32 [B] for states [B, ...]."""
+        del key
+        actions = jnp.arange(self.game.num_actions)
+
+        def value_after(action: Array) -> Array:
+            move = jax.vmap(functools.partial(transition, self.game), in_axes=(0, None))
+            after, reward, discount = move(states, action)
+            value = self.network.apply(self.variables, jax.vmap(self.game.observe)(after)).value
+            return reward + discount * value
+
+        # One action at a time: the memory of all of them would be num_actions times as much.
+        values = jax.lax.map(value_after, actions).T
+        mask = jax.vmap(self.game.legal_action_mask)(states)
+        return jnp.argmax(mask_logits(values, mask), axis=-1).astype(jnp.int32)
+
+
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["variables"],
+    meta_fields=["game", "network", "config"],
+)
+@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+class SearchPlayer:
+    """AlphaZero: search guided by the network, without noise."""
+
+    game: Game
+    network: Network
+    variables: Variables
+    config: SearchConfig
+    jittable: ClassVar[bool] = True
+
+    @property
+    def name(self) -> str:
+        return f"search:{self.config.num_simulations}"
+
+    def __call__(self, key: Array, states: Any) -> Array:
+        """Actions int32 [B] for states [B, ...]."""
+        return self.analyse(key, states).action
+
+    def values(self, key: Array, states: Any) -> Array:
+        """What the search finds states [B, ...] worth, float32 [B]: the worth of its move."""
+        return self.analyse(key, states).value
+
+    def analyse(self, key: Array, states: Any) -> Analysis:
+        """The search's findings for states [B, ...]."""
+        result = search(
+            self.game,
+            network_evaluate(self.game, self.network),
+            self.variables,
+            key,
+            states,
+            config=self.config,
+        )
+        best = jnp.argmax(result.visits, axis=-1).astype(jnp.int32)
+        action = result.action if self.config.algorithm == "gumbel" else best
+        # The root's mean value would count the bad moves too that the search had to try.
+        value = jnp.take_along_axis(result.action_values, action[:, None], axis=1)[:, 0]
+        return Analysis(
+            action=action,
+            visits=result.visits,
+            policy=result.policy,
+            prior=result.prior,
+            action_values=result.action_values,
+            value=value,
+        )
+
+
+def played_search(config: Config, simulations: int | None = None) -> SearchConfig:
+    """The search that a run's players have outside of self-play, and its evaluations measure.
+
+    Args:
+      config: of the run.
+      simulations: for a move; None for as many as the run's evaluations have.
+    """
+    if simulations is None:
+        simulations = config.evaluation.num_simulations
+    return replace(config.search, start_simulations=0, num_simulations=simulations)

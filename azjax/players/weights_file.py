@@ -1,0 +1,142 @@
+"""Players in single files: a network's weights as safetensors, and in the header its run's config
+and what its report card found.
+
+Files can be shared and read without running anything in them. Weights are kept as float16, which
+changes predictions by about a thousandth.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from azjax.config import Config
+from azjax.config.toml import config_from_dict, config_to_dict
+from azjax.errors import UserError
+from azjax.games import make_game
+from azjax.network.network import Network, Variables
+
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class SavedPlayer:
+    """What a file holds."""
+
+    config: Config  # of the run it comes from
+    variables: Variables  # float32
+    about: dict[str, Any]  # see `about_run`
+
+    def describe(self) -> str:
+        """Which network it is and how strong its report card found it, in a line or two."""
+        network = self.config.network
+        sizes = f"{network.blocks} x {network.channels} {network.kind}"
+        if network.convolutions and network.kind == "mlp":
+            sizes += f" after {network.convolutions} convolutions of {network.filters}"
+        lines = [f"{self.config.game.name}: a {sizes}, trained for {self.about['cycles']} cycles"]
+        for score in self.about["report"]:
+            share = 1 - score["mistakes"] / score["positions"]
+            lines.append(
+                f"{score['player']}: {share:.1%} of {score['positions']:,} {score['ruler']} "
+                "without a mistake"
+            )
+        for match in self.about.get("matches", ()):  # files of older versions have none
+            lines.append(
+                f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
+                f"against {match['opponent']}"
+            )
+        return "; ".join(lines)
+
+
+def save_player(
+    path: str | Path, config: Config, variables: Variables, about: dict[str, Any]
+) -> None:
+    """Writes a player's file.
+
+    Raises:
+      UserError: the file is there already, or its directory is not.
+    """
+    path = Path(path)
+    if path.suffix != SUFFIX:
+        raise UserError(f"{path}: a name that ends in {SUFFIX} is wanted")
+    if path.exists():
+        raise UserError(f"{path} is there already; another name is wanted")
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent}: no such directory")
+    flat, _ = jax.tree_util.tree_flatten_with_path(variables)
+    arrays = {_name(keys): np.asarray(x, np.float16) for keys, x in flat}
+    header = {"config": json.dumps(config_to_dict(config)), "about": json.dumps(about)}
+    path.write_bytes(safetensors.numpy.save(arrays, metadata=header))
+
+
+def load_saved(path: str | Path) -> SavedPlayer:
+    """Reads a player's file.
+
+    Raises:
+      UserError: there is none, it is damaged, or it does not hold a player.
+    """
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file") from error
+    except (OSError, safetensors.SafetensorError) as error:
+        raise UserError(f"{path}: not a safetensors file, or damaged ({error})") from error
+    if not {"config", "about"} <= header.keys():
+        raise UserError(f"{path}: weights, but not of a player; `azjax export RUN FILE` writes one")
+    config = config_from_dict(json.loads(header["config"]))
+    game = make_game(config)
+    network = Network(game.observation_shape, game.num_actions, config.network)
+    shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
+    flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
+    wanted = {_name(keys): x.shape for keys, x in flat}
+    if wanted != {name: x.shape for name, x in arrays.items()}:
+        raise UserError(
+            f"{path}: weights of another network than its config tells; it wants the version of "
+            "azjax that wrote it"
+        )
+    leaves = [jnp.asarray(arrays[name], jnp.float32) for name in wanted]
+    return SavedPlayer(config, jax.tree.unflatten(structure, leaves), json.loads(header["about"]))
+
+
+def pretrained() -> dict[str, Path]:
+    """The files of the players that come with azjax, by the name of their game."""
+    folder = Path(str(importlib.resources.files("azjax") / "pretrained"))
+    return {file.stem: file for file in sorted(folder.glob(f"*{SUFFIX}"))}
+
+
+def about_run(run_dir: Path, cycle: int) -> dict[str, Any]:
+    """What a file tells of a checkpoint: its cycle, and what the report card says if it is its.
+
+    Returns:
+      "cycles"; "report", for each ruler the "ruler", "player", "positions" and "mistakes"; and
+      "matches", for each opponent but random play the "player", "opponent", "games" and "score".
+    """
+    file = run_dir / "report.json"
+    card = json.loads(file.read_text()) if file.is_file() else {}
+    report, matches = [], []
+    if card.get("cycle") == cycle:
+        for player in card["players"][:2]:  # with search, and without
+            for score in player["scores"]:
+                kept = {k: score[k] for k in ("ruler", "positions", "mistakes")}
+                report.append({"player": player["name"], **kept})
+            for match in player["matches"]:
+                if match["player_b"] != "random":
+                    kept = {k: match[k] for k in ("games", "score")}
+                    names = {"player": player["name"], "opponent": match["player_b"]}
+                    matches.append(names | kept)
+    return {"cycles": cycle, "report": report, "matches": matches}
+
+
+def _name(keys: tuple[Any, ...]) -> str:
+    return ".".join(str(key.key) for key in keys)

@@ -1,0 +1,219 @@
+"""Checkpoints of the whole training state, written by Orbax while training goes on."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import orbax.checkpoint as ocp
+from orbax.checkpoint.checkpoint_managers import (
+    AnyPreservationPolicy,
+    BestN,
+    LatestN,
+)
+
+from azjax.errors import UserError
+
+# Two items, so that a player is loaded without the replay buffer: the network that plays, and the
+# rest of the training state.
+_VARIABLES = "variables"
+_REST = "rest"
+
+
+class Checkpoints:
+    """The checkpoints of a run directory: the newest few and the best.
+
+    Use as a context manager: leaving it waits for the write in flight.
+    """
+
+    def __init__(self, run_dir: Path, *, keep: int = 1, read_only: bool = False):
+        _quiet_orbax()
+        self.directory = run_dir / "checkpoints"
+        if read_only and not self.directory.is_dir():
+            raise UserError(f"{run_dir}: no run with checkpoints is there")
+        best = BestN(get_metric_fn=_merit, n=1, keep_checkpoints_without_metrics=False)
+        policy = AnyPreservationPolicy([LatestN(n=keep), best])
+        options = ocp.CheckpointManagerOptions(
+            read_only=read_only,
+            preservation_policy=None if read_only else policy,
+            best_fn=_merit,  # without it no merit is written, and a resumed run forgets its best
+            enable_async_checkpointing=True,
+        )
+        # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
+        handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
+        self._manager = _Manager(self.directory.absolute(), options=options, item_handlers=handlers)
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._manager.close()
+
+    def cycles(self) -> list[int]:
+        """The cycles that have a checkpoint, oldest first."""
+        return sorted(self._manager.all_steps())
+
+    def best(self) -> int | None:
+        """The cycle of the checkpoint that evaluated best, None where none was evaluated."""
+        merits = {c: _merit(self._manager.metrics(c) or {}) for c in self.cycles()}
+        known = [(merit, c) for c, merit in merits.items() if merit > -math.inf]
+        return max(known)[1] if known else None
+
+    def save(self, cycle: int, variables: Any, rest: Any, *, merit: float | None = None) -> None:
+        """Starts to write a checkpoint; returns as soon as training may go on.
+
+        Args:
+          cycle: the cycle that the checkpoint is of.
+          variables: the network that plays; its arrays may be donated right after.
+          rest: everything else that the run needs to go on, a pytree; likewise.
+          merit: how good it plays, larger is better; None if it was not evaluated.
+        """
+        # A copy of its own: on CPU the writer would otherwise read, without copying, the buffers
+        # that the next cycle is given to write over.
+        variables, rest = jax.tree.map(jnp.copy, (variables, rest))
+        self._manager.save(
+            cycle,
+            args=ocp.args.Composite(
+                variables=ocp.args.StandardSave(variables),
+                rest=ocp.args.StandardSave(rest),
+            ),
+            metrics={"merit": -math.inf if merit is None else merit},
+        )
+
+    def restore_newest(
+        self, variables: Any, rest: Any, *, warn: Callable[[str], None]
+    ) -> tuple[Any, Any]:
+        """Restores the newest checkpoint that is intact, as (variables, rest).
+
+        Args:
+          variables, rest: the shapes, dtypes and shardings to restore, as `save` was given.
+          warn: is told of each checkpoint that is broken.
+
+        Raises:
+          UserError: there is none, or the checkpoint is of another config.
+        """
+
+        def restore(cycle: int) -> tuple[Any, Any]:
+            args = ocp.args.Composite(
+                variables=ocp.args.StandardRestore(variables),
+                rest=ocp.args.StandardRestore(rest),
+            )
+            restored = self._manager.restore(cycle, args=args)
+            return restored[_VARIABLES], restored[_REST]
+
+        return self._newest(restore, variables, rest, warn)
+
+    def restore_variables(
+        self, abstract: Any, cycle: int | None = None, *, warn: Callable[[str], None]
+    ) -> Any:
+        """The network's variables of one cycle, or of the newest intact checkpoint."""
+
+        def restore(cycle: int) -> Any:
+            args = ocp.args.Composite(variables=ocp.args.StandardRestore(abstract))
+            return self._manager.restore(cycle, args=args)[_VARIABLES]
+
+        if cycle is not None:
+            if cycle not in self.cycles():
+                known = ", ".join(map(str, self.cycles())) or "none"
+                raise UserError(f"{self.directory}: no checkpoint {cycle}; there are {known}")
+            return restore(cycle)
+        return self._newest(restore, abstract, None, warn)
+
+    def _newest(
+        self,
+        restore: Callable[[int], Any],
+        variables: Any,
+        rest: Any,
+        warn: Callable[[str], None],
+    ) -> Any:
+        for cycle in reversed(self.cycles()):
+            try:
+                difference = self._difference(cycle, variables, rest)
+                if difference is None:
+                    return restore(cycle)
+            # Whatever a damaged file makes the reader raise means the same here: use an older one.
+            except Exception as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+                warn(
+                    f"checkpoint {self.directory / str(cycle)} is broken ({reason}); "
+                    "trying an older one"
+                )
+                continue
+            raise UserError(f"{self.directory / str(cycle)} is of another config: {difference}")
+        raise UserError(f"{self.directory}: no intact checkpoint is there")
+
+    def _difference(self, cycle: int, variables: Any, rest: Any) -> str | None:
+        """The first array whose shape or type is not as expected."""
+        for item, expected in [(_VARIABLES, variables), (_REST, rest)]:
+            if expected is None:
+                continue
+            metadata = self._manager.item_metadata(cycle)[item]
+            if metadata is None:
+                raise FileNotFoundError(f"the part {item} is missing")
+            stored = _by_path(getattr(metadata, "tree", metadata))
+            wanted = _by_path(expected)
+            for path in sorted(stored.keys() | wanted.keys()):
+                there, here = stored.get(path), wanted.get(path)
+                if there != here:
+                    return (
+                        f"{path} is {there or 'absent'} in the checkpoint, "
+                        f"{here or 'absent'} in the config"
+                    )
+        return None
+
+
+class _Manager(ocp.CheckpointManager):
+    """Orbax's manager, for which a damaged merit is none rather than an end to everything."""
+
+    def metrics(self, step: int) -> dict[str, float] | None:
+        try:
+            return super().metrics(step)
+        except ValueError:
+            return None
+
+
+@functools.cache
+def _quiet_orbax() -> None:
+    """Keeps from the terminal what Orbax reports of a damaged checkpoint, which we name in a line.
+
+    It logs each file that is missing. And where one read fails, it abandons the others; they end at
+    some later time, and Python would report each by a page of its own.
+    """
+    logging.getLogger("absl").addFilter(lambda record: "orbax" not in record.pathname)
+    report = sys.unraisablehook
+
+    def filtered(unraisable: Any) -> None:
+        code = getattr(unraisable.object, "cr_code", None)
+        abandoned = code is not None and "orbax" in code.co_filename
+        if not abandoned and str(unraisable.exc_value) != "Event loop is closed":
+            report(unraisable)
+
+    sys.unraisablehook = filtered
+
+
+def _merit(metrics: dict[str, float]) -> float:
+    return metrics.get("merit", -math.inf)
+
+
+def _by_path(tree: Any) -> dict[str, str]:
+    """ "path": "dtype[shape]" of every array."""
+    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {
+        ".".join(
+            str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path
+        ): f"{jnp.dtype(leaf.dtype).name}{list(leaf.shape)}"
+        for path, leaf in leaves
+    }

@@ -1,0 +1,217 @@
+"""What a run tells while it trains: live progress, `metrics.jsonl` and TensorBoard files."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import numbers
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+from rich.live import Live
+from tensorboardX import SummaryWriter
+
+from azjax.errors import UserError
+from azjax.runs.progress import Progress
+
+METRICS_FILE = "metrics.jsonl"
+TENSORBOARD_FOLDER = "tensorboard"
+Value = float | int | str | None
+
+_PLAIN_EVERY_S = 10.0
+
+
+class RunLogger:
+    """Writes the metrics of a run and shows its progress, between `with` and the end.
+
+    On a terminal one display is kept up to date; a pipe or a notebook gets a line every ten
+    seconds. Lines are on disk as soon as a call returns.
+    """
+
+    def __init__(
+        self,
+        run_dir: str | Path,
+        *,
+        total_cycles: int,
+        first_cycle: int = 0,
+        console: Console | None = None,
+        quiet: bool = False,
+        lines: bool = True,
+    ):
+        """Opens nothing yet.
+
+        Args:
+          run_dir: the run's directory; what an earlier part of the run wrote is continued.
+          total_cycles: cycles of the whole run.
+          first_cycle: cycles done when this part of the run begins.
+          console: where progress is shown; standard output by default.
+          quiet: write and show nothing: for the processes of a run that do not lead it.
+          lines: show the cycles; False where something else does, so that only notes are printed.
+        """
+        self._run_dir = Path(run_dir)
+        self._first_cycle = first_cycle
+        self._quiet = quiet
+        self._lines = lines
+        self._console = console or Console()
+        self._progress = Progress(self._run_dir.name, total_cycles, first_cycle)
+        self._resources = contextlib.ExitStack()
+        self._live: Live | None = None
+        self._last_plain = -math.inf
+        self._untold = False  # whether the newest cycle is still to be shown
+
+    def __enter__(self) -> Self:
+        if self._quiet:
+            return self
+        with contextlib.ExitStack() as stack:
+            self._file = stack.enter_context(_open_to_append(self._run_dir / METRICS_FILE))
+            self._tensorboard = SummaryWriter(
+                str(self._run_dir / TENSORBOARD_FOLDER),
+                # The cycles after a checkpoint are done again: their first version is hidden.
+                purge_step=self._first_cycle + 1 if self._first_cycle else None,
+            )
+            stack.callback(self._tensorboard.close)
+            # A notebook is no terminal in this sense: rich would ask for ipywidgets there.
+            if self._lines and self._console.is_terminal and not self._console.is_jupyter:
+                self._live = stack.enter_context(
+                    Live(get_renderable=self._progress.display, console=self._console)
+                )
+            # Only now, so that whatever fails above leaves nothing open.
+            self._resources = stack.pop_all()
+        earlier = _lines(self._run_dir / METRICS_FILE)
+        self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if not self._quiet and self._lines and self._live is None and self._untold:
+            self.note(self._progress.plain())
+        self._resources.close()
+
+    def cycle(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        """Records a training cycle; numbers that are not finite become null."""
+        if self._quiet:
+            return
+        self._write("cycle", cycle, scalars)
+        for name, value in scalars.items():
+            self._scalar(name, value, cycle)
+        self._progress.update(cycle, scalars)
+        self._untold = True
+        now = time.monotonic()
+        due = self._lines and now - self._last_plain >= _PLAIN_EVERY_S
+        if self._live is None and due:
+            self._last_plain, self._untold = now, False
+            self.note(self._progress.plain())
+
+    def evaluation(self, cycle: int, scalars: Mapping[str, Value]) -> None:
+        """Records an evaluation: numbers, and texts such as the opponent's name."""
+        if self._quiet:
+            return
+        self._write("eval", cycle, scalars)
+        folder = f"eval/{scalars['opponent']}" if "opponent" in scalars else "eval"
+        for name, value in scalars.items():
+            self._scalar(f"{folder}/{name}", value, cycle)
+        self._progress.evaluated(cycle, evaluation_text(scalars))
+        self.note(f"cycle {cycle}: {evaluation_text(scalars)}")
+
+    def note(self, text: str) -> None:
+        """Prints a line, above the live display where there is one."""
+        if not self._quiet:
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
+        line = {"kind": kind, "cycle": int(cycle), "time_s": round(self._progress.time_s(), 3)}
+        line |= {name: _plain_value(value) for name, value in scalars.items()}
+        self._file.write(json.dumps(line, allow_nan=False) + "\n")
+        self._file.flush()
+
+    def _scalar(self, tag: str, value: Any, cycle: int) -> None:
+        value = _plain_value(value)
+        if isinstance(value, float | int):
+            self._tensorboard.add_scalar(re.sub(r"[^\w./-]+", "_", tag), value, global_step=cycle)
+
+
+def read_metrics(run_dir: str | Path) -> list[dict[str, Value]]:
+    """The lines of a run's `metrics.jsonl`, as if the run had never been stopped.
+
+    A line broken by a crash is skipped. A resumed run repeats the cycles after its checkpoint:
+    whatever an earlier attempt wrote from the first repeated cycle on is dropped.
+
+    Raises:
+      UserError: there is no such file.
+    """
+    path = Path(run_dir) / METRICS_FILE
+    if not path.is_file():
+        raise UserError(f"{run_dir}: no run is there ({METRICS_FILE} is missing)")
+    kept: list[dict[str, Value]] = []
+    for line in _lines(path):
+        if line["kind"] == "cycle":
+            while kept and kept[-1]["cycle"] >= line["cycle"]:
+                kept.pop()
+        kept.append(line)
+    return kept
+
+
+def evaluation_text(scalars: Mapping[str, Value]) -> str:
+    """An evaluation in words: `against random: score 97.5%, Elo +636 [+500, +900]`."""
+    known = {name: value for name, value in scalars.items() if _plain_value(value) is not None}
+    parts = []
+    if {"mistakes", "positions"} <= known.keys():
+        mistakes, positions = known.pop("mistakes"), known.pop("positions")
+        parts.append(f"{mistakes:,} mistakes in {positions:,} positions")
+    if "score" in known:
+        parts.append(f"score {known.pop('score'):.1%}")
+    low, elo, high = (known.pop(name, None) for name in ("elo_low", "elo", "elo_high"))
+    if elo is not None:
+        band = f" [{low:+.0f}, {high:+.0f}]" if None not in (low, high) else ""
+        parts.append(f"Elo {elo:+.0f}{band}")
+    elif low is not None:  # won every game: only a lower bound is known
+        parts.append(f"Elo above {low:+.0f}")
+    elif high is not None:
+        parts.append(f"Elo below {high:+.0f}")
+    opponent = f"against {known.pop('opponent')}: " if "opponent" in known else ""
+    parts += [f"{name} {_short(value)}" for name, value in known.items()]
+    return opponent + ", ".join(parts)
+
+
+def _open_to_append(path: Path) -> Any:
+    """Opens `path` so that a line broken by a crash is ended before the next one begins."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    file = path.open("a+b")
+    if file.tell():
+        file.seek(-1, 2)
+        if file.read(1) != b"\n":
+            file.write(b"\n")
+    file.close()
+    return path.open("a", encoding="utf-8")
+
+
+def _lines(path: Path) -> list[dict[str, Value]]:
+    """The whole lines of a metrics file."""
+    lines = []
+    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            line = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(line, dict) and {"kind", "cycle", "time_s"} <= line.keys():
+            lines.append(line)
+    return lines
+
+
+def _plain_value(value: Any) -> Value:
+    """A value as JSON knows it: numbers that are not finite become None."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    value = float(value)
+    # Nine digits are all that a float32 holds.
+    return float(f"{value:.9g}") if math.isfinite(value) else None
+
+
+def _short(value: Value) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,310 @@
+"""Pictures of a run: losses, evaluations, Elo, game lengths and speed, from `metrics.jsonl`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+
+from azjax.runs.metrics import Value, read_metrics
+
+PLOTS_FOLDER = "plots"
+Lines = list[dict[str, Value]]
+
+# Okabe and Ito's colours, which colour-blind people tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_INK, _GRID = "#333333", "#E6E6E6"
+
+
+def draw(run_dir: str | Path) -> list[Path]:
+    """Draws what the metrics of a run hold, as PNG files in its folder `plots`.
+
+    Returns:
+      The files written; a picture for which nothing was measured is left out.
+
+    Raises:
+      UserError: there is no run.
+    """
+    run_dir = Path(run_dir)
+    lines = read_metrics(run_dir)
+    pictures: dict[str, Callable[[Lines], Figure | None]] = {
+        "losses.png": losses,
+        "evaluation.png": evaluation,
+        "elo.png": elo,
+        "game_lengths.png": game_lengths,
+        "speed.png": speed,
+    }
+    written = []
+    for name, picture in pictures.items():
+        figure = picture(lines)
+        if figure is not None:
+            written.append(save(figure, run_dir, name))
+    return written
+
+
+def save(figure: Figure, run_dir: Path, name: str) -> Path:
+    """Writes a picture into the run's folder `plots`."""
+    folder = run_dir / PLOTS_FOLDER
+    folder.mkdir(exist_ok=True)
+    # No pyplot: neither a display nor matplotlib's global state is touched.
+    FigureCanvasAgg(figure).print_png(folder / name)
+    return folder / name
+
+
+def losses(lines: Lines) -> Figure | None:
+    """Policy loss over the entropy of its targets, which it cannot fall below, and value loss."""
+    cycles = _of_kind(lines, "cycle")
+    figure, (left, right) = figure_over_cycles(lines, 2)
+    _curve(left, cycles, "loss/policy", COLOURS[0], "policy: cross-entropy with the search")
+    if not left.lines:
+        return None
+    _curve(
+        left, cycles, "policy_entropy", COLOURS[2], "entropy of the search: its floor", dashed=True
+    )
+    _curve(right, cycles, "loss/value", COLOURS[1], "value: error against the results")
+    left.set_ylabel("policy loss (nats)")
+    right.set_ylabel("value loss")
+    return finish(figure, "Losses")
+
+
+def evaluation(lines: Lines) -> Figure | None:
+    """The share of scored positions answered without a mistake, and scores against opponents."""
+    exact = [x for x in _of_kind(lines, "eval") if x.get("positions") and "mistakes" in x]
+    matches = _by_opponent(lines, "score")
+    if not exact and not matches:
+        return None
+    figure, panels = figure_over_cycles(lines, bool(exact) + bool(matches))
+    panels = list(panels)
+    if exact:
+        axes = panels.pop(0)
+        share = [1 - x["mistakes"] / x["positions"] for x in exact]
+        mistakes, positions = exact[-1]["mistakes"], exact[-1]["positions"]
+        label = f"at last {mistakes:,} mistakes in {positions:,} positions"
+        _points(axes, [x["cycle"] for x in exact], share, 0, label)
+        axes.set_ylabel("positions without a mistake")
+        _percent(axes, share)
+    if matches:
+        axes = panels.pop(0)
+        scores = []
+        for number, (opponent, games) in enumerate(matches.items()):
+            scores += [x["score"] for x in games]
+            _points(
+                axes,
+                [x["cycle"] for x in games],
+                [x["score"] for x in games],
+                number,
+                f"against {opponent}",
+            )
+        axes.set_ylabel("score (draw = half)")
+        _percent(axes, [*scores, 0.5])
+    return finish(figure, "Evaluation")
+
+
+def elo(lines: Lines) -> Figure | None:
+    """Elo differences with 95% bands; where every game was won, the lower bound as an arrow."""
+    matches = _by_opponent(lines, "elo", "elo_low", "elo_high")
+    if not matches:
+        return None
+    figure, (axes,) = figure_over_cycles(lines, 1)
+    for number, (opponent, games) in enumerate(matches.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        cycles = np.array([x["cycle"] for x in games])
+        middle, low, high = (
+            np.array([_number(x.get(name)) for x in games])
+            for name in ("elo", "elo_low", "elo_high")
+        )
+        axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
+        if np.isfinite(middle).any():
+            _points(axes, cycles, middle, number, f"against {opponent}")
+        for bound, marker, label in (
+            (low, "^", "won all: at least"),
+            (high, "v", "lost all: at most"),
+        ):
+            alone = np.isnan(middle) & np.isfinite(bound)
+            if alone.any():
+                axes.plot(
+                    cycles[alone],
+                    bound[alone],
+                    color=colour,
+                    marker=marker,
+                    markersize=7,
+                    fillstyle="none",
+                    linewidth=1,
+                    linestyle=":",
+                    label=f"against {opponent}, {label}",
+                )
+    axes.axhline(0, color=_INK, linewidth=0.8, zorder=1)
+    axes.set_ylabel("Elo difference, with its 95% interval")
+    return finish(figure, "Elo")
+
+
+def game_lengths(lines: Lines) -> Figure | None:
+    """The mean length of the games of self-play, and how they ended."""
+    cycles = _of_kind(lines, "cycle")
+    results = {"first_player_score": "first player's score", "draw_rate": "draws"}
+    known = [name for name in results if any(x.get(name) is not None for x in cycles)]
+    figure, panels = figure_over_cycles(lines, 2 if known else 1)
+    _curve(panels[0], cycles, "game_length", COLOURS[0], "mean of the games that ended")
+    if not panels[0].lines:
+        return None
+    panels[0].set_ylabel("game length (plies)")
+    for number, name in enumerate(known):
+        _curve(panels[1], cycles, name, COLOURS[1 + number], results[name])
+    if known:
+        panels[1].set_ylabel("share of the games")
+        panels[1].set_ylim(-0.02, 1.02)
+        panels[1].yaxis.set_major_formatter(PercentFormatter(1.0))
+    return finish(figure, "Games of self-play")
+
+
+def speed(lines: Lines) -> Figure | None:
+    """Positions and games a second, within the cycles."""
+    rates = []
+    for line in _of_kind(lines, "cycle"):
+        seconds = line.get("cycle_s")
+        if seconds:
+            rates.append(
+                {
+                    "cycle": line["cycle"],
+                    "positions": _number(line.get("plies")) / seconds,
+                    "games": _number(line.get("games_finished")) / seconds,
+                }
+            )
+    figure, (left, right) = figure_over_cycles(lines, 2)
+    _curve(left, rates, "positions", COLOURS[0])
+    if not left.lines:
+        return None
+    _curve(right, rates, "games", COLOURS[1])
+    left.set_ylabel("positions per second")
+    right.set_ylabel("games per second")
+    for axes in (left, right):
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
+    return finish(figure, "Speed of self-play and learning together")
+
+
+def smooth(values: np.ndarray, window: int) -> np.ndarray:
+    """Centred means over `window` values, shorter at the ends; NaN where all of them are NaN."""
+    known = np.isfinite(values)
+    kernel = np.ones(window)
+    # "full", cut by hand: "same" would be as long as the longer of the two.
+    cut = slice((window - 1) // 2, (window - 1) // 2 + len(values))
+    total = np.convolve(np.where(known, values, 0.0), kernel)[cut]
+    count = np.convolve(known.astype(float), kernel)[cut]
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _of_kind(lines: Lines, kind: str) -> Lines:
+    return [line for line in lines if line["kind"] == kind]
+
+
+def _by_opponent(lines: Lines, *names: str) -> dict[str, Lines]:
+    """The evaluations that hold one of `names`, by opponent."""
+    found: dict[str, Lines] = {}
+    for line in _of_kind(lines, "eval"):
+        if any(line.get(name) is not None for name in names):
+            found.setdefault(str(line.get("opponent", "the baseline")), []).append(line)
+    return found
+
+
+def _number(value: Value) -> float:
+    return math.nan if value is None else float(value)
+
+
+def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
+    """Panels side by side, the cycles below them and the minutes they took above."""
+    figure = Figure(
+        figsize=(4.7 * panels if panels > 1 else 6.4, 3.9), dpi=150, layout="constrained"
+    )
+    every = figure.subplots(1, panels, squeeze=False)[0]
+    cycles, minutes = [0], [0.0]
+    for line in _of_kind(lines, "cycle"):
+        cycles.append(line["cycle"])
+        minutes.append(line["time_s"] / 60)
+    end = max(cycles[-1], 1)
+    # A little more than the cycles, so that the last points are not cut.
+    limits = (-0.02 * end, 1.02 * end)
+    # Where the cycles have their marks: at round minutes they could fall together, for the first
+    # cycle compiles and may take as long as all the others.
+    ticks = [t for t in MaxNLocator(6, integer=True).tick_values(0, end) if 0 <= t <= end]
+    digits = 0 if minutes[-1] >= 100 else 1 if minutes[-1] >= 2 else 2
+    labels = [f"{m:.{digits}f}" for m in np.interp(ticks, cycles, minutes)]
+    for axes in every:
+        axes.set_xlim(limits)
+        axes.set_xlabel("training cycle", color=_INK)
+        axes.set_xticks(ticks)
+        axes.grid(color=_GRID, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color("#999999")
+        axes.tick_params(color="#999999", labelcolor=_INK, labelsize=9)
+        axes.yaxis.label.set_color(_INK)
+        top = axes.secondary_xaxis("top")
+        top.set_xticks(ticks, labels)
+        top.set_xlabel("minutes", color=_INK, fontsize=9)
+        top.tick_params(color="#999999", labelcolor=_INK, labelsize=8)
+        top.spines["top"].set_color("#CCCCCC")
+    return figure, every
+
+
+def _curve(
+    axes: Axes, lines: Lines, name: str, colour: str, label: str = "", *, dashed: bool = False
+) -> None:
+    """The raw values, faint, under their running mean."""
+    cycles = np.array([line["cycle"] for line in lines], float)
+    values = np.array([_number(line.get(name)) for line in lines])
+    if not np.isfinite(values).any():
+        return
+    known = np.flatnonzero(np.isfinite(values))
+    few = len(known) <= 30
+    raw = {"marker": "o", "markersize": 3} if few else {}
+    axes.plot(cycles, values, color=colour, alpha=0.25, linewidth=0.8, **raw)
+    window = max(5, len(values) // 20) | 1
+    # Means bridge gaps, but do not go on before the first value and after the last.
+    measured = slice(known[0], known[-1] + 1)
+    axes.plot(
+        cycles[measured],
+        smooth(values, window)[measured],
+        color=colour,
+        linewidth=2,
+        linestyle=(0, (4, 2)) if dashed else "-",
+        label=label,
+    )
+    axes.margins(y=0.08)
+
+
+def _points(
+    axes: Axes, cycles: Sequence[float], values: Sequence[float], number: int, label: str
+) -> None:
+    axes.plot(
+        cycles,
+        values,
+        color=COLOURS[number % len(COLOURS)],
+        marker="osD^vPX"[number % 7],
+        markersize=4.5,
+        linewidth=1.8,
+        label=label,
+    )
+
+
+def _percent(axes: Axes, values: Sequence[float]) -> None:
+    """Percent, from the lowest value to 100."""
+    low = min(values)
+    room = max(1 - low, 0.02)
+    axes.set_ylim(max(low - 0.08 * room, -0.02), 1 + 0.04 * room)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}%"))
+
+
+def finish(figure: Figure, title: str) -> Figure:
+    """The same figure with its title and legends."""
+    figure.suptitle(title, fontsize=12, fontweight="bold", color=_INK, x=0.01, ha="left")
+    for axes in figure.axes:
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(loc="best", frameon=False, fontsize=8.5, labelcolor=_INK)
+    return figure

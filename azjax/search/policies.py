@@ -1,0 +1,117 @@
+"""Gumbel and PUCT as mctx has them, with the fast loop of `tree_loop.py`."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+
+from azjax.config import SearchConfig
+from azjax.search.forced_playouts import forcing
+from azjax.search.loop import make_loop_fn
+from azjax.search.model import Params, log_of, mask_logits
+from azjax.types import Array
+
+
+def gumbel_policy(
+    params: Params,
+    key: Array,
+    root: mctx.RootFnOutput,
+    recurrent_fn: mctx.RecurrentFn,
+    mask: Array,
+    scale: Array,
+    config: SearchConfig,
+) -> mctx.PolicyOutput:
+    """`mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop; scale [B, 1]."""
+    considered = min(config.max_considered_actions, mask.shape[-1])
+    qtransform = functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=config.value_scale,
+        rescale_values=config.rescale_values,
+    )
+    loop_fn = make_loop_fn(
+        params,
+        recurrent_fn,
+        select_root=functools.partial(
+            mctx.gumbel_muzero_root_action_selection,
+            num_simulations=config.num_simulations,
+            max_num_considered_actions=considered,
+            qtransform=qtransform,
+        ),
+        select_interior=functools.partial(
+            mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform
+        ),
+    )
+    return mctx.gumbel_muzero_policy(
+        params,
+        key,
+        root,
+        recurrent_fn,
+        config.num_simulations,
+        invalid_actions=~mask,
+        loop_fn=loop_fn,
+        qtransform=qtransform,
+        max_num_considered_actions=considered,
+        gumbel_scale=scale,
+    )
+
+
+def puct_policy(
+    params: Params,
+    key: Array,
+    root: mctx.RootFnOutput,
+    recurrent_fn: mctx.RecurrentFn,
+    mask: Array,
+    config: SearchConfig,
+) -> mctx.PolicyOutput:
+    """AlphaZero's PUCT by `mctx.search` with the fast loop; noise is in `root` already.
+
+    The result is that of `mctx.muzero_policy` without noise, bit for bit. That one draws its noise
+    over all actions also where the noise's share is 0, and on CPU one variate after the other: for
+    256 games of chess, seconds of each move.
+    """
+    select_root, select = puct_selection(config)
+    key, _, search_key = jax.random.split(key, 3)  # as mctx does; the second is for its noise
+    root = root.replace(prior_logits=normalised_logits(root.prior_logits, mask))
+    tree = mctx.search(
+        params,
+        search_key,
+        root=root,
+        recurrent_fn=recurrent_fn,
+        root_action_selection_fn=select_root,
+        interior_action_selection_fn=select,
+        num_simulations=config.num_simulations,
+        invalid_actions=~mask,
+        loop_fn=make_loop_fn(params, recurrent_fn, select_root=select_root, select_interior=select),
+    )
+    shares = tree.summary().visit_probs
+    logits = log_of(shares)
+    action = jax.random.categorical(key, logits - jnp.max(logits, axis=-1, keepdims=True))
+    return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
+
+
+def puct_selection(
+    config: SearchConfig,
+) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
+    """How PUCT chooses at the root and in the tree."""
+    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. (MuZero's
+    # own rescaling by the siblings' values makes the smallest difference decide.)
+    qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
+    select = functools.partial(
+        mctx.muzero_action_selection,
+        pb_c_init=config.pb_c_init,
+        pb_c_base=config.pb_c_base,
+        qtransform=qtransform,
+    )
+    select_root = functools.partial(select, depth=0)
+    if config.forced_playouts:
+        select_root = forcing(select_root, config.forced_playouts)
+    return select_root, select
+
+
+def normalised_logits(logits: Array, mask: Array) -> Array:
+    """Logits [B, A] of the same prior as mctx makes them for a PUCT root, the largest 0."""
+    logits = log_of(jax.nn.softmax(logits))
+    return mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)

@@ -1,0 +1,1 @@
+"""Self-play: openings, the games in progress, resignation."""

@@ -1,0 +1,1 @@
+"""The training state, the cycle and the loop around it."""

@@ -1,0 +1,1 @@
+"""Games of pgx here, and games of this package there."""

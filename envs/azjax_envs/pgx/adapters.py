@@ -1,0 +1,329 @@
+"""To and from pgx (https://github.com/sotetsuk/pgx): its environments as games, games as its
+environments. Only what is here needs `pip install pgx`."""
+
+import dataclasses
+import functools
+import string
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs import svg
+from azjax_envs.game import Game, Symmetries, find_legal, require_range, settle
+
+
+def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
+    """The pgx environment `env`, an object or an id such as "go_9x9", as a game.
+
+    Raises:
+      ValueError: the environment is not one of two players without chance.
+    """
+    return Pgx(env, max_steps)
+
+
+def to_pgx(game: Game) -> Any:
+    """The game as a `pgx.Env`.
+
+    As in pgx, a lot decides at the start who is player 0, all actions are legal after the end, and
+    a state carries its mask, its observation and its rewards. What differs: `observe` always sees
+    with the eyes of the player to move, and pictures are those of `azjax_envs`.
+    """
+    _pgx()
+    from azjax_envs.pgx.export import environment_class
+
+    return environment_class(game)()
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["kept", "legal"], meta_fields=[])
+@dataclasses.dataclass(frozen=True)
+class PgxState:
+    kept: Any  # pgx's state without its observation and its mask
+    legal: Array  # uint8 [ceil(num_actions / 8)], the mask, packed
+
+
+@dataclasses.dataclass(frozen=True)
+class Pgx:
+    """Any environment of pgx, v2, that two players play without chance or hidden information.
+
+    `env` is an id that `pgx.make` knows, as in `make("pgx:go_9x9")`, or a `pgx.Env`. Rules, actions
+    and observation are those of pgx (a board without channels is given one; a vector becomes the
+    channels of a single cell). Player 0 moves first, whomever pgx would draw. An illegal action
+    leaves the position as it is and loses. pgx's rewards at the end are the result, and must be 1,
+    0 or -1.
+
+    After `max_steps` steps a game is drawn. The default is one that no game with an id of pgx
+    reaches before its own end, and 512 for an environment given as an object.
+
+    Actions are called by their numbers. pgx knows no board in text and none drawn of parts, so that
+    text and drawing show the observation, a letter for the first plane that is set on a cell (`a`
+    the first of all; planes that are one number everywhere are left out), as the player to move
+    sees it. `pgx_state` gives the state to pgx's own `save_svg`.
+
+    An environment of your own gets a name for `make` and for config files so:
+
+        SMALL_GO = pgx.go.Go(size=5)
+
+        @dataclasses.dataclass(frozen=True)
+        class SmallGo(Pgx):
+            env: Any = SMALL_GO
+    """
+
+    env: Any
+    max_steps: int | None = None
+
+    def __post_init__(self):
+        if self.max_steps is None:
+            known = isinstance(self.env, str)
+            object.__setattr__(self, "max_steps", _MAX_STEPS.get(self.env, 512) if known else 512)
+        require_range("pgx", "max_steps", self.max_steps, 1, 2**31 - 1)
+        self._facts  # noqa: B018  refuses what is no game for us
+
+    @property
+    def name(self) -> str:
+        return f"pgx:{self._env.id}"
+
+    @property
+    def num_actions(self) -> int:
+        return self._facts.num_actions
+
+    @property
+    def observation_shape(self) -> tuple[int, int, int]:
+        shape = self._facts.observation.shape
+        return {1: (1, 1, *shape), 2: (*shape, 1), 3: shape}[len(shape)]
+
+    @property
+    def num_symmetries(self) -> int:
+        return 1
+
+    def init(self, key: Array | None = None) -> PgxState:
+        return jax.tree.map(jnp.asarray, self._facts.start)
+
+    def step(self, state: PgxState, action: Array) -> PgxState:
+        # Unsigned, so that a negative action is a large one.
+        action = jnp.asarray(action).astype(jnp.uint32)
+        mask = self._unpacked(state)
+        index = jnp.minimum(action, self.num_actions - 1).astype(jnp.int32)
+        mover = np.arange(2) == state.kept.current_player
+        lost = state.kept.replace(
+            terminated=jnp.ones_like(state.kept.terminated),
+            rewards=jnp.where(mover, -1, 1).astype(state.kept.rewards.dtype),
+        )
+        return settle(
+            state,
+            over=self.is_terminal(state),
+            legal=(action < self.num_actions) & mask[index],
+            moved=_keep(self._env.step(self.pgx_state(state), index), self._facts.start),
+            forfeited=dataclasses.replace(state, kept=lost),
+        )
+
+    def current_player(self, state: PgxState) -> Array:
+        return state.kept.current_player.astype(jnp.int32) ^ self._facts.first
+
+    def legal_action_mask(self, state: PgxState) -> Array:
+        return self._unpacked(state) & ~self.is_terminal(state)
+
+    def is_terminal(self, state: PgxState) -> Array:
+        return self._has_ended(state) | (state.kept._step_count >= self.max_steps)
+
+    def returns(self, state: PgxState) -> Array:
+        first = self._facts.first
+        rewards = jnp.stack([state.kept.rewards[first], state.kept.rewards[1 - first]])
+        return jnp.where(self._has_ended(state), rewards, 0).astype(jnp.float32)
+
+    def observe(self, state: PgxState) -> Array:
+        observation = self._env.observe(self.pgx_state(state))
+        return observation.astype(jnp.float32).reshape(self.observation_shape)
+
+    def symmetries(self) -> Symmetries:
+        height, width, _ = self.observation_shape
+        return Symmetries(
+            cells=np.arange(height * width, dtype=np.int32)[None],
+            actions=np.arange(self.num_actions, dtype=np.int32)[None],
+        )
+
+    def action_to_string(self, state: PgxState, action: int) -> str:
+        return str(action)
+
+    def string_to_action(self, state: PgxState, text: str) -> int:
+        return find_legal(self, state, text)
+
+    def to_string(self, state: PgxState) -> str:
+        height, width, _ = self.observation_shape
+        codes = np.asarray(self._letters(state)).reshape(height, width)
+        rows = [" ".join(("." + string.ascii_letters)[code] for code in row) for row in codes]
+        to_move = f"player {int(self.current_player(state))} to move"
+        return "\n".join([*rows, "over" if self.is_terminal(state) else to_move])
+
+    def svg_board(self) -> str:
+        return _svg_board(self)
+
+    def view(self, state: PgxState) -> Array:
+        """A code for each cell of the observation: 0, or 1 + the plane shown. Then who is to move:
+        0, 1, or 2 after the end. Then 1 for each legal action and 0 for others, where there are no
+        more than 400.
+        """
+        turn = jnp.where(self.is_terminal(state), 2, self.current_player(state))
+        parts = [self._letters(state), turn[None]]
+        if self.num_actions <= _MOST_BUTTONS:
+            parts.append(self.legal_action_mask(state))
+        return jnp.concatenate([part.astype(jnp.int32) for part in parts])
+
+    def pgx_state(self, state: PgxState) -> Any:
+        """The state as pgx has it, but for the observation, which is zeros."""
+        observation = self._facts.observation
+        return state.kept.replace(
+            observation=jnp.zeros(observation.shape, observation.dtype),
+            legal_action_mask=self._unpacked(state),
+        )
+
+    @property
+    def _env(self) -> Any:
+        return _environment(self.env)
+
+    @property
+    def _facts(self) -> "_Facts":
+        return _inspect(self._env)
+
+    def _unpacked(self, state: PgxState) -> Array:
+        return jnp.unpackbits(state.legal, count=self.num_actions).astype(jnp.bool_)
+
+    def _has_ended(self, state: PgxState) -> Array:
+        return state.kept.terminated | state.kept.truncated
+
+    def _letters(self, state: PgxState) -> Array:
+        """int32 [cells], 1 + the first plane that is set there, 0 where there is none."""
+        planes = self.observe(state).reshape(-1, self.observation_shape[-1]) != 0
+        planes = (planes & ~jnp.all(planes, axis=0, keepdims=True))[:, : len(string.ascii_letters)]
+        return jnp.where(jnp.any(planes, axis=1), 1 + jnp.argmax(planes, axis=1), 0)
+
+
+# The most plies of each game: its cells and passes, or where pgx cuts it.
+_MAX_STEPS = {
+    "animal_shogi": 256,
+    "chess": 512,
+    "connect_four": 42,
+    "gardner_chess": 256,
+    "go_9x9": 162,
+    "go_19x19": 722,
+    "hex": 122,
+    "othello": 122,
+    "shogi": 512,
+    "tic_tac_toe": 9,
+}
+_MOST_BUTTONS = 400
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Facts:
+    num_actions: int
+    observation: jax.ShapeDtypeStruct
+    first: int  # pgx's number of the player who moves first from `start`
+    start: PgxState  # of numpy arrays
+
+
+def _pgx() -> Any:
+    """pgx, or ImportError saying how to get it."""
+    try:
+        import pgx
+    except ImportError:
+        raise ImportError("pgx is not installed: pip install pgx") from None
+    return pgx
+
+
+@functools.cache
+def _environment(env: Any) -> Any:
+    pgx = _pgx()
+    if isinstance(env, str):
+        if env not in pgx.available_envs():
+            raise ValueError(f"pgx has no {env!r}; it has {', '.join(pgx.available_envs())}")
+        return pgx.make(env)
+    if not isinstance(env, pgx.Env):
+        raise ValueError(f"a pgx.Env or the id of one is wanted, not {env!r}")
+    return env
+
+
+@functools.cache
+def _inspect(env: Any) -> _Facts:
+    """What is fixed about an environment. ValueError where it is no game for us."""
+    if env.num_players != 2:
+        raise ValueError(f"pgx's {env.id} has {env.num_players} player(s), and not two")
+    with jax.ensure_compile_time_eval():
+        starts = jax.device_get(
+            jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), 16))
+        )
+    # All starts with the same player to begin must be the same: then a lot decides nothing else.
+    for player in (0, 1):
+        rows = np.flatnonzero(starts.current_player == player)
+        if any((leaf[rows] != leaf[rows[:1]]).any() for leaf in jax.tree.leaves(starts)):
+            raise ValueError(f"pgx's {env.id} starts by chance, and only chance-free games fit")
+    start = jax.tree.map(lambda leaf: leaf[0], starts)
+    try:
+        jax.eval_shape(env.step, start, np.int32(0))
+    except Exception as error:
+        raise ValueError(
+            f"pgx's {env.id} cannot be stepped without a key, and only chance-free games fit"
+        ) from error
+    if start.observation.ndim not in (1, 2, 3):
+        raise ValueError(f"pgx's {env.id} has observations of {start.observation.ndim} axes")
+    return _Facts(
+        num_actions=start.legal_action_mask.shape[0],
+        observation=jax.ShapeDtypeStruct(start.observation.shape, start.observation.dtype),
+        first=int(start.current_player),
+        start=jax.device_get(_keep(start)),
+    )
+
+
+def _keep(state: Any, like: PgxState | None = None) -> PgxState:
+    """What the game carries of pgx's state, in the dtypes of `like`."""
+    small = PgxState(
+        kept=state.replace(observation=None, legal_action_mask=None),
+        legal=jnp.packbits(jnp.asarray(state.legal_action_mask)),
+    )
+    # To its own dtype where there is no other: that takes weak types away.
+    return jax.tree.map(lambda x, y: jax.lax.convert_element_type(x, y.dtype), small, like or small)
+
+
+def _svg_board(game: Pgx) -> str:
+    height, width, channels = game.observation_shape
+    cell, left, top = 44, 16, 52
+    turns = ("player 0 to move", "player 1 to move", "over")
+    texts = [
+        svg.element("text", text, cls=f"only c{code}", x=left + 70, y=top - 20)
+        for code, text in enumerate(turns)
+    ]
+    parts = [svg.element("g", texts, data_cell=height * width)]
+    letters = string.ascii_letters[:channels]
+    for i in range(height * width):
+        x, y = left + i % width * cell, top + i // width * cell
+        seen = [svg.element("rect", cls="cell", x=x, y=y, width=cell, height=cell)]
+        for code, letter in enumerate(letters, start=1):
+            at = {"x": x + cell / 2, "y": y + cell / 2 + 6}
+            seen.append(svg.element("text", letter, cls=f"only letter c{code}", **at))
+        parts.append(svg.element("g", seen, data_cell=i))
+    bottom = top + height * cell + 16
+    columns = max(8, width * cell // 34)
+    buttons = range(game.num_actions if game.num_actions <= _MOST_BUTTONS else 0)
+    for action in buttons:
+        x, y = left + action % columns * 34, bottom + action // columns * 28
+        button = [
+            svg.element("rect", cls="button", x=x, y=y, width=31, height=25, rx=6),
+            svg.label(action, x + 15.5, y + 12.5),
+        ]
+        spot = height * width + 1 + action
+        parts.append(svg.element("g", button, data_cell=spot, data_action=action))
+    rows = -(-len(buttons) // columns)
+    size = (left + max(width * cell, columns * 34) + 13, bottom + 28 * rows + 13)
+    shown = {f'[data-code="{i}"] .c{i}': "display: inline" for i in range(max(len(letters) + 1, 3))}
+    return svg.document(game.name, *size, _STYLE | shown, parts)
+
+
+_STYLE = {
+    ".cell": "fill: #faf7f0; stroke: #ddd5c4; stroke-width: 1.5",
+    ".only": "display: none; fill: #3b4759",
+    ".letter": "font-size: 20px",
+    ".button": "fill: #f4f4f2; stroke: #e2e2de",
+    '[data-code="1"] .button': "fill: #cfe3fb; stroke: #7eaee6",
+}

@@ -1,0 +1,99 @@
+"""A game as an environment of pgx. Importing this needs pgx; see `adapters.to_pgx`."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pgx
+from jax import Array
+from pgx._src.struct import dataclass  # what pgx asks of its states, and has nowhere else
+
+from azjax_envs import svg
+from azjax_envs.game import Game
+
+
+@functools.cache
+def environment_class(game: Game) -> type[pgx.Env]:
+    """The class of `game` as a pgx environment, for pgx tells environments apart by their class."""
+
+    start = jax.device_get(jax.jit(game.init)())
+    blank = np.zeros(game.observation_shape, np.float32)
+
+    @dataclass
+    class State(pgx.State):
+        current_player: Array
+        observation: Array
+        rewards: Array
+        terminated: Array
+        truncated: Array
+        legal_action_mask: Array
+        _step_count: Array
+        _first: Array  # int32 [], who moves first
+        _x: Any  # the game's own state
+
+        @property
+        def env_id(self) -> str:
+            return game.name
+
+        def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:
+            """The position; of a batch, the first one."""
+            lanes = np.ndim(self.current_player)
+            return svg.to_svg(game, jax.tree.map(lambda leaf: leaf[(0,) * lanes], self._x))
+
+        def save_svg(self, filename: Any, **options: Any) -> None:
+            with open(filename, "w", encoding="utf-8") as file:
+                file.write(self.to_svg(**options))
+
+    class Environment(pgx.Env):
+        def _init(self, key: Array) -> State:
+            first = jax.random.bernoulli(key).astype(jnp.int32)
+            x = jax.tree.map(jnp.asarray, start)
+            return State(
+                current_player=game.current_player(x) ^ first,
+                observation=jnp.asarray(blank),
+                rewards=jnp.zeros(2, jnp.float32),
+                terminated=jnp.zeros((), jnp.bool_),
+                truncated=jnp.zeros((), jnp.bool_),
+                legal_action_mask=game.legal_action_mask(x),
+                _step_count=jnp.zeros((), jnp.int32),
+                _first=first,
+                _x=x,
+            )
+
+        def _step(self, state: State, action: Array, key: Array | None) -> State:
+            x = game.step(state._x, action)
+            returns = game.returns(x)
+            return state.replace(
+                current_player=game.current_player(x) ^ state._first,
+                rewards=jnp.where(state._first == 1, returns[::-1], returns),
+                terminated=game.is_terminal(x),
+                legal_action_mask=game.legal_action_mask(x),
+                _x=x,
+            )
+
+        def _observe(self, state: State, player_id: Array) -> Array:
+            return game.observe(state._x)
+
+        @property
+        def id(self) -> str:
+            return game.name
+
+        @property
+        def version(self) -> str:
+            return "azjax"
+
+        @property
+        def num_players(self) -> int:
+            return 2
+
+        @property
+        def num_actions(self) -> int:
+            return game.num_actions
+
+        @property
+        def observation_shape(self) -> tuple[int, ...]:
+            return game.observation_shape
+
+    return Environment

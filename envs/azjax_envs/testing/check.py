@@ -1,0 +1,230 @@
+"""The contract of `azjax_envs.game.Game` as a check that anyone can run on a game of their own."""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Iterator
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from azjax_envs.game import Game
+from azjax_envs.testing.play import check_play
+from azjax_envs.testing.text import check_clicks, check_drawing, check_strings
+
+
+def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
+    """What `game` does against the contract: a readable line for each finding, [] if all is well.
+
+    Checked are: the members and their types; that equal games are equal, hash alike and share one
+    trace; shapes and dtypes, and that `step` returns the structure it takes; purity; that the
+    symmetries are permutations and form a group; and, over random games, among them games with
+    illegal actions on either side of the range: turns, masks, results, the end by `max_steps`,
+    that an illegal action loses, that nothing changes after the end, that transformed actions
+    lead to the transformed observation, mask, turn and result, and that a game stepped alone and
+    one stepped in a batch agree; then strings both ways, and the drawing.
+
+    A symmetry that moves the start itself (othello's start has only four of the eight) cannot be
+    played out from it, and is held to the group alone.
+
+    Args:
+      game: the game.
+      games: how many random games to play.
+      seed: of the random play.
+    """
+    findings = _run(_members, game)
+    if findings:
+        return findings
+    findings = _run(_parameters, game) + _run(_types, game)
+    if findings:
+        return findings  # what follows relies on all of that
+    findings = _run(_purity, game) + _run(_symmetries, game)
+    if not findings:
+        findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
+    for check in (check_strings, check_drawing, check_clicks):
+        findings += _run(check, game)
+    return findings
+
+
+def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
+    """The findings of one check; what it raises is one more."""
+    findings = []
+    try:
+        findings.extend(check(game))
+    except Exception as error:
+        frames = inspect.getinnerframes(error.__traceback__)
+        # By the methods' code, which has a file name even where the class has none: in a notebook.
+        methods = filter(inspect.isfunction, vars(type(game)).values())
+        files = {method.__code__.co_filename for method in methods}
+        own = [frame for frame in frames if frame.filename in files]
+        where = f"{own[-1].function}, line {own[-1].lineno}: " if own else ""
+        reason = (str(error).strip().splitlines() or [""])[0]
+        findings.append(f"{where}raised {type(error).__name__}: {reason}")
+    return findings
+
+
+_NUMBERS = ("num_actions", "max_steps", "num_symmetries")
+_ARRAY_METHODS = {
+    "current_player": ((), jnp.int32),
+    "legal_action_mask": (("num_actions",), jnp.bool_),
+    "is_terminal": ((), jnp.bool_),
+    "returns": ((2,), jnp.float32),
+    "observe": ("observation_shape", jnp.float32),
+    "view": (None, jnp.int32),
+}
+_OPTIONAL_METHODS = {"score": ((2,), jnp.float32), "ownership": ("cells", jnp.float32)}
+_OTHER_METHODS = (
+    "init",
+    "step",
+    "symmetries",
+    "action_to_string",
+    "string_to_action",
+    "to_string",
+    "svg_board",
+)
+
+
+def _members(game: Game) -> Iterator[str]:
+    for member in ("name", "observation_shape", *_NUMBERS):
+        if not hasattr(game, member):
+            yield f"{member} is missing"
+    for method in (*_OTHER_METHODS, *_ARRAY_METHODS):
+        if not callable(getattr(game, method, None)):
+            yield f"{method} is missing"
+
+
+def _parameters(game: Game) -> Iterator[str]:
+    if not isinstance(game.name, str) or not game.name:
+        yield f"name must be a string, not {game.name!r}"
+    for member in _NUMBERS:
+        value = getattr(game, member)
+        if not isinstance(value, int) or value < 1:
+            yield f"{member} must be a positive integer, not {value!r}"
+    shape = game.observation_shape
+    if not (isinstance(shape, tuple) and len(shape) == 3 and all(_is_size(n) for n in shape)):
+        yield f"observation_shape must be (height, width, channels), not {shape!r}"
+    if not dataclasses.is_dataclass(game) or not type(game).__dataclass_params__.frozen:
+        yield "the game must be a frozen dataclass: @dataclasses.dataclass(frozen=True)"
+        return
+    copy = dataclasses.replace(game)
+    if copy != game:
+        yield "two games with equal parameters are not equal, so that each would be traced anew"
+    elif hash(copy) != hash(game):
+        yield "two games with equal parameters have different hashes"
+
+
+def _types(game: Game) -> Iterator[str]:
+    state = jax.eval_shape(game.init)
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    action = jax.ShapeDtypeStruct((), jnp.int32)
+    yield from _same_structure("init(key)", "init()", jax.eval_shape(game.init, key), state)
+    yield from _same_structure("step", "init()", jax.eval_shape(game.step, state, action), state)
+    methods = dict(_ARRAY_METHODS)
+    methods |= {name: spec for name, spec in _OPTIONAL_METHODS.items() if hasattr(game, name)}
+    for name, (shape, dtype) in methods.items():
+        got = jax.eval_shape(getattr(game, name), state)
+        if not hasattr(got, "shape"):
+            yield f"{name} must return one array, not {type(got).__name__}"
+            continue
+        if shape == "cells":
+            shape = (math.prod(game.observation_shape[:2]),)
+        elif isinstance(shape, str):
+            shape = getattr(game, shape)
+        elif shape is not None:
+            shape = tuple(getattr(game, n) if isinstance(n, str) else n for n in shape)
+        if got.dtype != dtype:
+            yield f"{name} must be {jnp.dtype(dtype)}, not {got.dtype}"
+        if shape is None and len(got.shape) != 1:
+            yield f"{name} must have one axis, not the shape {got.shape}"
+        elif shape is not None and got.shape != shape:
+            yield f"{name} must have the shape {shape}, not {got.shape}"
+    jax.block_until_ready(game.step(game.init(), 0))  # outside jit, with a Python integer
+
+
+def _same_structure(name: str, like: str, got, wanted) -> Iterator[str]:
+    if jax.tree.structure(got) != jax.tree.structure(wanted):
+        yield f"{name} returns another pytree than {like}: {jax.tree.structure(got)}"
+        return
+    for (path, a), b in zip(
+        jax.tree_util.tree_leaves_with_path(got), jax.tree.leaves(wanted), strict=True
+    ):
+        leaf = f"state{jax.tree_util.keystr(path)}"
+        if (a.shape, a.dtype) != (b.shape, b.dtype):
+            yield (
+                f"{name} returns {leaf} as {a.dtype}{list(a.shape)}, "
+                f"{like} as {b.dtype}{list(b.shape)}"
+            )
+        elif a.weak_type or b.weak_type:
+            yield f"{leaf} is weakly typed, so that a loop is traced twice: give it a dtype"
+
+
+def _purity(game: Game) -> Iterator[str]:
+    state = jax.eval_shape(game.init)
+    action = jax.ShapeDtypeStruct((), jnp.int32)
+    methods = {name: () for name in _ARRAY_METHODS} | {"step": (action,)}
+    for name, rest in methods.items():
+        mutated = []
+
+        def call(state, *rest, name=name, mutated=mutated):
+            before = jax.tree.leaves(state)
+            result = getattr(game, name)(state, *rest)
+            after = jax.tree.leaves(state)
+            mutated.append(len(before) != len(after) or any(map(_is_other, before, after)))
+            return result
+
+        first, second = (jax.make_jaxpr(lambda *args: call(*args))(state, *rest) for _ in range(2))
+        if mutated[0]:
+            yield f"{name} changes the state it is given"
+        if str(first) != str(second) or not all(map(np.array_equal, first.consts, second.consts)):
+            yield f"{name} is not pure: traced twice, it is two different programs"
+
+    traces = []
+
+    def step(game, state, action):
+        traces.append(game)
+        return game.step(state, action)
+
+    step = jax.jit(step, static_argnums=0)
+    after = step(game, jax.jit(game.init)(), jnp.int32(0))
+    step(dataclasses.replace(game), after, jnp.int32(0))
+    if len(traces) > 1:
+        yield "step is traced again for an equal game and a state of the same shapes"
+
+
+def _symmetries(game: Game) -> Iterator[str]:
+    height, width, _ = game.observation_shape
+    symmetries = game.symmetries()
+    tables = {}
+    for name, size in (("cells", height * width), ("actions", game.num_actions)):
+        table = np.asarray(getattr(symmetries, name))
+        shape = (game.num_symmetries, size)
+        if table.shape != shape or not np.issubdtype(table.dtype, np.integer):
+            got = f"{table.dtype}{list(table.shape)}"
+            yield f"symmetries().{name} must be integers of shape {shape}, not {got}"
+            continue
+        tables[name] = table
+        for k, row in enumerate(table):
+            if not np.array_equal(np.sort(row), np.arange(size)):
+                yield f"symmetries().{name}[{k}] is not a permutation of 0..{size - 1}"
+        if not np.array_equal(table[0], np.arange(size)):
+            yield f"symmetries().{name}[0] must be the identity"
+    if len(tables) < 2:
+        return
+    joined = np.concatenate([tables["cells"], tables["actions"] + height * width], axis=1)
+    known = {row.tobytes() for row in joined}
+    if len(known) < len(joined):
+        yield "two symmetries are the same"
+    for i, first in enumerate(joined):
+        for j, second in enumerate(joined):
+            if second.max() < first.size and first[second].tobytes() not in known:
+                yield f"symmetries {i} and {j} together make one that is not listed"
+                return
+
+
+def _is_size(value) -> bool:
+    return isinstance(value, int) and value >= 1
+
+
+def _is_other(a, b) -> bool:
+    return a is not b

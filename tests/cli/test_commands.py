@@ -1,0 +1,276 @@
+"""The command line: its outputs, and what it says of mistakes: one line, exit code 2."""
+
+import errno
+import functools
+import json
+import os
+import re
+import shutil
+import sys
+
+import pytest
+
+from azjax.cli import main as cli
+from azjax.cli import play as playing
+from azjax.devices import use_all_cores
+from azjax.runs.checkpoint import Checkpoints
+from azjax.training import loop as train_module
+from azjax.training import memory
+from tests import tiny
+
+CYCLES = 2
+CHANGES = {"cycles": CYCLES, "checkpoint": {"every": 1}, "evaluation": {"every": 0}}
+
+
+@pytest.fixture(autouse=True)
+def compile_once(monkeypatch):
+    monkeypatch.setattr(train_module, "make_trainer", tiny.shared_make_trainer)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A run of two cycles, each with a checkpoint. Copy it before you change it."""
+    folder = tmp_path_factory.mktemp("trained")
+    file = tiny.write_config(folder / "tiny.toml", **CHANGES)
+    assert cli.main(["train", str(file), "--run-dir", str(folder / "run")]) == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def run(trained, tmp_path):
+    """A copy to be damaged; one cycle is still to be done."""
+    copy = tmp_path / "run"
+    shutil.copytree(trained, copy)
+    edit(copy, f"cycles = {CYCLES}", "cycles = 3")
+    return copy
+
+
+def edit(run, old, new):
+    file = run / "config.toml"
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
+def files(folder):
+    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_usage_and_help(capsys):
+    for arguments in ([], ["--help"], ["-h"]):
+        assert cli.main(arguments) == 0
+        out = capsys.readouterr().out
+        for command in cli.COMMANDS:
+            assert re.search(rf"^  {command} ", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+def test_help_of(command, capsys):
+    arguments = [command, "search", "--help"] if command == "bench" else [command, "--help"]
+    try:
+        code = cli.main(arguments)
+    except SystemExit as stopped:
+        code = stopped.code
+    out, err = capsys.readouterr()
+    assert not code
+    assert err == ""
+    assert f"azjax {command}" in out
+    if command == "train":
+        assert "--search.num-simulations" in out
+        assert "--heartbeat-timeout" in out
+
+
+def test_what_the_system_refuses_is_one_line(refused, monkeypatch, tmp_path):
+    assert "File name too long" in refused("play", "a" * 300)
+    assert "File name too long" in refused("web", "connect_four", "--out", tmp_path / ("a" * 300))
+
+    def full(arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setitem(cli.COMMANDS, "export", full)
+    assert refused("export") == "azjax: No space left on device\n"
+
+
+def test_no_standard_input_is_one_that_has_ended(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert playing._standard_input().next() is None
+
+
+def test_an_occupied_run_directory(trained, refused):
+    before = files(trained)
+    message = refused("train", trained / "config.toml", "--run-dir", trained)
+    assert f"azjax resume {trained}" in message
+    assert files(trained) == before
+
+
+def test_nothing_to_resume(refused, tmp_path):
+    assert str(tmp_path / "nothing") in refused("resume", tmp_path / "nothing")
+    assert str(tmp_path) in refused("resume", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_finished_run(trained, refused):
+    before = files(trained)
+    assert "all 2 cycles are done" in refused("resume", trained)
+    assert files(trained) == before
+
+
+def truncate(run, cycle):
+    """Cuts every file of a checkpoint in half."""
+    for path in (run / "checkpoints" / str(cycle)).rglob("*"):
+        if path.is_file():
+            with path.open("r+b") as opened:
+                opened.truncate(path.stat().st_size // 2)
+
+
+def test_a_truncated_checkpoint_is_named_and_the_older_one_used(run, trained):
+    """In a process of its own, where all that libraries print is seen."""
+    truncate(run, 2)
+    code, out, err = tiny.run_azjax("resume", run, devices=4)
+    assert (code, err) == (0, "")
+    named = [line for line in out.splitlines() if "broken" in line]
+    assert len(named) == 1
+    assert f"checkpoint {run / 'checkpoints' / '2'} is broken" in named[0]
+    with Checkpoints(run, read_only=True) as checkpoints:
+        assert checkpoints.cycles()[-1] == 3
+
+
+def test_only_broken_checkpoints(run):
+    truncate(run, 1)
+    truncate(run, 2)
+    before = files(run)
+    code, out, err = tiny.run_azjax("resume", run, devices=4)
+    assert code == 2
+    assert re.fullmatch(r"azjax: .*no intact checkpoint.*\n", err)
+    assert len([line for line in out.splitlines() if "is broken" in line]) == 2
+    assert files(run) == before
+
+
+def test_a_config_that_does_not_match_the_checkpoint(run, refused):
+    edit(run, "channels = 16", "channels = 24")
+    before = files(run)
+    message = refused("resume", run)
+    assert str(run / "checkpoints" / "2") in message
+    assert "another config" in message
+    assert re.search(
+        r"params\.\S+ is float32\[.*16.*\] in the checkpoint, float32\[.*24.*\]", message
+    )
+    assert files(run) == before
+    assert "another config" in refused("eval", run, "--games", "8")
+
+
+def test_a_loss_that_is_no_number(refused, tmp_path):
+    rates = {"optimizer": "sgd", "learning_rate": 1e30, "clip_norm": 1e30, "warmup_updates": 1}
+    file = tiny.write_config(
+        tmp_path / "tiny.toml",
+        **{**CHANGES, "cycles": 12},
+        learning={**rates, "schedule": "constant"},
+        replay={"min_positions": 32},
+    )
+    message = refused("train", file, "--run-dir", tmp_path / "run")
+    cycle = int(re.search(r" in cycle (\d+): training stopped", message)[1])
+    assert f"the last good checkpoint is of cycle {cycle - 1}" in message
+    assert (tmp_path / "run" / "checkpoints" / str(cycle - 1)).is_dir()
+
+
+def test_unknown_commands_and_players(refused, trained, tmp_path):
+    message = refused("trian", "x")
+    assert all(command in message for command in cli.COMMANDS)
+    assert "no run is there" in refused("eval", tmp_path / "nothing")
+    assert "no run is there" in refused("report", tmp_path / "nothing")
+    assert "no run is there" in refused("play", tmp_path / "nothing")
+    for command in (["eval", trained, "--against"], ["match", trained]):
+        message = refused(*command, "nobody:3")
+        assert "nobody" in message
+        assert "uct:" in message
+    assert "minimax" in refused("eval", trained, "--against", "minimax")
+    assert "no checkpoint 7" in refused("eval", f"{trained}@7")
+    assert "simulations" in refused("eval", f"{trained}:many")
+    assert "--game" in refused("match", "random", "uct:4", "--games", "4")
+    assert "tic_tac_to" in refused("match", "random", "random", "--game", "tic_tac_to")
+    assert "engine nosuch: not found" in refused("match", "--game", "chess", "uci:nosuch", "random")
+    assert "--side 3" in refused("play", trained, "--side", "3")
+    assert "bench" in refused("bench", "nothing")
+
+
+def test_faces_refuse_other_games_and_players(refused, trained, tmp_path):
+    for face, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
+        assert "no run is there" in refused(face, tmp_path / "nothing")
+        assert f"{face.upper()} is for {games}" in refused(face, trained)
+        assert "a player that searches is wanted" in refused(face, f"{trained}:policy")
+    assert "--memory 0" in refused("gtp", trained, "--memory", "0")
+
+
+@pytest.mark.parametrize("games", ["7", "0", "-2"])
+def test_games_that_are_no_pairs(games, refused, trained):
+    assert games in refused("eval", trained, "--games", games)
+    assert games in refused("match", trained, trained, "--games", games)
+
+
+def test_too_large_for_the_memory(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "device_memory", lambda device: 2**20)
+    file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES, replay={"plies": 80_000})
+    message = refused("train", file, "--run-dir", tmp_path / "run")
+    assert re.search(r"replay\.plies = \d+ would fit", message)
+    assert not (tmp_path / "run").exists()
+
+
+def test_games_too_large_to_solve_or_unknown(refused, monkeypatch):
+    assert "tic_tac_to" in refused("solve", "tic_tac_to")
+    from azjax.evaluation import run_report as report_card
+
+    solve = functools.partial(report_card.solve, max_states=3000)
+    monkeypatch.setattr(report_card, "solve", solve)
+    message = refused("solve", "tic_tac_toe")
+    assert re.search(r"\d[\d,]* states", message)
+
+
+def test_json(trained, capsys):
+    def printed(*arguments):
+        capsys.readouterr()
+        assert cli.main([*map(str, arguments), "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    facts = printed("solve", "tic_tac_toe")
+    assert (facts["states"], facts["value"]) == (5478, 0.0)
+    result = printed("eval", trained, "--against", "random", "--games", "8")
+    assert result["games"] == 8
+    assert result["wins"] + result["draws"] + result["losses"] == 8
+    assert result["player_a"] == str(trained)
+    broken = trained.parent / "broken"
+    shutil.copytree(trained, broken)
+    truncate(broken, 2)
+    result = printed("eval", f"{broken}:policy", "--games", "8")
+    assert result["games"] == 8
+    result = printed("match", f"{trained}:policy", f"{trained}@1:policy", "--games", "8")
+    assert result["games"] == 8
+    result = printed("match", "random", "minimax:1", "--game", "tic_tac_toe", "--games", "8")
+    assert (result["player_a"], result["player_b"], result["games"]) == ("random", "minimax:1", 8)
+    card = printed("report", trained, "--games", "8", "--beside", "random")
+    assert card == json.loads((trained / "report.json").read_text())
+    assert len(card["players"]) == 4
+
+
+def test_text(trained, capsys):
+    assert cli.main(["eval", str(trained), "--games", "8"]) == 0
+    out = capsys.readouterr().out
+    assert "random" in out
+    assert "Elo" in out
+
+
+def test_all_cores_of_a_started_jax_are_left_as_they_are(monkeypatch, devices):
+    import jax
+
+    monkeypatch.delenv("XLA_FLAGS", raising=False)
+    said = []
+    use_all_cores(say=said.append)  # chosen by the user: left alone
+    assert not said
+
+    class Unset:
+        jax_num_cpu_devices = -1
+        update = staticmethod(jax.config.update)
+
+    monkeypatch.setattr("azjax.devices.jax.config", Unset)
+    use_all_cores(say=said.append)
+    assert not said
+    assert jax.device_count() == 4

@@ -1,0 +1,325 @@
+import dataclasses
+import tomllib
+import typing
+from pathlib import Path
+
+import pytest
+from azjax_envs import make
+
+from azjax.config import (
+    Config,
+    EvaluationConfig,
+    GameConfig,
+    LearningConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SelfPlayConfig,
+)
+from azjax.config.toml import config_from_dict, config_to_dict, load_config, save_config
+from azjax.errors import UserError
+
+SECTIONS = {
+    name: kind
+    for name, kind in typing.get_type_hints(Config).items()
+    if dataclasses.is_dataclass(kind) and name != "game"
+}
+FIELDS = [
+    (section, field.name)
+    for section, kind in SECTIONS.items()
+    for field in dataclasses.fields(kind)
+]
+
+
+def another_value(section, name):
+    """A valid value that is not the default."""
+    kind = SECTIONS[section]
+    hint, default = typing.get_type_hints(kind)[name], getattr(kind(), name)
+    if typing.get_origin(hint) is typing.Literal:
+        return next(choice for choice in typing.get_args(hint) if choice != default)
+    special = {
+        "learning.drops": [0.25, 0.5, 0.875],
+        "network.auxiliary": ["ownership", "score"],
+        "search.start_simulations": 8,
+        "selfplay.openings": "lines.txt",
+        "learning.average": 0.99,
+        "evaluation.opponents": ["uct:100", "random"],
+        "selfplay.plies_per_cycle": 8,
+        "replay.plies": 512,
+        "gate.games": 66,
+        "evaluation.games": 66,
+    }
+    if f"{section}.{name}" in special:
+        return special[f"{section}.{name}"]
+    if isinstance(default, bool):
+        return not default
+    return default + 1 if isinstance(default, int) else default / 2 + 0.0625
+
+
+def refused(data):
+    with pytest.raises(UserError) as caught:
+        config_from_dict(data)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("section", "name"), FIELDS)
+def test_every_field_comes_back_from_toml(section, name, tmp_path):
+    value = another_value(section, name)
+    config = config_from_dict({section: {name: value}})
+    stored = getattr(getattr(config, section), name)
+    assert stored == (tuple(value) if isinstance(value, list) else value)
+    assert config != Config()
+    save_config(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
+    assert hash(load_config(tmp_path / "config.toml")) == hash(config)
+
+
+def test_the_rest_comes_back_and_all_of_it_is_written(tmp_path):
+    config = Config(
+        game=GameConfig("go", (("komi", 6.5), ("note", "a"), ("size", 7), ("suicide", True))),
+        seed=-3,
+        cycles=7,
+    )
+    save_config(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
+    written = tomllib.loads((tmp_path / "config.toml").read_text())
+    assert written == config_to_dict(config)
+    assert {(s, n) for s in SECTIONS for n in written[s]} == set(FIELDS)
+    assert written["game"] == {"name": "go", "komi": 6.5, "note": "a", "size": 7, "suicide": True}
+
+
+def test_game_may_be_named_by_a_string_alone():
+    assert config_from_dict({"game": "hex_7x7"}).game == GameConfig("hex_7x7")
+    assert config_from_dict({}) == Config()
+    assert "table with the game's name" in refused({"game": 3})
+    assert "table with the game's name" in refused({"game": {"name": 3}})
+    assert "game.size: a number" in refused({"game": {"name": "go", "size": [7]}})
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"sarch": {}}, "unknown key sarch; did you mean search?"),
+        (
+            {"search": {"num_simulation": 3}},
+            "unknown key search.num_simulation; did you mean search.num_simulations?",
+        ),
+        ({"learning": {"learning_rat": 1.0}}, "did you mean learning.learning_rate?"),
+        ({"gate": {"zzz": 1}}, "unknown key gate.zzz; valid keys: every, games, threshold,"),
+    ],
+)
+def test_unknown_keys_are_answered_with_the_nearest(data, said):
+    assert said in refused(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"seed": "1"}, "seed = '1': a value of type int is wanted"),
+        ({"seed": True}, "seed = True: a value of type int is wanted"),
+        ({"seed": 1.0}, "seed = 1.0: a value of type int is wanted"),
+        ({"network": {"blocks": False}}, "network.blocks = False: a value of type int"),
+        ({"search": {"pb_c_init": True}}, "search.pb_c_init = True: a value of type float"),
+        ({"learning": {"symmetries": 1}}, "learning.symmetries = 1: a value of type bool"),
+        ({"learning": {"drops": 0.5}}, "learning.drops = 0.5: a list is wanted"),
+        ({"learning": {"drops": [True]}}, "learning.drops = True: a value of type float"),
+        ({"evaluation": {"opponents": "random"}}, "opponents = 'random': a list is wanted"),
+        ({"evaluation": {"opponents": [1]}}, "opponents = 1: a value of type str is wanted"),
+        ({"network": 3}, "network: a table is wanted, [network]"),
+        (
+            {"network": {"norm": "instance"}},
+            "network.norm = 'instance': one of 'batch', 'layer', 'none' is wanted",
+        ),
+        ({"network": {"dtype": []}}, "network.dtype = []: one of"),
+    ],
+)
+def test_wrong_types_are_named(data, said):
+    assert said in refused(data)
+
+
+def test_an_integer_will_do_for_a_float():
+    value = config_from_dict({"learning": {"clip_norm": 1}}).learning.clip_norm
+    assert value == 1.0
+    assert isinstance(value, float)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is float],
+)
+def test_floats_are_finite(section, name, value):
+    assert f"{section}.{name} = {value}: a finite number is wanted" in refused(
+        {section: {name: value}}
+    )
+
+
+def test_floats_in_lists_are_finite():
+    assert "learning.drops = nan: a finite" in refused({"learning": {"drops": [float("nan")]}})
+
+
+LEAST = {
+    "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
+    | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
+    "search": {
+        "num_simulations": 1,
+        "max_considered_actions": 1,
+        "dirichlet_fraction": 0.0,
+        "start_simulations": 0,
+        "forced_playouts": 0.0,
+    },
+    "selfplay": {
+        "games": 1,
+        "plies_per_cycle": 1,
+        "exploration_plies": 0,
+        "opening_plies": 0,
+        "fast_simulations": 1,
+        "final_temperature": 0.0,
+        "resign_error": 0.0,
+    },
+    "replay": {"plies": 1, "games": 0, "min_positions": 1, "reanalysed": 0},
+    "learning": {
+        "batch_size": 1,
+        "updates_per_cycle": 1,
+        "warmup_updates": 0,
+        "final_fraction": 0.0,
+        "momentum": 0.0,
+        "l2": 0.0,
+        "weight_decay": 0.0,
+        "value_weight": 0.0,
+        "score_weight": 0.0,
+        "ownership_weight": 0.0,
+        "root_value_weight": 0.0,
+        "td_lambda": 0.0,
+        "average": 0.0,
+    },
+    "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
+    "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
+    "checkpoint": {"every": 1, "keep": 1},
+}
+MOST = {
+    "search": {"dirichlet_fraction": 1.0},
+    "learning": {
+        "final_fraction": 1.0,
+        "momentum": 1.0,
+        "root_value_weight": 1.0,
+        "td_lambda": 1.0,
+    },
+    "selfplay": {"full_searches": 1.0, "resign_error": 1.0, "resign_played_out": 1.0},
+    "gate": {"threshold": 1.0},
+}
+POSITIVE = {
+    "search": ["pb_c_init", "pb_c_base", "dirichlet_total", "root_temperature", "value_scale"],
+    "selfplay": ["temperature", "full_searches", "resign_played_out"],
+    "learning": ["learning_rate", "clip_norm"],
+}
+
+
+def test_ranges_end_where_they_should():
+    for section, bounds in LEAST.items():
+        SECTIONS[section](**bounds)
+        for name, low in bounds.items():
+            below = low - (1 if isinstance(low, int) else 1e-6)
+            with pytest.raises(UserError, match=rf"^{section}\.{name} = "):
+                SECTIONS[section](**{name: below})
+    for section, bounds in MOST.items():
+        SECTIONS[section](**bounds)
+        for name, high in bounds.items():
+            with pytest.raises(UserError, match=rf"^{section}\.{name} = "):
+                SECTIONS[section](**{name: high + 1e-6})
+    for section, names in POSITIVE.items():
+        for name in names:
+            if name != "full_searches":  # at least one ply of a cycle
+                SECTIONS[section](**{name: 1e-6})
+            with pytest.raises(UserError, match=rf"^{section}\.{name} = .*above 0"):
+                SECTIONS[section](**{name: 0.0})
+
+
+def test_every_number_has_a_range():
+    bounded = {
+        (section, name)
+        for table in (LEAST, MOST, POSITIVE)
+        for section, names in table.items()
+        for name in names
+    }
+    numbers = {(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] in (int, float)}
+    assert numbers == bounded
+
+
+def test_what_must_fit_together():
+    Config(selfplay=SelfPlayConfig(plies_per_cycle=10), replay=ReplayConfig(plies=250))
+    with pytest.raises(UserError, match=r"replay\.plies = 256: a multiple of .* = 10 is wanted"):
+        Config(selfplay=SelfPlayConfig(plies_per_cycle=10))
+    with pytest.raises(UserError, match="even numbers are wanted"):
+        Config(evaluation=EvaluationConfig(games=3))
+    Config(selfplay=SelfPlayConfig(games=4), replay=ReplayConfig(min_positions=512))
+    with pytest.raises(UserError, match="at most half of the 1024 positions"):
+        Config(selfplay=SelfPlayConfig(games=4), replay=ReplayConfig(min_positions=513))
+    with pytest.raises(UserError, match="cycles = 0: at least 1 wanted"):
+        Config(cycles=0)
+    for drops in [(0.75, 0.5), (0.5, 0.5), (0.0,), (1.0,)]:
+        with pytest.raises(UserError, match=r"learning\.drops"):
+            LearningConfig(drops=drops)
+
+
+def test_the_newer_methods_fit_together():
+    with pytest.raises(UserError, match=r"full_searches = 0\.02: of .* = 16 one .*0\.06"):
+        SelfPlayConfig(full_searches=0.02)
+    with pytest.raises(UserError, match=r"learning\.average = 1\.0: from 0 to below 1"):
+        LearningConfig(average=1.0)
+    with pytest.raises(UserError, match=r"network\.auxiliary = .*each once is wanted"):
+        NetworkConfig(auxiliary=("score", "score"))
+    said = refused({"network": {"auxiliary": ["scores"]}})
+    assert "network.auxiliary = 'scores': one of 'score', 'ownership' is wanted" in said
+
+
+def test_planes_need_convolutions():
+    for other in ({"kind": "resnet", "policy_head": "planes"}, {"kind": "mlp"}):
+        config_from_dict({"network": other})
+    said = refused({"network": {"kind": "mlp", "policy_head": "planes"}})
+    assert 'network.policy_head = "planes": a tower of convolutions is wanted' in said
+
+
+def test_overrides_lie_over_the_file(tmp_path):
+    path = tmp_path / "a.toml"
+    path.write_text('game = "hex_7x7"\n[network]\nblocks = 2\nchannels = 32\n')
+    over = {"network": {"blocks": 3}, "learning": {"l2": 0.5}, "seed": 9}
+    config = load_config(path, over)
+    assert config.network == NetworkConfig(blocks=3, channels=32)
+    assert config.learning.l2 == 0.5
+    assert config.seed == 9
+    assert config.game == GameConfig("hex_7x7")
+    assert over == {"network": {"blocks": 3}, "learning": {"l2": 0.5}, "seed": 9}
+    with pytest.raises(UserError, match=r"a\.toml: unknown key network\.blokcs;"):
+        load_config(path, {"network": {"blokcs": 3}})
+
+
+def test_files_that_are_no_config(tmp_path):
+    with pytest.raises(UserError, match=r"none\.toml: cannot be read \(No such file"):
+        load_config(tmp_path / "none.toml")
+    with pytest.raises(UserError, match="cannot be read"):
+        load_config(tmp_path)
+    (tmp_path / "a.toml").write_text("seed = \n")
+    with pytest.raises(UserError, match=r"a\.toml: not a TOML file"):
+        load_config(tmp_path / "a.toml")
+    (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match=r"b\.toml: not a TOML file"):
+        load_config(tmp_path / "b.toml")
+
+
+CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("**/*.toml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_configs_of_the_project_load_and_their_games_exist(path):
+    config = load_config(path)
+    game = make(config.game.name, **dict(config.game.options))
+    assert make(game.name).name == game.name  # options that a name cannot carry aside
+    if path.parent.name == "configs":
+        assert game.name == path.stem
+    else:
+        assert game.name.startswith(path.stem.removesuffix("_small"))
+
+
+def test_there_are_configs():
+    assert len(CONFIGS) >= 3

@@ -1,0 +1,148 @@
+import json
+import math
+
+import jax
+import numpy as np
+import pyspiel
+import pytest
+from azjax_envs import make
+
+from azjax.errors import UserError
+from azjax.evaluation.match import match_scores, play_match
+from azjax.players.exact import exact_player
+from azjax.players.random_player import RandomPlayer
+from tests.oracles.players import HostLowest, Lowest
+from tests.oracles.toys import Heap
+
+TIC_TAC_TOE = make("tic_tac_toe")
+BOXES = make("dots_and_boxes_1x2")
+
+
+def test_both_seats_are_played_and_told_apart():
+    """Who begins with a heap of one wins, whoever it is."""
+    game = Heap(1)
+    result = play_match(game, Lowest(game), RandomPlayer(game), jax.random.key(0), num_games=16)
+    assert result.as_first == (8, 0, 0)
+    assert result.as_second == (0, 0, 8)
+    assert result.pair_counts == (0, 0, 8, 0, 0)
+    assert (result.wins, result.draws, result.losses, result.num_games) == (8, 0, 8, 16)
+    assert (result.score, result.elo, result.mean_length) == (0.5, 0.0, 1.0)
+    assert result.elo_low < 0 < result.elo_high
+    assert (result.player_a, result.player_b) == ("lowest", "random")
+
+
+def test_scores_are_player_a_s():
+    """From a heap of two, taking both wins; the lowest action takes one and loses."""
+    game = Heap(2)
+    result = play_match(game, Lowest(game), exact_player(game), jax.random.key(0), num_games=16)
+    assert result.as_first == result.as_second == (0, 0, 8)
+    assert result.pair_counts == (8, 0, 0, 0, 0)
+    assert result.score == 0
+    assert result.elo == result.elo_low == -math.inf
+    assert -400 < result.elo_high < 0
+    swapped = play_match(game, exact_player(game), Lowest(game), jax.random.key(0), num_games=16)
+    assert swapped.as_first == swapped.as_second == (8, 0, 0)
+    fields = json.loads(json.dumps(swapped.to_dict(), allow_nan=False))
+    assert fields["elo"] is None
+    assert fields["elo_high"] is None
+    assert fields["elo_low"] == pytest.approx(swapped.elo_low)
+    assert (fields["games"], fields["wins"]) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    ("game", "spiel"),
+    [
+        (TIC_TAC_TOE, "tic_tac_toe"),
+        # Whoever closes a box moves again, so that turns do not alternate.
+        (BOXES, "dots_and_boxes(num_rows=1,num_cols=2)"),
+    ],
+)
+def test_fixed_players_play_the_very_game_that_the_rules_say(game, spiel):
+    state = pyspiel.load_game(spiel).new_initial_state()
+    while not state.is_terminal():
+        state.apply_action(state.legal_actions()[0])
+    player = Lowest(game)
+    scores, lengths, _ = match_scores(game, player, player, jax.random.key(0), 3, 0)
+    points = (state.returns()[0] + 1) / 2
+    np.testing.assert_array_equal(scores, [points] * 3 + [1 - points] * 3)
+    np.testing.assert_array_equal(lengths, [len(state.history())] * 6)
+
+
+def test_the_games_of_a_pair_share_their_opening():
+    """Equal players that draw no lots: the second game is the first one with names swapped."""
+    player = Lowest(TIC_TAC_TOE)
+    play = jax.jit(match_scores, static_argnums=(0, 4, 5))
+    scores, lengths, _ = play(TIC_TAC_TOE, player, player, jax.random.key(1), 64, 3)
+    np.testing.assert_array_equal(scores[:64] + scores[64:], np.ones(64))
+    np.testing.assert_array_equal(lengths[:64], lengths[64:])
+    assert len(np.unique(lengths)) > 2  # and openings differ
+    assert len(np.unique(scores)) > 1
+
+
+def test_an_opening_never_ends_the_game():
+    game = Heap(3)
+    player = Lowest(game)
+    scores, lengths, _ = match_scores(game, player, player, jax.random.key(0), 32, 50)
+    # One is left when the opening stops; the one to move then takes it.
+    assert set(np.asarray(lengths)) <= {2, 3}
+    np.testing.assert_array_equal(scores[:32] + scores[32:], np.ones(32))
+
+
+@pytest.mark.parametrize("game", [TIC_TAC_TOE, BOXES])
+def test_a_player_on_the_host_plays_the_same_games(game):
+    asked = []
+    key = jax.random.key(0)
+    here = play_match(game, HostLowest(game, asked), Lowest(game), key, num_games=4)
+    there = play_match(game, Lowest(game), Lowest(game), key, num_games=4)
+    assert here.as_first == there.as_first
+    assert here.as_second == there.as_second
+    assert here.mean_length == there.mean_length
+    # It is asked where it is to move and nowhere else: half the moves of equal games.
+    assert sum(asked) == here.mean_length * 4 / 2
+
+
+def test_chunks_and_devices_change_no_count():
+    """18 pairs by at most 8, on four devices: some are played for nothing, none is counted."""
+    assert jax.local_device_count() == 4
+    player = RandomPlayer(TIC_TAC_TOE)
+    result = play_match(TIC_TAC_TOE, player, player, jax.random.key(3), num_games=36, batch=8)
+    assert result.num_games == 36
+    assert sum(result.as_first) == sum(result.as_second) == sum(result.pair_counts) == 18
+    assert 5 <= result.mean_length <= 9
+
+
+def test_a_game_played_again_tells_nothing_new():
+    """Players that draw no lots, from the nine openings of one ply: at most nine pairs."""
+    key, player, lots = jax.random.key(4), Lowest(TIC_TAC_TOE), RandomPlayer(TIC_TAC_TOE)
+    repeated = play_match(TIC_TAC_TOE, player, player, key, num_games=200, opening_plies=1)
+    assert repeated.effective_games == 18
+    varied = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200, opening_plies=2)
+    assert 120 < varied.effective_games <= 200
+    one = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200)
+    assert one.effective_games == 200
+    on_host = HostLowest(TIC_TAC_TOE, [])
+    asked = play_match(TIC_TAC_TOE, on_host, player, key, num_games=200, opening_plies=1)
+    assert asked.effective_games == 18
+
+
+def test_the_exact_player_never_loses():
+    perfect, other = exact_player(TIC_TAC_TOE), RandomPlayer(TIC_TAC_TOE)
+    result = play_match(TIC_TAC_TOE, perfect, other, jax.random.key(0), num_games=400)
+    assert result.losses == 0
+    assert result.as_first[0] > 180
+    # Known for a uniformly random opponent: about one game in five drawn by the second player.
+    assert 10 < result.as_second[1] < 80
+    assert 0 < result.elo_low < result.elo < result.elo_high
+
+
+@pytest.mark.parametrize("number", [0, -2, 7])
+def test_games_come_in_pairs(number):
+    player = RandomPlayer(TIC_TAC_TOE)
+    with pytest.raises(UserError, match=f"even number, not {number}"):
+        play_match(TIC_TAC_TOE, player, player, jax.random.key(0), num_games=number)
+
+
+def test_openings_have_a_length():
+    player = RandomPlayer(TIC_TAC_TOE)
+    with pytest.raises(UserError, match="opening_plies must not be negative"):
+        play_match(TIC_TAC_TOE, player, player, jax.random.key(0), num_games=2, opening_plies=-1)

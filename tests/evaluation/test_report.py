@@ -1,0 +1,246 @@
+import dataclasses
+import functools
+import io
+import json
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+from rich.console import Console
+
+from azjax.evaluation.intervals import wilson_interval
+from azjax.evaluation.position_suites import find_rulers, own_ruler
+from azjax.evaluation.report import report, score_actions
+from azjax.evaluation.report_table import render
+from azjax.exact.solver import solve
+from azjax.players.exact import exact_player
+from azjax.players.random_player import RandomPlayer
+from tests.oracles.players import Except, HostLowest, Lowest
+
+GAME = make("tic_tac_toe")
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return solve(GAME)
+
+
+@pytest.fixture(scope="module")
+def perfect(solution):
+    return exact_player(GAME, solution)
+
+
+@pytest.fixture(scope="module")
+def scored_positions():
+    (ruler,) = find_rulers(make("connect_four"), 10_000, 0)
+    return ruler
+
+
+def _card(game, player, **options):
+    return report(game, [player], **options).players[0]
+
+
+def test_perfect_play_makes_no_mistake_in_any_reachable_position(perfect):
+    card = _card(GAME, perfect)
+    (score,) = card.scores
+    assert (card.positions, card.mistakes) == (5478 - 958, 0)
+    assert (score.illegal, score.optimal) == (0, 4520)
+    assert [(b.first_ply, b.last_ply) for b in score.buckets] == [(0, 5), (6, 11)]
+    assert sum(b.positions for b in score.buckets) == 4520
+
+
+def test_one_planted_mistake_is_counted_once(perfect, solution):
+    index = solution.children[solution.children[0, 0], 1]  # a1 b1: only some moves win for X
+    wrong = int(np.flatnonzero((solution.children[index] >= 0) & ~_best(solution, index))[0])
+    position = _state(solution, index)
+    player = Except(GAME, perfect, position, jnp.asarray(wrong))
+    (score,) = _card(GAME, player).scores
+    assert (score.positions, score.mistakes, score.illegal) == (4520, 1, 0)
+    assert [b.mistakes for b in score.buckets] == [1, 0]
+
+
+def test_an_illegal_move_is_a_mistake_and_named(perfect, solution):
+    index = solution.children[0, 4]
+    player = Except(GAME, perfect, _state(solution, index), jnp.asarray(4))
+    (score,) = _card(GAME, player).scores
+    assert (score.mistakes, score.illegal) == (1, 1)
+    # After a1 only the centre holds the draw: there a mistake is possible, and this is one.
+    assert score.risky_mistakes == 1
+
+
+def test_an_illegal_move_where_no_legal_one_is_a_mistake_is_counted_apart(perfect, solution):
+    index = np.flatnonzero((solution.plies == 8) & ~solution.terminal)[0]
+    taken = int(np.flatnonzero(solution.children[index] < 0)[0])
+    player = Except(GAME, perfect, _state(solution, index), jnp.asarray(taken))
+    (score,) = _card(GAME, player).scores
+    assert (score.mistakes, score.illegal, score.risky_mistakes) == (1, 1, 0)
+    assert score.risky_mistake_rate == 0
+
+
+def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
+    """The expected number is a sum over positions; the count is within four deviations."""
+    decisions = solution.decisions
+    legal = solution.children[decisions] >= 0
+    chance = 1 - solution.optimal_actions(decisions).sum(-1) / legal.sum(-1)
+    (score,) = _card(GAME, RandomPlayer(GAME)).scores
+    deviation = np.sqrt((chance * (1 - chance)).sum())
+    assert abs(score.mistakes - chance.sum()) < 4 * deviation
+    assert score.risky == (chance > 0).sum()
+    assert score.risky_mistakes == score.mistakes
+    low, high = score.mistake_interval
+    assert low < chance.mean() < high
+    assert high - low < 0.04
+    low, high = score.risky_mistake_interval
+    assert low < chance.sum() / (chance > 0).sum() < high
+    assert score.illegal == 0
+
+
+def test_players_side_by_side_and_matches_for_the_first(perfect):
+    players = {"trained": perfect, "untrained": RandomPlayer(GAME)}
+    opponents = [Lowest(GAME)]
+    card = report(GAME, players, opponents=opponents, num_games=16, opening_plies=0)
+    assert [p.name for p in card.players] == ["trained", "untrained"]
+    (match,) = card.players[0].matches
+    assert (match.player_a, match.player_b, match.num_games) == ("trained", "lowest", 16)
+    assert match.losses == 0
+    assert card.players[1].matches == ()
+    fields = json.loads(json.dumps(card.to_dict(), allow_nan=False))
+    assert fields["game"] == "tic_tac_toe"
+    assert fields["players"][0]["mistakes"] == 0
+    (fields_of_score,) = fields["players"][0]["scores"]
+    assert fields_of_score["mistake_interval"] == list(wilson_interval(0, 4520))
+    assert fields_of_score["risky_mistake_rate"] == 0
+    assert fields["players"][1]["mistakes"] == card.players[1].mistakes > 1000
+    text = _rendered(card)
+    pieces = ("all reachable positions", "trained", "untrained", "0 of 4,520", "lowest")
+    for piece in (*pieces, "99.92-100%"):
+        assert piece in text
+    assert text.count("trained") == 2 + 1  # one table of mistakes, and the matches of the first
+    assert f"{card.players[1].mistakes:,} of 4,520" in text
+
+
+def test_the_same_seed_gives_the_same_report():
+    players = [RandomPlayer(GAME)]
+    first, again = report(GAME, players), report(GAME, players)
+    assert first == again
+    assert report(GAME, players, seed=1) != first
+
+
+def test_a_player_on_the_host_is_asked_everything():
+    game, asked = make("dots_and_boxes_1x1"), []
+    card = _card(game, HostLowest(game, asked))
+    assert card.positions == sum(asked) == 15
+    # With an edge left over or two, moving is forced in effect; no move ever changes the result.
+    assert card.mistakes == 0
+
+
+def test_scored_positions_are_all_there(scored_positions):
+    assert scored_positions.num_positions == 1938
+    assert scored_positions.plies.min() == 0
+    assert scored_positions.plies.max() == 35
+    scores = scored_positions.action_scores
+    start = scores[scored_positions.plies == 0]
+    np.testing.assert_array_equal(start, [[-2, -1, 0, 1, 0, -1, -2]])
+
+
+def test_a_mistake_is_a_worse_result_not_a_slower_win(scored_positions):
+    scores = scored_positions.action_scores
+    best = score_actions(scored_positions, scores.argmax(-1))
+    assert (best.mistakes, best.optimal, best.positions) == (0, 1938, 1938)
+    # The worst legal move: wrong wherever wrong is possible, and nowhere else.
+    worst = score_actions(scored_positions, np.where(np.isfinite(scores), scores, 99).argmin(-1))
+    assert worst.mistakes == worst.risky == best.risky > 1000
+    assert worst.illegal == 0
+    # The worst among the moves that keep the result: no mistake, though not the best.
+    keeping = np.isfinite(scores) & (np.sign(scores) == np.sign(scores.max(-1, keepdims=True)))
+    slow = score_actions(scored_positions, np.where(keeping, scores, 99).argmin(-1))
+    assert slow.mistakes == 0
+    assert slow.optimal < 1500
+
+
+def test_positions_of_the_first_players_own_games_are_a_ruler_for_all(solution):
+    players = {"mine": Lowest(GAME), "other": RandomPlayer(GAME)}
+    card = report(GAME, players, own_games=64)
+    for player in card.players:
+        everywhere, own = player.scores
+        assert everywhere.ruler == "all reachable positions"
+        assert own.ruler == "positions of mine's games"
+        assert (player.positions, player.mistakes) == (4520, everywhere.mistakes)
+    assert own.positions == card.players[0].scores[1].positions
+    # What its own games are, is tested with `positions_of_games`; here, what they are worth.
+    ruler = own_ruler(GAME, Lowest(GAME), 2_000_000, jax.random.key(3), 64)
+    assert 20 < ruler.num_positions < 400
+    indices = solution.lookup(ruler.states)
+    np.testing.assert_array_equal(ruler.action_scores, solution.action_values(indices))
+    text = _rendered(card)
+    assert text.count("all reachable positions") == text.count("positions of mine's games") == 1
+
+
+def test_a_game_too_large_to_enumerate_is_measured_by_its_exact_values():
+    game = make("dots_and_boxes_2x3")
+    players = {"perfect": exact_player(game), "random": RandomPlayer(game)}
+    card = report(game, players, own_games=16)
+    perfect, careless = card.players
+    assert [score.ruler for score in perfect.scores] == [
+        "positions of random games",
+        "positions of perfect's games",
+    ]
+    for score in perfect.scores:
+        assert (score.mistakes, score.illegal) == (0, 0)
+        assert score.optimal == score.positions
+    sample, own = careless.scores
+    assert sample.positions == 2048
+    assert [b.positions > 0 for b in sample.buckets] == [True] * 3
+    assert 300 < sample.risky_mistakes < sample.risky < 2000
+    # Good play spreads over few positions: 17 plies of 16 games at most.
+    assert 50 < own.positions <= 16 * 17
+
+
+def test_a_game_with_a_file_of_scores_has_no_values_of_other_positions():
+    game = make("connect_four")
+    assert own_ruler(game, RandomPlayer(game), 2_000_000, jax.random.key(0), 16) is None
+
+
+def test_a_game_with_no_ruler_says_so():
+    game = make("connect_four_5x5")
+    card = report(game, [RandomPlayer(game)], max_states=1000)
+    assert (card.players[0].positions, card.players[0].mistakes) == (0, 0)
+    assert "too large to solve" in _rendered(card)
+
+
+def _state(solution, index):
+    batched = solution.states(np.array([index]))
+    return type(batched)(**{name: leaf[0] for name, leaf in vars(batched).items()})
+
+
+def _best(solution, index):
+    return solution.optimal_actions(np.array([index]))[0]
+
+
+def _rendered(card):
+    console = Console(file=io.StringIO(), width=100)
+    render(card, console)
+    return console.file.getvalue()
+
+
+def test_a_value_is_right_where_no_other_result_is_nearer(solution):
+    @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+    @dataclasses.dataclass(frozen=True)
+    class Values(Lowest):
+        def values(self, key, states):
+            return jnp.full(jax.tree.leaves(states)[0].shape[0], 0.4)
+
+    (score,) = _card(GAME, Values(GAME)).values
+    values = solution.action_values(solution.decisions).max(-1)
+    assert (score.ruler, score.positions) == ("all reachable positions", 4520)
+    assert score.right == (np.sign(values) == 0).sum() > 0
+
+
+def test_players_without_values_have_none_and_the_table_says_nothing_of_them(perfect):
+    card = report(GAME, [perfect])
+    assert card.players[0].values == ()
+    out = io.StringIO()
+    render(card, Console(file=out, width=100))
+    assert "wrong values" not in out.getvalue()

@@ -1,0 +1,77 @@
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.exact.dots_and_boxes import best_margins, dots_and_boxes_table
+from azjax.exact.solver import solve
+from tests.oracles.minimax import Minimax
+
+
+@pytest.mark.parametrize(
+    ("size", "margin"),
+    [
+        ("1x1", -1),
+        ("1x2", 0),
+        ("1x3", -1),
+        ("1x4", 0),
+        ("1x5", -1),
+        ("2x2", 2),
+        ("2x3", -2),
+        ("3x2", -2),
+        ("3x3", -3),
+    ],
+)
+def test_the_start_is_worth_the_known_margin(size, margin):
+    """Known values: J. Barker and R. Korf, Solving Dots-And-Boxes, AAAI 2012, and before."""
+    game = make(f"dots_and_boxes_{size}")
+    table = dots_and_boxes_table(game)
+    start = jax.tree.map(lambda x: x[None], game.init())
+    scores = np.asarray(table.action_scores(start))
+    assert scores.shape == (1, game.num_actions)
+    assert scores.max() == margin == table.margins[0]
+    assert table.margins[-1] == 0
+
+
+def test_in_every_position_the_scores_are_the_solvers_margins_and_their_signs_its_results():
+    game = make("dots_and_boxes_2x2")
+    margins, results = solve(game, payoff="margin"), solve(game)
+    decisions = margins.decisions
+    assert len(decisions) == 5531
+    scores = np.asarray(dots_and_boxes_table(game).action_scores(margins.states(decisions)))
+    np.testing.assert_array_equal(scores, margins.action_values(decisions))
+    wanted = results.action_values(results.lookup(margins.states(decisions)))
+    legal = np.isfinite(wanted)
+    np.testing.assert_array_equal(np.sign(scores[legal]), wanted[legal])
+
+
+def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
+    game = make("dots_and_boxes_3x3")
+    oracle = Minimax("dots_and_boxes(num_rows=3,num_cols=3,utility_margin=true)")
+    lots, step = random.Random(0), jax.jit(game.step)
+    states, wanted = [], []
+    for _ in range(25):
+        ours, theirs = game.init(), oracle.start()
+        while not theirs.is_terminal():
+            if len(theirs.legal_actions()) <= 9:
+                sign = 1 if theirs.current_player() == 0 else -1
+                row = np.full(game.num_actions, -np.inf)
+                for action in theirs.legal_actions():
+                    row[action] = sign * oracle.value(theirs.child(action))
+                states.append(ours)
+                wanted.append(row)
+            action = lots.choice(theirs.legal_actions())
+            ours = step(ours, action)
+            theirs = theirs.child(action)
+    states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+    scores = np.asarray(dots_and_boxes_table(game).action_scores(states))
+    assert len(wanted) == 25 * 9
+    np.testing.assert_array_equal(scores, np.stack(wanted))
+
+
+def test_a_board_of_too_many_edges_is_refused():
+    with pytest.raises(ValueError, match="dots_and_boxes_3x4 has 31 edges, 24 at most"):
+        best_margins(make("dots_and_boxes_3x4"))

@@ -1,0 +1,46 @@
+"""Positions after one move, held against the solver, which knows nothing of tables or papers."""
+
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+from azjax_envs.hex import Hex
+
+from azjax.evaluation.report import score_values
+from azjax.exact.first_moves import first_moves
+from azjax.exact.solver import solve
+
+
+@pytest.mark.parametrize("name", ["hex_3x3", "dots_and_boxes_2x1", "mancala_3x2"])
+def test_results_are_those_of_the_solved_game(name):
+    game = make(name)
+    first = first_moves(game)
+    solution = solve(game)
+    index = solution.lookup(first.states)
+    assert len(index) == 1 + np.asarray(game.legal_action_mask(game.init())).sum()
+    np.testing.assert_array_equal(first.results, solution.action_values(index).max(-1))
+    assert len(set(first.results)) > 1
+
+
+def test_hex_5x5_has_thirteen_winning_first_moves_and_those_are_symmetric():
+    game = make("hex_5x5")
+    first = first_moves(game)
+    lost = first.results[1:] < 0  # for the second player, who is to move
+    assert first.results[0] == 1
+    assert lost.sum() == 13
+    np.testing.assert_array_equal(lost, lost[::-1])  # the board turned half around
+    stones = jax.vmap(game.observe)(first.states)[1:, :, :, 1].reshape(25, 25)
+    np.testing.assert_array_equal(np.asarray(stones), np.eye(25))
+
+
+@pytest.mark.parametrize(
+    "game", [make("connect_four"), make("hex_11x11"), Hex(3, swap=True), make("othello_6x6")]
+)
+def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
+    assert first_moves(game) is None
+
+
+def test_where_nothing_is_drawn_the_sign_decides():
+    first = first_moves(make("hex_3x3"))
+    assert score_values(first, 0.01 * first.results).right == 10
+    assert score_values(first, -0.01 * first.results).right == 0

@@ -1,0 +1,165 @@
+"""The losses, the learning rate and the rules of the optimizers."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from azjax_envs import make
+
+from azjax.config import LearningConfig
+from azjax.learning.update import make_optimizer, policy_loss, schedule, value_loss
+from azjax.network.network import Prediction
+
+GAME = make("tic_tac_toe")
+SIZE = 16
+
+
+# The losses.
+
+
+def test_policy_loss_by_hand():
+    logits = jnp.asarray([[0.0, np.log(3), 1e9], [2.0, 2.0, 2.0], [1.0, 5.0, -3.0]])
+    masks = jnp.asarray([[True, True, False], [True, True, True], [False, True, False]])
+    target = jnp.asarray([[0.5, 0.5, 0.0], [0.2, 0.3, 0.5], [0.0, 1.0, 0.0]])
+    expected = [-0.5 * np.log(0.25) - 0.5 * np.log(0.75), np.log(3), 0.0]
+    np.testing.assert_allclose(policy_loss(logits, masks, target), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_policy_loss_and_its_gradient_are_those_over_the_legal_actions_alone():
+    lots = np.random.default_rng(0)
+    logits = lots.normal(size=(SIZE, 9)).astype(np.float32)
+    masks = lots.random((SIZE, 9)) < 0.6
+    masks[0] = False  # over: nothing is legal
+    masks[1] = np.arange(9) == 4
+    target = np.where(masks, lots.random((SIZE, 9)), 0)
+    target /= np.maximum(target.sum(-1, keepdims=True), 1e-9)
+    logits[~masks] = lots.choice([1e8, -1e8, 30.0, 0.0], (~masks).sum())
+
+    def total(logits):
+        loss = policy_loss(logits, jnp.asarray(masks), jnp.asarray(target, jnp.float32))
+        return jnp.sum(loss), loss
+
+    gradient, loss = jax.jit(jax.grad(total, has_aux=True))(jnp.asarray(logits))
+    assert np.isfinite(loss).all()
+    np.testing.assert_array_equal(np.asarray(gradient)[~masks], 0)
+    assert loss[0] == 0
+    for row in range(1, SIZE):
+        legal = masks[row]
+        wanted = optax.softmax_cross_entropy(logits[row, legal], target[row, legal])
+        np.testing.assert_allclose(loss[row], wanted, rtol=1e-5, atol=1e-6)
+        softmax = np.exp(logits[row, legal]) / np.exp(logits[row, legal]).sum()
+        np.testing.assert_allclose(gradient[row, legal], softmax - target[row, legal], atol=1e-6)
+
+
+def test_value_loss_of_a_scalar_head():
+    value = jnp.asarray([0.5, -1.0, 0.25])
+    prediction = Prediction(jnp.zeros((3, 9)), jnp.arctanh(value * 0.9)[:, None], value)
+    np.testing.assert_allclose(
+        value_loss(prediction, jnp.asarray([-1.0, -1.0, 0.0])), [2.25, 0.0, 0.0625]
+    )
+
+
+def test_value_loss_of_win_draw_loss():
+    logits = jnp.asarray([[0.3, -1.0, 2.0]] * 4)
+    prediction = Prediction(jnp.zeros((4, 9)), logits, jnp.zeros(4))
+    loss = value_loss(prediction, jnp.asarray([1.0, 0.0, -1.0, 0.5]))
+    labels = optax.softmax_cross_entropy_with_integer_labels(logits[:3], jnp.arange(3))
+    np.testing.assert_allclose(loss[:3], labels, rtol=1e-6)
+    np.testing.assert_allclose(loss[3], (labels[0] + labels[1]) / 2, rtol=1e-6)
+
+
+# The learning rate and the rule.
+
+
+def rates(updates, total, **options):
+    course = schedule(LearningConfig(learning_rate=0.2, **options), total)
+    return [float(course(update)) for update in updates]
+
+
+def test_warm_up_then_cosine():
+    got = rates(
+        [0, 5, 10, 60, 110, 500], 110, schedule="cosine", warmup_updates=10, final_fraction=0.1
+    )
+    np.testing.assert_allclose(got, [0, 0.1, 0.2, 0.11, 0.02, 0.02], rtol=1e-5)
+
+
+def test_step_drops_where_the_shares_of_the_run_say():
+    options = {"schedule": "step", "drops": (0.5, 0.75)}
+    updates = [10, 49, 51, 74, 76, 99]
+    expected = [0.2, 0.2, 0.02, 0.02, 0.002, 0.002]
+    np.testing.assert_allclose(rates(updates, 100, warmup_updates=10, **options), expected, 1e-5)
+    np.testing.assert_allclose(rates(updates, 100, warmup_updates=0, **options), expected, 1e-5)
+    np.testing.assert_allclose(rates([0, 5], 100, warmup_updates=10, **options), [0, 0.1])
+
+
+def test_constant_and_no_warm_up():
+    np.testing.assert_allclose(
+        rates([0, 7, 900], 100, schedule="constant", warmup_updates=0), [0.2] * 3
+    )
+    np.testing.assert_allclose(
+        rates([0, 50, 400], 20, schedule="cosine", warmup_updates=100), [0, 0.1, 0.01], rtol=1e-5
+    )
+
+
+def steps(config, gradients):
+    """The changes of a parameter that is 2.0 under one gradient after the other."""
+    params = {"w": jnp.asarray([2.0, 0.0]), "v": jnp.asarray([[0.0]])}
+    optimizer = make_optimizer(config, 100)
+    state = optimizer.init(params)
+    for gradient in gradients:
+        gradient = {
+            "w": jnp.asarray(gradient[:2], jnp.float32),
+            "v": jnp.asarray([gradient[2:]], jnp.float32),
+        }
+        change, state = optimizer.update(gradient, state, params)
+        yield np.concatenate([change["w"], change["v"][0]])
+
+
+def test_sgd_with_momentum_by_hand():
+    config = LearningConfig(
+        optimizer="sgd", learning_rate=0.1, momentum=0.5, schedule="constant", warmup_updates=0
+    )
+    first, second = steps(config, [[1.0, 0, -2.0], [1.0, 4.0, 0]])
+    np.testing.assert_allclose(first, [-0.1, 0, 0.2], rtol=1e-6)
+    np.testing.assert_allclose(second, [-0.15, -0.4, 0.1], rtol=1e-6)
+
+
+def test_adamw_by_hand():
+    config = LearningConfig(
+        learning_rate=0.1, weight_decay=0.3, schedule="constant", warmup_updates=0
+    )
+    (first,) = steps(config, [[0.5, 3.0, -2.0]])
+    # Adam's first step is the gradient's sign; the decay is of the parameter itself.
+    np.testing.assert_allclose(first, [-0.1 - 0.1 * 0.3 * 2.0, -0.1, 0.1], rtol=1e-4)
+
+
+def test_muon_moves_layers_in_all_directions_alike_and_as_far_as_adamw():
+    config = LearningConfig(
+        optimizer="muon", learning_rate=0.1, weight_decay=0.0, schedule="constant", warmup_updates=0
+    )
+    shapes = {"conv": (3, 3, 4, 6), "dense": (20, 5), "bias": (7,)}
+    params = {name: jnp.zeros(shape) for name, shape in shapes.items()}
+    gradient = jax.tree.map(lambda x: jax.random.normal(jax.random.key(x.size), x.shape), params)
+    optimizer = make_optimizer(config, 100)
+    change, _ = optimizer.update(gradient, optimizer.init(params), params)
+    for name in ("conv", "dense"):
+        matrix, towards = (
+            np.asarray(x[name]).reshape(-1, x[name].shape[-1]) for x in (change, gradient)
+        )
+        assert np.sum(matrix * towards) < 0
+        # Orthogonalised by five steps of Newton and Schulz, which leave it near, by design.
+        stretch = np.linalg.svd(matrix)[1]
+        assert stretch.max() / stretch.min() < 1.6 < np.divide(*np.linalg.svd(towards)[1][[0, -1]])
+        assert np.sqrt(np.mean(matrix**2)) == pytest.approx(0.2 * 0.1, rel=0.1)
+    assert np.array_equal(np.sign(change["bias"]), -np.sign(gradient["bias"]))
+
+
+def test_gradients_are_clipped_together():
+    config = LearningConfig(
+        optimizer="sgd", learning_rate=1.0, schedule="constant", warmup_updates=0, clip_norm=2.5
+    )
+    (change,) = steps(config, [[3.0, 0, 4.0]])
+    np.testing.assert_allclose(change, [-1.5, 0, -2.0], rtol=1e-6)
+    (change,) = steps(config, [[0.3, 0, 0.4]])
+    np.testing.assert_allclose(change, [-0.3, 0, -0.4], rtol=1e-6)

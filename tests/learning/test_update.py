@@ -1,0 +1,193 @@
+"""Batches, updates on one device and on several, and the average of the weights."""
+
+import functools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from azjax_envs import make
+
+from azjax.config import Config, LearningConfig, NetworkConfig
+from azjax.learning.update import Batch, make_batch, make_optimizer, moving_average, update
+from azjax.network.network import Network
+from azjax.replay.buffer import Row
+from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from tests.oracles.searches import random_positions
+
+GAME = make("tic_tac_toe")
+SIZE = 16
+
+
+# Batches.
+
+
+def test_batch_is_what_the_mover_sees():
+    states = random_positions(GAME, jax.random.key(0), 128)
+    policy = jax.random.uniform(jax.random.key(1), (128, 9)).astype(jnp.float16)
+    nothing = jnp.zeros(128, jnp.float16)
+    rows = Row(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
+    value = jnp.linspace(-1, 1, 128)
+    made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
+    plain = made(jax.random.key(2), rows, value, symmetries=False)
+    np.testing.assert_array_equal(plain.observations, jax.vmap(GAME.observe)(states))
+    np.testing.assert_array_equal(plain.masks, jax.vmap(GAME.legal_action_mask)(states))
+    np.testing.assert_array_equal(plain.policy, policy)
+    assert plain.policy.dtype == jnp.float32
+    turned = made(jax.random.key(2), rows, value, symmetries=True)
+    for batch in (plain, turned):
+        np.testing.assert_array_equal(batch.value, value)
+        np.testing.assert_array_equal(batch.masks.sum(-1), plain.masks.sum(-1))
+        np.testing.assert_allclose(batch.policy.sum(-1), plain.policy.sum(-1), rtol=1e-5)
+    assert (turned.policy != plain.policy).any(-1).mean() > 0.7
+
+
+# Updates.
+
+DENSE = NetworkConfig(kind="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
+TOWER = NetworkConfig(blocks=1, channels=8, value_hidden=8, value_head="wdl")
+
+
+def fixed_batch():
+    """Sorted by the number of marks, so that equal shares of it differ in their statistics."""
+    states = random_positions(GAME, jax.random.key(7), SIZE)
+    observations = jax.vmap(GAME.observe)(states)
+    masks = jax.vmap(GAME.legal_action_mask)(states)
+    policy = jax.random.uniform(jax.random.key(8), masks.shape) * masks
+    policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-9)
+    value = jnp.asarray(np.random.default_rng(0).choice([-1.0, 0.0, 1.0], SIZE), jnp.float32)
+    batch = Batch(
+        observations=observations, masks=masks, policy=policy, value=value, auxiliary=None
+    )
+    order = jnp.argsort(observations.sum((1, 2, 3)))
+    return jax.tree.map(lambda x: x[order], batch)
+
+
+@functools.lru_cache
+def compiled_update(network_config, devices, **learning):
+    """(network, optimizer, jitted update under shard_map on that many devices)."""
+    config = Config(
+        network=network_config,
+        learning=LearningConfig(
+            **{"schedule": "constant", "warmup_updates": 0, "batch_size": SIZE} | learning
+        ),
+    )
+    network = Network(GAME.observation_shape, GAME.num_actions, network_config)
+    optimizer = make_optimizer(config.learning, 100)
+    mesh = make_mesh(jax.devices()[:devices])
+    assert mesh.size == devices
+    function = functools.partial(update, network, optimizer, config)
+    sharded = shard(function, mesh, (EVERYWHERE, EVERYWHERE, SPLIT), EVERYWHERE)
+    # Unoptimised: compiling takes far longer than a few updates.
+    options = {"xla_backend_optimization_level": 0}
+    return network, optimizer, jax.jit(sharded, compiler_options=options)
+
+
+def run_updates(network_config, devices, count=1, **learning):
+    network, optimizer, step = compiled_update(network_config, devices, **learning)
+    variables = jax.jit(network.init)(jax.random.key(0))
+    state, history = optimizer.init(variables["params"]), []
+    for _ in range(count):
+        # Never two calls in flight: XLA's CPU backend may deadlock in their collectives.
+        variables, state, losses = jax.block_until_ready(step(variables, state, fixed_batch()))
+        history.append(jax.tree.map(float, losses))
+    return variables, state, history
+
+
+def test_one_update_is_gradient_descent_on_the_loss():
+    """Against a loss written with optax's functions over the network's public `apply`."""
+    options = {"optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.0, "clip_norm": 1e9}
+    learning = options | {"l2": 0.01, "value_weight": 3.0}
+    network, _, _ = compiled_update(DENSE, 1, **learning)
+    batch = fixed_batch()
+    before = jax.jit(network.init)(jax.random.key(0))
+
+    def loss_fn(params):
+        prediction = network.apply({"params": params, "stats": before["stats"]}, batch.observations)
+        logits = jnp.where(batch.masks, prediction.policy_logits, -1e30)
+        policy = optax.safe_softmax_cross_entropy(logits, batch.policy)
+        value = 2 * optax.l2_loss(prediction.value, batch.value)
+        return (
+            policy.mean(),
+            value.mean(),
+            0.01 * optax.tree.norm(params, squared=True),
+        )
+
+    def total(params):
+        policy, value, l2 = loss_fn(params)
+        return policy + 3 * value + l2
+
+    expected, gradient = jax.jit(jax.value_and_grad(total))(before["params"])
+    after, _, (losses,) = run_updates(DENSE, 1, **learning)
+    policy, value, l2 = loss_fn(before["params"])
+    np.testing.assert_allclose(losses["loss/total"], expected, rtol=1e-5)
+    np.testing.assert_allclose(losses["loss/policy"], policy, rtol=1e-5)
+    np.testing.assert_allclose(losses["loss/value"], value, rtol=1e-5)
+    np.testing.assert_allclose(losses["loss/l2"], l2, rtol=1e-5)
+    np.testing.assert_allclose(losses["grad_norm"], optax.tree.norm(gradient), rtol=1e-5)
+    prediction = network.apply(before, batch.observations)
+    right = np.abs(prediction.value - batch.value) < 0.5
+    np.testing.assert_allclose(losses["value_accuracy"], right.mean(), rtol=1e-6)
+    wanted = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
+    chex.assert_trees_all_close(after["params"], wanted, rtol=1e-5, atol=1e-7)
+    assert jax.tree.all(
+        jax.tree.map(lambda a, b: (a != b).any(), after["params"], before["params"])
+    )
+
+
+def test_updates_lower_the_loss_and_count():
+    variables, state, history = run_updates(
+        TOWER, 1, 8, optimizer="sgd", learning_rate=0.05, l2=1e-3
+    )
+    totals = [losses["loss/total"] for losses in history]
+    assert totals[1] < totals[0]
+    assert totals[-1] < totals[0] - 0.05
+    assert np.isfinite([list(losses.values()) for losses in history]).all()
+    chex.assert_tree_all_finite((variables, state))
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_devices_together_equal_one(devices):
+    """Batch normalisation included. Not to the last bit: sums are added in another order."""
+    assert jax.device_count() == 4
+    options = {"optimizer": "sgd", "learning_rate": 0.05, "l2": 1e-3}
+    one, one_state, one_history = run_updates(TOWER, 1, 3, **options)
+    many, many_state, many_history = run_updates(TOWER, devices, 3, **options)
+    assert len(jax.tree.leaves(one)[0].sharding.device_set) == 1
+    for leaf in jax.tree.leaves((many, many_state)):
+        assert len(leaf.sharding.device_set) == devices
+        copies = [np.asarray(shard.data) for shard in leaf.addressable_shards]
+        assert len(copies) == devices
+        assert all(np.array_equal(copies[0], copy) for copy in copies)
+    close = functools.partial(chex.assert_trees_all_close, rtol=1e-4, atol=1e-5)
+    close(many, one)
+    close(many_state, one_state)
+    close(many_history, one_history)
+    moved = jax.jit(compiled_update(TOWER, 1, **options)[0].init)(jax.random.key(0))
+    change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), one, moved)
+    assert max(map(float, jax.tree.leaves(change["params"]))) > 0.01
+    assert min(map(float, jax.tree.leaves(change["stats"]))) > 0.01
+
+
+def test_config_of_the_optimizer_is_used():
+    adam, _, _ = run_updates(DENSE, 1)
+    sgd, _, _ = run_updates(DENSE, 1, optimizer="sgd")
+    change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), adam, sgd)
+    assert max(map(float, jax.tree.leaves(change))) > 1e-4
+
+
+# The moving average.
+
+
+def test_the_average_follows_and_forgets_its_start():
+    lots = np.random.default_rng(0)
+    newest = lots.normal(size=400)
+    average = 100.0  # a start to be forgotten
+    for n, value in enumerate(newest):
+        average = float(moving_average(average, value, jnp.asarray(n), decay=0.95))
+        if n == 30:
+            assert abs(average) < 1
+    weights = 0.05 * 0.95 ** np.arange(400)[::-1]
+    np.testing.assert_allclose(average, newest @ weights, atol=1e-4)

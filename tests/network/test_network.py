@@ -1,0 +1,273 @@
+import functools
+import itertools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.config import NetworkConfig
+from azjax.errors import UserError
+from azjax.network.network import Network, count_parameters
+from azjax.sharding import EVERYWHERE, make_mesh, shard
+from tests.oracles.searches import random_positions
+
+GAME = make("tic_tac_toe")
+BATCH = 32
+SMALL = {"blocks": 1, "channels": 8, "value_hidden": 8}
+
+
+def network_of(game=GAME, **options):
+    return Network(game.observation_shape, game.num_actions, NetworkConfig(**SMALL | options))
+
+
+@functools.lru_cache
+def observations():
+    return jax.vmap(GAME.observe)(random_positions(GAME, jax.random.key(0), BATCH))
+
+
+@functools.lru_cache
+def compiled(network):
+    """(init, apply, apply_train) of a network, the last on a mesh of one device."""
+    train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
+    # Unoptimised: compiling takes far longer than running.
+    compiled = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
+    return compiled(network.init), compiled(network.apply), compiled(train)
+
+
+@pytest.mark.parametrize("kind", ["resnet", "mlp"])
+def test_shapes_and_dtypes_of_every_config(kind):
+    game = make("connect_four")
+    choices = itertools.product(
+        ["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"]
+    )
+    for norm, head, dtype in choices:
+        network = network_of(game, kind=kind, norm=norm, value_head=head, dtype=dtype)
+        variables = jax.eval_shape(network.init, jax.random.key(0))
+        seen = jax.ShapeDtypeStruct((BATCH, *game.observation_shape), jnp.float32)
+        prediction = jax.eval_shape(network.apply, variables, seen)
+        chex.assert_shape(prediction.policy_logits, (BATCH, game.num_actions))
+        chex.assert_shape(prediction.value_logits, (BATCH, 3 if head == "wdl" else 1))
+        chex.assert_shape(prediction.value, (BATCH,))
+        leaves = jax.tree.leaves((variables, tuple(prediction)))
+        assert {leaf.dtype for leaf in leaves} == {jnp.dtype("float32")}
+        assert bool(jax.tree.leaves(variables["stats"])) == (norm == "batch")
+        # The parameters do not depend on the arithmetic, and keys are strings for every format.
+        assert all(
+            isinstance(entry.key, str)
+            for path, _ in jax.tree_util.tree_leaves_with_path(variables)
+            for entry in path
+        )
+
+
+CHECKED = [
+    network_of(kind="resnet", norm="batch", value_head="tanh"),
+    network_of(kind="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
+    network_of(kind="mlp", norm="batch", value_head="wdl"),
+    network_of(kind="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
+    network_of(kind="mlp", norm="none", convolutions=2, filters=4),
+]
+
+
+@pytest.mark.parametrize("network", CHECKED, ids=lambda n: f"{n.config.kind}-{n.config.norm}")
+def test_untrained_net_knows_nothing_and_is_reproducible(network):
+    init, apply, _ = compiled(network)
+    variables = init(jax.random.key(1))
+    chex.assert_trees_all_equal(variables, init(jax.random.key(1)))
+    other = init(jax.random.key(2))
+    kernels = jax.tree.map(lambda a, b: (a != b).any(), variables["params"], other["params"])
+    assert any(jax.tree.leaves(kernels))
+    prediction = apply(variables, observations())
+    assert {x.dtype for x in prediction if x is not None} == {jnp.dtype("float32")}
+    policy = jax.nn.softmax(prediction.policy_logits)
+    assert np.abs(policy - 1 / 9).max() < 0.05
+    assert np.abs(prediction.value).max() < 0.3
+    # Near uniform is not constant: positions are told apart.
+    assert len(np.unique(prediction.policy_logits, axis=0)) > BATCH // 3
+
+
+@pytest.mark.parametrize("network", CHECKED[:3], ids=lambda n: n.config.value_head)
+def test_value_is_the_expected_result(network):
+    init, apply, _ = compiled(network)
+    variables = jax.tree.map(lambda x: 30 * x, init(jax.random.key(3)))
+    prediction = apply(variables, observations())
+    value, logits = np.asarray(prediction.value), np.asarray(prediction.value_logits, np.float64)
+    assert (np.abs(value) <= 1).all()
+    assert np.ptp(value) > 0.5
+    if logits.shape[-1] == 1:
+        expected = np.tanh(logits[:, 0])
+    else:
+        weights = np.exp(logits - logits.max(-1, keepdims=True))
+        expected = (weights[:, 0] - weights[:, 2]) / weights.sum(-1)
+    np.testing.assert_allclose(value, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"kind": "resnet", "norm": "layer", "value_head": "wdl"},
+        {"kind": "mlp", "norm": "batch", "convolutions": 1, "filters": 4},
+    ],
+    ids=lambda shape: shape["kind"],
+)
+def test_bfloat16_is_close_to_float32_and_not_equal(shape):
+    half, full = network_of(**shape, dtype="bfloat16"), network_of(**shape)
+    variables = compiled(half)[0](jax.random.key(1))
+    a = compiled(half)[1](variables, observations())
+    b = compiled(full)[1](variables, observations())
+    chex.assert_trees_all_close(a, b, atol=0.03)
+    assert (a.policy_logits != b.policy_logits).any()
+
+
+def test_convolutions_before_dense_layers_by_hand():
+    network = network_of(kind="mlp", norm="none", convolutions=2, filters=4)
+    init, apply, _ = compiled(network)
+    variables = init(jax.random.key(1))
+    params = variables["params"]
+    trunk, x = jax.tree.map(np.asarray, params["body"]["trunk"]), np.asarray(observations())
+    for number in "01":
+        conv = trunk["convs"][number]["conv"]
+        assert conv["kernel"].shape == (3, 3, x.shape[-1], 4)
+        x = jax.lax.conv_general_dilated(
+            x, conv["kernel"], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        x = np.maximum(np.asarray(x) + conv["bias"], 0)
+    (dense,) = trunk["layers"].values()
+    x = np.maximum(x.reshape(BATCH, -1) @ dense["kernel"] + dense["bias"], 0)
+    policy = jax.tree.map(np.asarray, params["policy"])
+    expected = x @ policy["kernel"] + policy["bias"]
+    logits = apply(variables, observations()).policy_logits
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
+
+
+def test_statistics_move_in_training_only():
+    network = CHECKED[0]
+    init, apply, train = compiled(network)
+    variables = init(jax.random.key(1))
+    prediction, stats = jax.block_until_ready(train(variables, observations()))
+    # The stem by hand: running statistics take a twentieth of the batch's.
+    kernel = variables["params"]["body"]["trunk"]["stem"]["conv"]["kernel"]
+    stem = jax.lax.conv_general_dilated(
+        observations(), kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+    got = stats["body"]["trunk"]["stem"]["norm"]
+    np.testing.assert_allclose(got["mean"], 0.05 * stem.mean((0, 1, 2)), atol=1e-6)
+    np.testing.assert_allclose(got["var"], 0.95 + 0.05 * stem.var((0, 1, 2)), rtol=1e-5)
+    moved = jax.tree.map(lambda a, b: (a != b).all(), stats, variables["stats"])
+    assert all(jax.tree.leaves(moved))
+    # Playing uses the running statistics, training the batch's own.
+    plain = apply(variables, observations())
+    after = apply({"params": variables["params"], "stats": stats}, observations())
+    assert (plain.policy_logits != after.policy_logits).any()
+    assert (plain.policy_logits != prediction.policy_logits).any()
+    # One position's play does not depend on the others in its batch.
+    order = jnp.arange(BATCH)[::-1]
+    again = apply(variables, observations()[order])
+    chex.assert_trees_all_close(again, jax.tree.map(lambda x: x[order], plain), atol=1e-6)
+
+
+def test_without_batch_norm_there_are_no_statistics():
+    for network in (CHECKED[1], CHECKED[3]):
+        init, apply, train = compiled(network)
+        variables = init(jax.random.key(1))
+        prediction, stats = train(variables, observations())
+        assert jax.tree.leaves(stats) == []
+        chex.assert_trees_all_close(prediction, apply(variables, observations()), atol=1e-2)
+
+
+def test_parameters_of_alphago_zeros_tower():
+    """Convolutions without bias, each with two numbers a channel from its batch normalisation."""
+    game = make("connect_four")
+    height, width, planes = game.observation_shape
+    blocks, channels, hidden = 3, 16, 32
+    config = NetworkConfig(blocks=blocks, channels=channels, value_hidden=hidden)
+    network = Network(game.observation_shape, game.num_actions, config)
+    stem = 9 * planes * channels + 2 * channels
+    tower = blocks * 2 * (9 * channels * channels + 2 * channels)
+    policy = channels * 2 + 2 * 2 + (2 * height * width + 1) * game.num_actions
+    value = channels * 1 + 2 * 1 + (height * width + 1) * hidden + (hidden + 1) * 1
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    assert count_parameters(variables) == stem + tower + policy + value
+
+
+def by_cell(**options):
+    """As if tic-tac-toe had three actions for each of its nine cells."""
+    return Network(
+        GAME.observation_shape, 27, NetworkConfig(**SMALL | {"policy_head": "planes"} | options)
+    )
+
+
+def test_planes_are_a_cells_own_logits_in_the_order_of_the_actions():
+    """By hand: a 3x3 convolution, its normalisation, and one matrix for every cell."""
+    network = by_cell()
+    init, apply, _ = compiled(network)
+    variables = init(jax.random.key(4))
+    params, stats = variables["params"], variables["stats"]
+    policy = params["policy"]
+    assert policy["kernel"].shape == (SMALL["channels"], 3)
+    policy["bias"] = jnp.asarray([1.0, 2.0, 3.0])
+    logits = apply(variables, observations()).policy_logits
+    assert logits.shape == (BATCH, 27)
+    # The trunk as the dense head's network has it, then the head.
+    convolve = functools.partial(
+        jax.lax.conv_general_dilated,
+        window_strides=(1, 1),
+        padding="SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+    )
+
+    def normalised(x, conv, norm):
+        x = convolve(x, conv["conv"]["kernel"])
+        scale = conv["norm"]["scale"] / jnp.sqrt(norm["norm"]["var"] + 1e-5)
+        bias = conv["norm"]["bias"] - norm["norm"]["mean"] * scale
+        return x * scale[None, None, None] + bias[None, None, None]
+
+    trunk, means = params["body"]["trunk"], stats["body"]["trunk"]
+    x = jax.nn.relu(normalised(observations(), trunk["stem"], means["stem"]))
+    block, block_means = trunk["blocks"]["0"], means["blocks"]["0"]
+    y = jax.nn.relu(normalised(x, block["first"], block_means["first"]))
+    x = jax.nn.relu(x + normalised(y, block["second"], block_means["second"]))
+    heads = jax.nn.relu(normalised(x, params["body"]["heads"], stats["body"]["heads"]))
+    for row, column in itertools.product(range(3), repeat=2):
+        cell = 3 * row + column
+        expected = heads[:, row, column, : SMALL["channels"]] @ policy["kernel"]
+        expected += policy["bias"][None]
+        np.testing.assert_allclose(logits[:, 3 * cell : 3 * cell + 3], expected, atol=1e-5)
+    assert np.ptp(logits[:, ::3]) > 0
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
+def test_planes_with_every_norm(norm):
+    network = by_cell(norm=norm, dtype="bfloat16", value_head="wdl")
+    init, apply, train = compiled(network)
+    variables = init(jax.random.key(1))
+    prediction = apply(variables, observations())
+    chex.assert_shape(prediction.policy_logits, (BATCH, 27))
+    assert {x.dtype for x in prediction if x is not None} == {jnp.dtype("float32")}
+    assert np.abs(jax.nn.softmax(prediction.policy_logits) - 1 / 27).max() < 0.05
+    prediction, stats = train(variables, observations())
+    assert bool(jax.tree.leaves(stats)) == (norm == "batch")
+    chex.assert_tree_all_finite(prediction)
+
+
+def test_planes_of_chess_are_small():
+    config = NetworkConfig(channels=64, policy_head="planes")
+    network = Network((8, 8, 19), 4672, config)
+    params = jax.eval_shape(network.init, jax.random.key(0))["params"]
+    assert params["policy"]["kernel"].shape == (64, 73)
+    assert params["body"]["heads"]["conv"]["kernel"].shape == (3, 3, 64, 65)
+
+
+def test_planes_want_as_many_actions_for_every_cell():
+    with pytest.raises(UserError, match="3 x 3 cells are wanted, and the game has 10") as caught:
+        Network((3, 3, 2), 10, NetworkConfig(policy_head="planes"))
+    assert "\n" not in str(caught.value)
+    Network((3, 3, 2), 10, NetworkConfig())
+
+
+def test_a_network_is_hashable_and_equal_by_its_shape():
+    assert network_of() == network_of()
+    assert hash(network_of()) == hash(network_of())
+    assert network_of() != network_of(channels=9)

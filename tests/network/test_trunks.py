@@ -1,0 +1,69 @@
+"""Towers of other kinds: global pooling, bottlenecks, one for each head."""
+
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from azjax.config import NetworkConfig
+from azjax.network.network import Network
+
+
+def other_network(**changes):
+    sizes = {"blocks": 2, "channels": 8, "value_hidden": 8} | changes
+    return Network((4, 5, 3), 7, NetworkConfig(**sizes))
+
+
+def test_pooling_tells_every_cell_about_the_whole_board():
+    """One block sees two cells far; with pooling a change in one corner is felt in the other."""
+    far = {}
+    for every in (0, 1):
+        network = other_network(
+            blocks=1, pooling_every=every, norm="none", auxiliary=("ownership",)
+        )
+        network = dataclasses.replace(network, observation_shape=(9, 9, 3))
+        variables = network.init(jax.random.key(0))
+        board = jax.random.normal(jax.random.key(1), (1, 9, 9, 3))
+        owners = [
+            network.apply(variables, x).ownership.reshape(9, 9)
+            for x in (board, board.at[0, 0, 0].add(30.0))
+        ]
+        far[every] = float(np.abs(owners[0] - owners[1])[5:, 5:].max())
+    assert far[0] == 0
+    assert far[1] > 0
+
+
+def test_a_bottleneck_has_a_third_of_the_numbers():
+    sizes = {}
+    for block in ("basic", "bottleneck"):
+        params = jax.eval_shape(other_network(block=block, channels=64).init, jax.random.key(0))
+        sizes[block] = sum(
+            x.size for x in jax.tree.leaves(params["params"]["body"]["trunk"]["blocks"])
+        )
+    assert 0.28 < sizes["bottleneck"] / sizes["basic"] < 0.34
+
+
+@pytest.mark.parametrize("kind", ["resnet", "mlp"])
+def test_separate_towers_share_nothing(kind):
+    options = {"norm": "none", "auxiliary": ("ownership",), "value_channels": 4}
+    network = other_network(kind=kind, towers="separate", **options)
+    variables = network.init(jax.random.key(0))
+    board = jax.random.normal(jax.random.key(1), (2, 4, 5, 3))
+
+    def heads(params):
+        prediction = network.apply({"params": params, "stats": {}}, board)
+        return prediction.policy_logits.sum(), prediction.value.sum() + prediction.ownership.sum()
+
+    def touched(which):
+        gradient = jax.grad(lambda p: heads(p)[which])(variables["params"])
+        return {name for name, g in gradient.items() if any(x.any() for x in jax.tree.leaves(g))}
+
+    assert touched(0) == {"body", "policy"}
+    assert touched(1) == {"value_body", "value_hidden", "value", "ownership"}
+
+
+def test_one_tower_is_under_all_heads():
+    network = other_network(norm="none")
+    variables = network.init(jax.random.key(0))
+    assert "value_body" not in variables["params"]

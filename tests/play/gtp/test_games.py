@@ -1,0 +1,100 @@
+"""GTP by the program as it is: whole games with GNU Go under a referee, and in our own matches."""
+
+import re
+import subprocess
+
+import jax
+import pytest
+from azjax_envs import make
+
+from azjax.evaluation.match import play_match
+from azjax.play.stdin import LONGEST
+from azjax.players.engines.process import EngineProcess
+from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import parse_player
+from tests.oracles import gnugo
+from tests.oracles.clients import engine_command, untrained
+from tests.players.engines.programs import needs
+
+KEY = jax.random.key(0)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory):
+    file = untrained(tmp_path_factory.mktemp("gtp") / "go.safetensors", "go_5x5")
+    process = EngineProcess(engine_command("gtp", file), timeout=200)
+    yield process
+    process.close()
+
+
+def command(process, line):
+    """GTP's answer to one line; None after an error."""
+    process.send([line])
+    lines = [process.read()]
+    while lines[-1]:
+        lines.append(process.read())
+    text = "\n".join(lines).strip()
+    return text[1:].strip() if text[0] == "=" else None
+
+
+def stones(board):
+    return [line.split()[1:6] for line in board.split("\n") if re.match(r" *[1-5] ", line)]
+
+
+@needs("gnugo")
+@pytest.mark.parametrize("seat", [0, 1])
+def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
+    """A third program says that each move is legal, and that the boards stay the same."""
+    rules = [gnugo.program(), "--mode", "gtp", "--chinese-rules", "--positional-superko"]
+    rules += ["--forbid-suicide"]
+    other = EngineProcess([*rules, "--level", "1", "--never-resign"], timeout=60)
+    referee = EngineProcess(rules, timeout=60)
+    players = [other, other]
+    players[seat] = engine
+    for process in (*players, referee):
+        for line in ("boardsize 5", "clear_board", "komi 7.5"):
+            assert command(process, line) is not None
+    passes, moves = 0, 0
+    while passes < 2 and moves < 50:
+        colour = ("black", "white")[moves % 2]
+        move = command(players[moves % 2], f"genmove {colour}")
+        assert move is not None
+        assert command(referee, f"is_legal {colour} {move}") == "1"
+        for process in (players[1 - moves % 2], referee):
+            assert command(process, f"play {colour} {move}") is not None
+        moves, passes = moves + 1, passes + 1 if move.lower() == "pass" else 0
+        seen = stones(command(referee, "showboard").replace("+", "."))
+        assert stones(command(engine, "showboard")) == seen
+    assert passes == 2 or moves == 50
+    assert "the game is over" in command(engine, "showboard")
+    assert command(engine, f"genmove {('black', 'white')[moves % 2]}") == "pass"
+    assert re.match(r"[BW]\+", command(engine, "final_score"))
+    other.close()
+    referee.close()
+
+
+def test_it_plays_in_our_own_matches(tmp_path):
+    """Our client, which refuses illegal moves, in a whole match."""
+    file = untrained(tmp_path / "hex.safetensors", "hex_3x3")
+    program = " ".join(map(str, engine_command("gtp", file)))
+    game = make("hex", size=3)
+    player = parse_player(f"gtp:{program}?timeout=200", game)
+    result = play_match(game, player, RandomPlayer(game), KEY, num_games=4, opening_plies=1)
+    player.close()
+    assert result.wins + result.losses == 4
+
+
+def test_the_program_survives_bytes_of_any_kind(engine):
+    assert command(engine, "clear_board") == ""
+    engine.send(["name", "\x00\x7f", "play b \N{BULLET}", "x" * (2 * LONGEST), "99 name"])
+    answers = [line for line in (engine.read() for _ in range(8)) if line]
+    wrong = ["? invalid color or coordinate", "? the line is too long"]
+    assert answers == ["= azjax", *wrong, "=99 azjax"]
+
+
+def test_the_program_says_what_is_wrong_with_a_run(tmp_path):
+    program = engine_command("gtp", tmp_path / "nothing")
+    done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 2
+    assert re.fullmatch(r"azjax: \S+nothing: no run is there.*\n", done.stderr)
+    assert done.stdout == ""

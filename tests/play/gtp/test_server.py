@@ -1,0 +1,231 @@
+"""GTP's commands."""
+
+import re
+
+import pytest
+from azjax_envs import make
+
+from azjax.errors import UserError
+from azjax.play.gtp.game import vertices
+from azjax.play.gtp.server import serve_gtp
+from azjax.play.stdin import TOO_LONG
+from tests.oracles.clients import Idle, Script, gtp_answers
+
+GO = make("go_5x5")
+
+
+def ask(lines, game=GO):
+    return gtp_answers(lines, game)
+
+
+def texts(lines, game=GO):
+    """The answers' texts; all commands must have succeeded."""
+    answers = ask(lines, game)
+    assert all(mark.startswith("=") for mark, _ in answers), answers
+    return [text.strip("\n") for _, text in answers]
+
+
+# What the commands do.
+
+
+def test_it_says_its_name_before_it_compiles_the_search(monkeypatch):
+    said = []
+    monkeypatch.setattr(Idle, "warm_up", lambda self: said.append("compiled"))
+    lines = ["name", "list_commands", "genmove b", "genmove w"]
+    serve_gtp(Idle(GO), Script(lines), said.append)
+    kinds = [text if text == "compiled" else text[0] for text in said]
+    assert kinds == ["=", "=", "compiled", "=", "="]
+
+
+def test_says_what_it_is():
+    name, protocol, version, known, unknown, listed, empty = texts(
+        [
+            *("name", "protocol_version", "version", "known_command komi"),
+            *("known_command nonsense", "list_commands", "quit", "name"),
+        ]
+    )
+    assert (name, protocol, known, unknown, empty) == ("azjax", "2", "true", "false", "")
+    assert re.match(r"\d+\.\d+", version)
+    wanted = (
+        "protocol_version name version list_commands known_command boardsize clear_board komi play "
+        "genmove undo showboard quit time_settings time_left final_score fixed_handicap loadsgf"
+    )
+    assert set(wanted.split()) <= set(listed.split("\n"))
+
+
+def test_ids_comments_and_blank_lines():
+    lines = ["", "  # nothing", "12 name # who", "\t7\tplay\tblack\tc3\x01\r", "3 nonsense", "00"]
+    unknown = [("?3", "unknown command"), ("?00", "unknown command")]
+    assert ask(lines) == [("=12", "azjax"), ("=7", ""), *unknown]
+
+
+def test_moves_are_played_and_taken_back():
+    answers = texts(
+        [
+            *("play b C3", "play white d4", "showboard", "undo", "genmove w", "undo", "undo"),
+            *("showboard", "play b pass", "play w pass", "final_score", "undo", "genmove w"),
+        ]
+    )
+    assert answers[2].split("\n")[1:3] == [" 4 . . . O .", " 3 . . X . ."]
+    assert answers[2].endswith("black to move")
+    assert answers[4] == "A5"  # the first action
+    assert "X" not in answers[7]
+    assert answers[10] == "W+7.5"
+    assert answers[12] == "A5"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("boardsize 9", "unacceptable size"),
+        ("boardsize five", "syntax error"),
+        ("boardsize", "syntax error"),
+        ("boardsize 5 9", "unacceptable size"),
+        ("boardsize 9 5", "unacceptable size"),
+        ("boardsize 5 5 5", "syntax error"),
+        ("play b C3", "illegal move"),
+        ("play b I3", "invalid color or coordinate"),
+        ("play b F6", "invalid color or coordinate"),
+        ("play green C4", "invalid color or coordinate"),
+        ("play b", "syntax error"),
+        ("genmove", "syntax error"),
+        ("komi much", "syntax error"),
+        ("komi nan", "syntax error"),
+        ("time_left b -", "syntax error"),
+        ("fixed_handicap 2", "board not empty"),
+        ("loadsgf /nowhere/at/all.sgf", "cannot load file"),
+        (TOO_LONG, "the line is too long"),
+        ("Name", "unknown command"),
+    ],
+)
+def test_mistakes_change_nothing(line, complaint):
+    before, (mark, text), after, _ = [
+        answer for answer in ask(["play b C3", "showboard", line, "showboard", "undo"])[1:]
+    ]
+    assert mark == "?"
+    assert text.startswith(complaint)
+    assert before == after
+
+
+def test_there_is_nothing_to_take_back_at_first():
+    assert ask(["undo", "play b a1", "undo", "undo"]) == [
+        ("?", "cannot undo"),
+        ("=", ""),
+        ("=", ""),
+        ("?", "cannot undo"),
+    ]
+
+
+def test_a_resignation_loses():
+    answers = ask(["play b c3", "play w resign", "final_score", "genmove b", "undo", "genmove w"])
+    assert [mark for mark, _ in answers] == ["=", "=", "=", "?", "=", "="]
+    assert answers[2][1] == "B+R"
+
+
+def test_a_game_that_is_over_can_only_be_passed():
+    """Programs that know no limit of moves go on after it."""
+    ended = ["play b pass", "play w pass"]
+    lines = [*ended, "genmove b", "play w pass", "lz-genmove_analyze b", "play b a1", "showboard"]
+    *_, first, second, third, refused, board = ask(lines)
+    assert (first, second) == (("=", "pass"), ("=", ""))
+    assert third == ("=", "\nplay pass")
+    assert refused == ("?", "the game is over")
+    assert "the game is over" in board[1]
+    assert texts([*ended, "genmove b", "undo", "undo", "genmove w"])[-1] != "pass"
+
+
+def test_komi_rebuilds_the_game():
+    answers = texts(["komi 0.5", "play b c3", "final_score", "komi 30", "final_score"])
+    assert answers[2:] == ["B+24.5", "", "W+5"]
+
+
+def test_out_of_turn_the_other_side_passes_where_it_can():
+    assert texts(["play b c3", "play b d3", "showboard", "undo", "showboard"])[2].count("X") == 2
+    hexed = ask(["play b a1", "play b b1"], make("hex", size=3))
+    assert hexed[1][0] == "?"
+    assert "turn of white" in hexed[1][1]
+
+
+def test_a_colour_may_pass_twice_running():
+    """Only passes of both sides, one after the other, end a game."""
+    passes = ["play b pass", "play b pass", "play b c3", "play b pass", "play b pass"]
+    ends = ["play b d3", "genmove b", "play b pass", "play w pass", "play b pass", "showboard"]
+    answers = texts([*passes, "showboard", *ends])[5:]
+    assert answers[0].count("X") == 1
+    assert answers[0].endswith("white to move")
+    assert answers[2] == "A5"
+    assert answers[6].endswith("the game is over")
+    undone = texts([*passes, *["undo"] * 2, "showboard", *["undo"] * 3, "showboard", "genmove b"])
+    assert undone[7].endswith("white to move")
+    assert undone[7].count("X") == 1
+    assert undone[11].endswith("black to move")
+    assert "X" not in undone[11]
+    assert texts(["play b pass", "genmove b", "showboard"])[2].endswith("white to move")
+    assert texts(["play w pass", "genmove b", "play w pass", "showboard"])[1] == "A5"
+
+
+def test_other_games_of_stones():
+    hex_game = make("hex", size=3)
+    moves = ["play b b1", "play w a1", "play b b2", "play w a2", "final_score", "play b b3"]
+    answers = ask([*moves, "final_score", "play w c3", "komi 1", "showboard"], hex_game)
+    assert answers[4][0] == "?"
+    assert answers[6:9] == [("=", "B+"), ("?", "the game is over"), ("?", "unknown command")]
+    othello = make("othello")
+    answers = texts(["play b d3", "genmove w", "showboard", "final_score", "boardsize 8"], othello)
+    assert re.fullmatch("[a-h][1-8]", answers[1])
+    assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
+
+
+def test_hex_as_hexgui_plays_it():
+    """It asks for its own commands, tells both sides of the board, and swaps by `swap-pieces`."""
+    game = make("hex", size=3, swap=True)
+    lines = ["boardsize 3 3", "play black c1", "play white swap-pieces", "showboard"]
+    answers = texts([*lines, "genmove black"], game)
+    assert answers[3].split("\n")[3].split() == ["3", "O", ".", "."]
+    assert answers[4] == "a1"
+    # Plain `swap` changes the players' sides and leaves the stone where it is.
+    *_, sides = ask(["play black c1", "play white swap"], game)
+    assert sides == ("?", "invalid color or coordinate")
+    *_, twice = ask(["play b c1", "play w a1", "play b swap-pieces"], game)
+    assert twice == ("?", "illegal move")
+    assert ask(["play b c1", "play w swap-pieces"], make("hex", size=3))[1][0] == "?"
+    assert vertices(game)[-1] == "swap-pieces"
+    assert texts(["hexgui-analyze_commands"], game) == [""]
+
+
+def test_games_have_the_names_that_quarry_knows():
+    lines = ["list_games", "set_game Othello", "set_game go", "set_game"]
+    (mark, name), *answers = ask(lines, make("othello_6x6"))
+    assert (mark, name) == ("=", "Othello")
+    marks = [mark for mark, _ in answers]
+    assert (marks, answers[1][1]) == (["=", "?", "?"], "unsupported game")
+    assert texts(["list_games", "set_game Go"]) == ["Go", ""]
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "gomoku_9x9"])
+def test_other_games_are_refused(name):
+    with pytest.raises(UserError, match=f"GTP is for go, hex and othello, not for {name}"):
+        serve_gtp(Idle(make(name)), Script([]), print)
+
+
+def test_clocks(monkeypatch):
+    """How long a move may take, from what the client said of the time."""
+    asked = []
+    from azjax.play.gtp import search as gtp_search
+
+    def keep(thinking, **limits):
+        asked.append(limits)
+        return iter([thinking.more(1)])
+
+    monkeypatch.setattr(gtp_search, "keep_thinking", keep)
+    commands = ["genmove b", "time_settings 250 0 0", "genmove w", "clear_board", "genmove b"]
+    commands += ["time_left w 5 2", "genmove w", "time_settings 0 10 5", "genmove b"]
+    commands += ["time_settings 0 1 0", "clear_board", "genmove b"]
+    texts(commands)
+    inf = float("inf")
+    assert [limits["simulations"] for limits in asked] == [4, inf, inf, inf, inf, 4]
+    seconds = [limits["seconds"] for limits in asked]
+    assert seconds[0] == seconds[5] == inf
+    assert seconds[1] == pytest.approx(250 / 25 - 0.1)
+    assert seconds[2] == seconds[1]  # a new game, a new clock
+    assert seconds[3:5] == pytest.approx([5 / 2 - 0.1, 10 / 5 - 0.1])

@@ -1,0 +1,138 @@
+"""Whole games over UCI and USI by the program as it is, under other clients and rules."""
+
+import random
+
+import chess
+import chess.engine
+import cshogi
+import cshogi.usi
+import jax
+import pyffish
+import pytest
+from azjax_envs import make
+
+from azjax.evaluation import host_match
+from azjax.evaluation.match import play_match
+from azjax.players.engines.process import find_program
+from azjax.players.spec import parse_player
+from tests.oracles.clients import engine_command, untrained
+from tests.players.engines.programs import needs
+
+GARDNER = make("gardner_chess")
+START = pyffish.start_fen("gardner")
+KEY = jax.random.key(0)
+
+
+@needs("fairy-stockfish")
+def test_whole_games_of_gardner_chess_against_fairy_stockfish(tmp_path, record_moves):
+    """Our client chooses UCI_Variant and follows the moves; pyffish finds all of them legal."""
+    file = untrained(tmp_path / "gardner.safetensors", "gardner_chess")
+    program = " ".join(engine_command("uci", file))
+    player = parse_player(f"uci:{program}?nodes=8&timeout=300", GARDNER)
+    opponent = parse_player("uci:fairy-stockfish?nodes=30", GARDNER)
+    result = play_match(GARDNER, player, opponent, KEY, num_games=2, opening_plies=2)
+    player.close()
+    opponent.close()
+    assert result.num_games == 2
+    for line in record_moves:
+        moves = [text for _, text in line]
+        assert len(moves) > 6
+        for ply, move in enumerate(moves):
+            assert move in pyffish.legal_moves("gardner", START, moves[:ply])
+
+
+@pytest.fixture
+def record_moves(monkeypatch):
+    """The moves of a match's games, but the last ones."""
+    seen = []
+    write_down = host_match._write_down
+
+    def writing(game, states, actions, moves):
+        write_down(game, states, actions, moves)
+        seen[:] = moves
+
+    monkeypatch.setattr(host_match, "_write_down", writing)
+    return seen
+
+
+@pytest.mark.slow
+@needs("stockfish")
+def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
+    """Clocks, pondering and analysis as python-chess asks for them."""
+    file = untrained(tmp_path / "chess.safetensors", "chess")
+    command = engine_command("uci", file)
+    with (
+        chess.engine.SimpleEngine.popen_uci(command, timeout=300) as ours,
+        chess.engine.SimpleEngine.popen_uci(find_program("stockfish")) as theirs,
+    ):
+        ours.configure({"Hash": 64, "UCI_ShowWDL": True})
+        ours.ping()
+        for seat in (chess.WHITE, chess.BLACK):
+            board, limits = chess.Board(), [chess.engine.Limit(nodes=8)]
+            limits.append(chess.engine.Limit(white_clock=2, black_clock=2, white_inc=0.1))
+            while not board.is_game_over() and board.ply() < 120:
+                if board.turn == seat:
+                    limit = limits[board.ply() // 2 % 2]
+                    played = ours.play(board, limit, ponder=board.ply() < 8, game=seat)
+                else:
+                    limit = chess.engine.Limit(nodes=50)
+                    played = theirs.play(board, limit, game=seat)
+                assert played.move in board.legal_moves
+                board.push(played.move)
+            # The weakest of settings still mates a network that knows nothing.
+            assert board.is_checkmate()
+            assert board.turn == seat
+        with ours.analysis(chess.Board()) as analysis:
+            for info in analysis:
+                if info.get("nodes", 0) > 30:
+                    break
+        assert info["pv"][0] in chess.Board().legal_moves
+        assert info["score"].relative.score() is not None
+        assert sum(info["wdl"].relative) == 1000
+        assert ours.play(chess.Board(), chess.engine.Limit(time=0.5)).move is not None
+
+
+@pytest.mark.slow
+def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
+    """Under cshogi's client and rules, by nodes and by byoyomi, until one side is mated."""
+    file = untrained(tmp_path / "shogi.safetensors", "shogi")
+    script = tmp_path / "azjax_usi"
+    script.write_text(f"#!/bin/sh\nexec {' '.join(engine_command('usi', file))}\n")
+    script.chmod(0o755)
+    engine = cshogi.usi.Engine(str(script))
+    engine.isready()
+    engine.usinewgame()
+    board, moves, chance = cshogi.Board(), [], random.Random(1)
+    while not board.is_game_over() and len(moves) < 300:
+        if len(moves) % 2:
+            move = cshogi.move_to_usi(greedy(board, chance))
+        else:
+            engine.position(moves=moves)
+            limit = {"byoyomi": 200} if len(moves) % 8 == 0 else {"nodes": 4}
+            move, _ = engine.go(**limit)
+        assert board.is_legal(board.move_from_usi(move)), (moves, move)
+        board.push_usi(move)
+        moves.append(move)
+    assert board.is_game_over()
+    assert len(moves) > 20
+    engine.position(moves=moves)
+    assert engine.go(nodes=4)[0] == "resign"
+    process = engine.proc
+    engine.quit()
+    process.wait(20)
+    for pipe in (process.stdin, process.stdout, process.stderr):  # cshogi leaves them open
+        if pipe is not None:
+            pipe.close()
+
+
+def greedy(board, chance):
+    """Mate in one, or else what captures, or else anything: enough against a new network."""
+    if mate := board.mate_move_in_1ply():
+        return mate
+    moves = list(board.legal_moves)
+    captures = [
+        move
+        for move in moves
+        if not cshogi.move_is_drop(move) and board.piece(cshogi.move_to(move))
+    ]
+    return chance.choice(captures or moves)

@@ -1,0 +1,52 @@
+import pytest
+from azjax_envs import make
+
+from azjax.errors import UserError
+from azjax.players.exact import ExactPlayer
+from azjax.players.minimax import MinimaxPlayer
+from azjax.players.monte_carlo import MonteCarloPlayer
+from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import parse_player
+from azjax.players.uct import UCTPlayer
+
+GAME = make("tic_tac_toe")
+
+
+def test_every_form():
+    assert parse_player("random", GAME) == RandomPlayer(GAME)
+    assert parse_player("minimax:4", GAME) == MinimaxPlayer(GAME, 4)
+    assert parse_player("mc:100", GAME) == MonteCarloPlayer(GAME, 100)
+    assert parse_player(" uct:1000 ", GAME) == UCTPlayer(GAME, 1000)
+    assert isinstance(parse_player("exact", GAME), ExactPlayer)
+
+
+@pytest.mark.parametrize("spec", ["random", "minimax:4", "mc:100", "uct:1000", "exact"])
+def test_a_player_is_named_as_it_is_written(spec):
+    player = parse_player(spec, GAME)
+    assert player.name == spec
+    assert player.jittable
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("alphabeta", "there is no player 'alphabeta'"),
+        ("", "there is no player ''"),
+        ("uct", "uct needs a whole number above 0"),
+        ("uct:", "uct needs a whole number above 0"),
+        ("uct:0", "uct needs a whole number above 0"),
+        ("mc:-3", "mc needs a whole number above 0"),
+        ("minimax:2.5", "minimax needs a whole number above 0"),
+        ("random:7", "random takes no number"),
+    ],
+)
+def test_mistakes_name_the_valid_forms(spec, complaint):
+    with pytest.raises(UserError, match=complaint) as error:
+        parse_player(spec, GAME)
+    assert "random, minimax:PLIES, mc:PLAYOUTS" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_exact_of_a_large_game():
+    with pytest.raises(UserError, match="too large to solve"):
+        parse_player("exact", make("connect_four_6x6"))

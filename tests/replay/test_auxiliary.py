@@ -1,0 +1,130 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.config import NetworkConfig
+from azjax.errors import UserError
+from azjax.learning.symmetries import random_symmetries
+from azjax.network.network import Network
+from azjax.replay.auxiliary import auxiliary_targets, ending_of, known_error
+from azjax.replay.targets import find_targets
+from tests import tiny
+
+BOXES = {
+    "game": {"name": "dots_and_boxes_2x2"},
+    "network": {"auxiliary": ["score", "ownership"]},
+    "replay": {"plies": 32},
+    "search": {"num_simulations": 2},
+}
+
+
+@functools.lru_cache
+def played():
+    """A trainer's game and its window after some cycles, on the host, and the targets."""
+    trainer = tiny.trainer(1, **BOXES)
+    state = tiny.start(trainer)
+    for _ in range(4):
+        state, metrics = trainer.cycle(state)
+    return trainer, state, metrics
+
+
+def test_endings_are_the_final_boxes_seen_from_every_position():
+    """Forward from each stored position by the moves that were made, to the game's last state."""
+    trainer, state, _ = played()
+    game, rows = trainer.game, state.replay.rows
+    targets = find_targets(state.replay, trainer.config)
+    size, lanes = rows.reward.shape
+    known = np.flatnonzero(np.asarray(targets.known))
+    found = jax.device_get(auxiliary_targets(state.replay, targets, jnp.asarray(known)))
+    mover = np.asarray(jax.vmap(jax.vmap(game.current_player))(rows.states))
+    last = jax.tree.map(
+        lambda x: x[np.asarray(targets.end).reshape(-1)[known], known % lanes], rows.states
+    )
+    # Of the last position every legal move ends the game; the one that was made has its result.
+    after = jax.vmap(lambda s: jax.vmap(functools.partial(game.step, s))(jnp.arange(12)))(last)
+    legal = np.asarray(jax.vmap(game.legal_action_mask)(last))
+    assert (legal.sum(-1) == 1).all()  # one edge is left
+    end = jax.tree.map(lambda x: np.asarray(x)[np.arange(len(known)), legal.argmax(-1)], after)
+    points = np.asarray(jax.vmap(game.score)(end))
+    owners = np.asarray(jax.vmap(game.ownership)(end))  # seen by the last state's player
+    viewer = np.asarray(jax.vmap(game.current_player)(end))
+    me = mover.reshape(-1)[known]
+    margin = (points[np.arange(len(me)), me] - points[np.arange(len(me)), 1 - me]) / 4
+    np.testing.assert_allclose(found.score, margin, atol=1e-3)
+    np.testing.assert_array_equal(found.ownership, np.where(viewer == me, 1, -1)[:, None] * owners)
+    np.testing.assert_array_equal(
+        np.sign(np.round(margin, 3)), np.sign(targets.value.reshape(-1)[known])
+    )
+    assert len(known) > 100
+    assert {-1, 0, 1} == set(np.unique(found.ownership))
+    assert size == 32
+
+
+def test_losses_of_what_is_learnt_are_told():
+    _, _, metrics = played()
+    assert 0 < metrics["loss/score"] < 2
+    assert 0 < metrics["loss/ownership"] < 1
+    weighted = 0.5 * (metrics["loss/score"] + metrics["loss/ownership"])
+    rest = metrics["loss/policy"] + metrics["loss/value"] + metrics["loss/l2"]
+    np.testing.assert_allclose(metrics["loss/total"], rest + weighted, rtol=1e-5)
+
+
+def test_who_resigned_leaves_no_ending():
+    game = make("dots_and_boxes_2x2")
+    config = tiny.config(**BOXES)
+    states = jax.vmap(lambda _: game.init())(jnp.arange(2))
+    ending = ending_of(game, config, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False]))
+    assert np.isnan(ending.score).tolist() == [False, True]
+    assert (ending.ownership[0] == 0).all()
+    assert (ending.ownership[1] == 127).all()
+    assert ending_of(game, tiny.config(), None, states, None) is None
+
+
+def test_errors_are_over_what_is_known():
+    target = jnp.asarray([1.0, jnp.nan, -1.0])
+    assert known_error(jnp.asarray([0.5, 9.0, -1.0]), target) == 0.125
+    assert known_error(jnp.zeros(3), jnp.full(3, jnp.nan)) == 0
+    gradient = jax.grad(known_error)(jnp.asarray([0.5, 9.0, -1.0]), target)
+    np.testing.assert_allclose(gradient, [-0.5, 0, 0])
+
+
+def test_owners_turn_with_the_board():
+    game = make("dots_and_boxes_2x2")
+    grid = jnp.arange(25.0)
+    shown = random_symmetries(
+        game,
+        jax.random.key(0),
+        jnp.broadcast_to(grid.reshape(1, 5, 5, 1), (64, 5, 5, 5)),
+        jnp.zeros((64, 12)),
+        jnp.ones((64, 12), bool),
+        jnp.broadcast_to(grid, (64, 25)),
+    )
+    np.testing.assert_array_equal(shown[3], shown[0][..., 0].reshape(64, 25))
+    assert len(np.unique(np.asarray(shown[3]), axis=0)) == 8
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted", "said"),
+    [
+        ("tic_tac_toe", ["score"], "tic_tac_toe has no score; an empty list is wanted"),
+        ("mancala", ["ownership"], "mancala has no ownership; it has score"),
+    ],
+)
+def test_what_a_game_lacks_is_refused(name, wanted, said):
+    with pytest.raises(UserError, match=said):
+        tiny.trainer(1, game={"name": name}, network={"auxiliary": wanted})
+
+
+def test_a_score_is_between_minus_one_and_one():
+    config = NetworkConfig(blocks=1, channels=4, value_hidden=4, auxiliary=("ownership", "score"))
+    network = Network((5, 5, 5), 12, config)
+    variables = network.init(jax.random.key(0))
+    prediction = network.apply(variables, 9 * jax.random.normal(jax.random.key(1), (3, 5, 5, 5)))
+    assert prediction.score.shape == (3,)
+    assert prediction.ownership.shape == (3, 25)
+    for head in (prediction.score, prediction.ownership):
+        assert (np.abs(head) <= 1).all()

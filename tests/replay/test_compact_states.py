@@ -1,0 +1,41 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.replay.compact_states import drop_unseen, restore_unseen
+
+
+def positions(game, plies):
+    step = jax.jit(jax.vmap(game.step))
+    states = jax.vmap(lambda _: game.init())(jnp.arange(3))
+    for ply in range(plies):
+        masks = np.asarray(jax.vmap(game.legal_action_mask)(states))
+        states = step(states, jnp.array([np.flatnonzero(m)[ply % m.sum()] for m in masks]))
+    return states
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"])
+def test_a_state_that_is_seen_whole_stays_whole(name):
+    game = make(name)
+    states = positions(game, 3)
+    kept = drop_unseen(game, states)
+    assert jax.tree.structure(kept) == jax.tree.structure(states)
+    assert all(map(np.array_equal, jax.tree.leaves(kept), jax.tree.leaves(states)))
+
+
+def test_go_keeps_its_boards_and_not_its_history():
+    game = make("go_3x3")
+    states = positions(game, 5)
+    kept = drop_unseen(game, states)
+    assert kept.history is None
+    assert kept.fingerprint is None
+    assert kept.boards is states.boards
+    restored = restore_unseen(game, kept)
+    assert jax.tree.structure(restored) == jax.tree.structure(states)
+    for method in (game.observe, game.legal_action_mask):
+        see = jax.jit(jax.vmap(method))
+        np.testing.assert_array_equal(see(restored), see(states))
+    # They do differ in what was dropped.
+    assert (states.history != restored.history).any()

@@ -1,0 +1,82 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from azjax.games import make_game
+from azjax.network.network import Network
+from azjax.replay.buffer import take
+from azjax.replay.reanalyse import reanalyse
+from azjax.search.model import network_evaluate
+from azjax.search.search import Exploration, search
+from tests import tiny
+
+CHANGES = {"replay": {"plies": 16, "reanalysed": 8}}
+
+
+@functools.lru_cache
+def window():
+    trainer = tiny.trainer(1, **CHANGES)
+    state = tiny.start(trainer)
+    for _ in range(2):
+        state, _ = trainer.cycle(state)
+    return trainer.config, state
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def reanalysed(config, variables, replay, indices, known):
+    game = make_game(config)
+    evaluate = network_evaluate(game, Network(game.observation_shape, 9, config.network))
+    after = reanalyse(game, evaluate, variables, jax.random.key(3), replay, indices, known, config)
+    found = search(
+        game,
+        evaluate,
+        variables,
+        jax.random.key(3),
+        take(replay, indices).states,
+        config=config.search,
+        exploration=Exploration(gumbel_scale=1.0),
+    )
+    return after, found
+
+
+def test_a_fresh_search_takes_the_old_ones_place():
+    config, state = window()
+    other = jax.tree.map(
+        lambda x: x + 0.3 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), state.player
+    )
+    indices = jnp.asarray([3, 50, 77, 200])
+    after, found = reanalysed(config, other, state.replay, indices, True)
+    before, after = jax.device_get((state.replay, after))
+    rows, lanes = np.asarray(indices) // 16, np.asarray(indices) % 16
+    np.testing.assert_array_equal(after.rows.policy[rows, lanes], found.policy.astype(jnp.float16))
+    np.testing.assert_array_equal(after.rows.value[rows, lanes], found.value.astype(jnp.float16))
+    assert (after.rows.policy[rows, lanes] != before.rows.policy[rows, lanes]).any(-1).all()
+    untouched = np.ones((16, 16), bool)
+    untouched[rows, lanes] = False
+    for name in ("policy", "value"):
+        old, new = getattr(before.rows, name), getattr(after.rows, name)
+        np.testing.assert_array_equal(old[untouched], new[untouched])
+    for name in ("states", "reward", "discount", "full"):
+        tiny.assert_equal(getattr(before.rows, name), getattr(after.rows, name))
+
+
+def test_nothing_changes_where_nothing_is_known():
+    config, state = window()
+    after, _ = reanalysed(config, state.player, state.replay, jnp.zeros(4, jnp.int32), False)
+    tiny.assert_equal(after, state.replay)
+
+
+def test_the_window_keeps_whole_states_to_search_from():
+    """Tic-tac-toe's are whole anyway; a game's that keeps more than it shows are only here."""
+    for reanalysed_, kept in [(0, False), (4, True)]:
+        game = {"name": "chess"}
+        trainer = tiny.trainer(
+            1, game=game, network={"channels": 4}, replay={"plies": 16, "reanalysed": reanalysed_}
+        )
+        rows = trainer.abstract_state().replay.rows
+        assert (
+            len(jax.tree.leaves(rows.states))
+            == len(jax.tree.leaves(jax.eval_shape(trainer.game.init)))
+        ) == kept

@@ -1,0 +1,130 @@
+import dataclasses
+
+import jax
+import numpy as np
+import pytest
+
+from azjax.config import Config, LearningConfig, ReplayConfig
+from azjax.replay.buffer import append
+from azjax.replay.targets import find_targets
+from tests.replay.test_buffer import LANES, RING, as_row, new_ring, no_rows, random_rows
+
+append_jit = jax.jit(append)
+find_jit = jax.jit(find_targets, static_argnames=("config", "devices"))
+
+
+def config_of(decay=1.0, own=0.0, games=0):
+    return Config(
+        learning=LearningConfig(td_lambda=decay, root_value_weight=own),
+        replay=ReplayConfig(games=games),
+    )
+
+
+@dataclasses.dataclass
+class Reference:
+    """The ring as a plain list of plies, oldest first, and what followed by walking forward."""
+
+    plies: list
+    decay: float
+    own: float
+
+    def value(self, age, lane):
+        """The target of the ply `age` places from the oldest; None where the game goes on.
+
+        The lambda-return as the mean of all n-step returns: (1 - decay) * decay ** (n - 1) of that
+        which takes the root's value after n plies, and what is left of the result.
+        """
+        sign, weight, total = 1.0, 1.0, 0.0
+        for later, ply in enumerate(self.plies[age:]):
+            if later:
+                total += (1 - self.decay) * weight * sign * float(ply["value"][lane])
+                weight *= self.decay
+            if ply["discount"][lane] == 0:
+                total += weight * sign * ply["reward"][lane]
+                own = float(self.plies[age]["value"][lane])
+                return (1 - self.own) * total + self.own * own
+            sign *= ply["discount"][lane]
+        return None
+
+    def last(self, age, lane):
+        """(place of the game's last ply, whether its mover is the same)."""
+        sign = 1
+        for place in range(age, len(self.plies)):
+            if self.plies[place]["discount"][lane] == 0:
+                return place, sign
+            sign *= self.plies[place]["discount"][lane]
+        raise AssertionError("the game goes on")
+
+    def later_games(self, place, lane):
+        """How many games ended in later plies than `place`, in all lanes."""
+        del lane
+        return sum((ply["discount"] == 0).sum() for ply in self.plies[place + 1 :])
+
+
+def test_an_empty_ring_knows_nothing():
+    targets = find_jit(new_ring(), config_of())
+    assert not targets.known.any()
+    assert targets.value.shape == targets.known.shape == (RING, LANES)
+    assert np.isfinite(targets.value).all()
+
+
+@pytest.mark.parametrize("ends", [0.25, 0.03, 1.0])
+@pytest.mark.parametrize(
+    ("decay", "own", "games"), [(1.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 0.25, 0), (0.9, 0.5, 6)]
+)
+def test_against_plain_lists(ends, decay, own, games):
+    """Filled in steps, partly at first and then twice round; turns need not alternate."""
+    lots = np.random.default_rng(int(100 * ends))
+    config, devices = config_of(decay, own, games), 2 if games else 1
+    replay, reference = new_ring(), Reference([], decay, own)
+    seen_known = seen_unknown = seen_old = 0
+    for count in range(1, 8):
+        rows = random_rows(lots, 4, ends=ends)
+        replay = append_jit(replay, as_row(rows))
+        reference.plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
+        reference.plies = reference.plies[-RING:]
+        found = find_jit(replay, config, devices=devices)
+        assert found.value.dtype == np.float32
+        found = jax.tree.map(np.asarray, found)
+        oldest = 0 if 4 * count < RING else int(replay.position)
+        for age in range(len(reference.plies)):
+            place = (oldest + age) % RING
+            for lane in range(LANES):
+                target = reference.value(age, lane)
+                known = target is not None and reference.plies[age]["full"][lane]
+                if target is not None:
+                    last, side = reference.last(age, lane)
+                    if games and reference.later_games(last, lane) >= games // devices:
+                        known, seen_old = False, seen_old + 1
+                assert found.known[place, lane] == known
+                if known:
+                    assert abs(found.value[place, lane] - target) < 1e-5
+                    assert found.end[place, lane] == (oldest + last) % RING
+                    assert found.side[place, lane] == side
+        seen_known += found.known.sum()
+        seen_unknown += (~found.known[: len(reference.plies)]).sum()
+        if 4 * count < RING:
+            assert not found.known[4 * count :].any()
+    assert seen_known > 5
+    assert seen_unknown > 20
+    assert (seen_old > 0) == (games > 0 and ends > 0.1)
+
+
+def test_a_double_turn_keeps_the_sign():
+    """The winner moved twice at the end, after the loser had moved."""
+    rows = {name: np.repeat(x, 4, axis=0) for name, x in no_rows().items()}
+    rows["discount"][:] = np.asarray([-1, -1, 1, 0])[:, None]
+    rows["reward"][3] = 1
+    targets = find_jit(append_jit(new_ring(), as_row(rows)), config_of())
+    np.testing.assert_array_equal(targets.value[:4, 0], [1, -1, 1, 1])
+    np.testing.assert_array_equal(targets.side[:4, 0], [1, -1, 1, 1])
+    np.testing.assert_array_equal(targets.known[:, 0], [True] * 4 + [False] * (RING - 4))
+
+
+def test_a_search_that_knew_better_than_the_result():
+    """At lambda 0 the value is that of the search one ply later, seen from here."""
+    rows = {name: np.repeat(x, 3, axis=0) for name, x in no_rows().items()}
+    rows["discount"][:] = np.asarray([-1, -1, 0])[:, None]
+    rows["reward"][2], rows["value"][:] = 1, np.asarray([0.5, 0.25, -0.75])[:, None]
+    targets = find_jit(append_jit(new_ring(), as_row(rows)), config_of(decay=0.0))
+    np.testing.assert_allclose(targets.value[:3, 0], [-0.25, 0.75, 1])

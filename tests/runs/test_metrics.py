@@ -1,0 +1,206 @@
+"""The metrics file, TensorBoard's files, and what is shown meanwhile."""
+
+import io
+import json
+import math
+import struct
+
+import numpy as np
+import pytest
+from rich.console import Console
+from tensorboardX.proto.event_pb2 import Event
+
+from azjax.errors import UserError
+from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
+from azjax.runs.progress import Progress
+
+
+def piped():
+    return Console(file=io.StringIO(), width=200)
+
+
+def terminal():
+    return Console(file=io.StringIO(), width=100, force_terminal=True, _environ={"TERM": "xterm"})
+
+
+def logger(run_dir, console=None, **options):
+    return RunLogger(run_dir, total_cycles=10, console=console or piped(), **options)
+
+
+def tensorboard_events(run_dir):
+    """(tag, step, value) of everything in the run's TensorBoard files, read as TFRecords."""
+    found = []
+    for path in sorted((run_dir / "tensorboard").iterdir()):
+        data, at = path.read_bytes(), 0
+        while at < len(data):
+            (size,) = struct.unpack_from("<Q", data, at)
+            event = Event.FromString(data[at + 12 : at + 12 + size])
+            found += [(v.tag, event.step, v.simple_value) for v in event.summary.value]
+            at += 12 + size + 4
+    return found
+
+
+def test_lines_are_strict_json_and_on_disk_at_once(tmp_path):
+    with logger(tmp_path) as log:
+        log.cycle(1, {"loss/total": math.nan, "plies": np.float32(64), "updates": math.inf})
+        text = (tmp_path / "metrics.jsonl").read_text()
+        line = json.loads(text, parse_constant=pytest.fail)  # no bare NaN or Infinity
+        assert text.endswith("\n")
+        assert line.pop("time_s") >= 0
+        assert line == {
+            "kind": "cycle",
+            "cycle": 1,
+            "loss/total": None,
+            "plies": 64.0,
+            "updates": None,
+        }
+
+
+def test_tensorboard_holds_the_same_numbers(tmp_path):
+    with logger(tmp_path) as log:
+        log.cycle(1, {"loss/policy": 0.5, "game_length": math.nan})
+        log.evaluation(1, {"opponent": 'gtp:"gnugo --mode gtp"', "score": 0.75, "elo": math.inf})
+    assert tensorboard_events(tmp_path) == [
+        ("loss/policy", 1, 0.5),
+        ("eval/gtp_gnugo_--mode_gtp_/score", 1, 0.75),
+    ]
+
+
+def test_a_resumed_run_reads_as_one(tmp_path):
+    with logger(tmp_path) as log:
+        for cycle in (1, 2, 3):
+            log.cycle(cycle, {"plies": 1.0})
+            log.evaluation(cycle, {"mistakes": 10 - cycle, "positions": 10})
+        log._progress._zero -= 100  # a hundred seconds went by
+        log.cycle(4, {"plies": 1.0})
+    with logger(tmp_path, first_cycle=2) as log:
+        log.cycle(3, {"plies": 2.0})
+    lines = read_metrics(tmp_path)
+    seen = [(line["kind"], line["cycle"], line.get("plies")) for line in lines]
+    assert seen == [
+        ("cycle", 1, 1.0),
+        ("eval", 1, None),
+        ("cycle", 2, 1.0),
+        ("eval", 2, None),
+        ("cycle", 3, 2.0),  # and nothing of what came after the first cycle 2
+    ]
+    times = [line["time_s"] for line in lines]
+    assert times == sorted(times)
+    assert times[-1] >= 100
+    assert times[-2] < 100
+
+
+def test_a_line_broken_by_a_crash_is_skipped(tmp_path):
+    with logger(tmp_path) as log:
+        log.cycle(1, {})
+    path = tmp_path / "metrics.jsonl"
+    with path.open("a") as file:
+        file.write('{"kind": "cycle", "cycle": 2, "ti')
+    assert [line["cycle"] for line in read_metrics(tmp_path)] == [1]
+    with logger(tmp_path, first_cycle=1) as log:
+        log.cycle(2, {})
+    assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 2]
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_no_run_is_a_users_mistake(tmp_path):
+    with pytest.raises(UserError, match="no run is there"):
+        read_metrics(tmp_path)
+
+
+def test_quiet_writes_and_prints_nothing(tmp_path):
+    console = piped()
+    with logger(tmp_path, console, quiet=True) as log:
+        log.cycle(1, {"plies": 1.0})
+        log.evaluation(1, {"mistakes": 0, "positions": 1})
+        log.note("unheard")
+    assert not list(tmp_path.iterdir())
+    assert console.file.getvalue() == ""
+
+
+def test_a_pipe_gets_the_first_and_the_last_cycle_and_few_between(tmp_path):
+    console = piped()
+    with logger(tmp_path, console) as log:
+        for cycle in range(1, 6):
+            log.cycle(cycle, {"plies": 400.0, "cycle_s": 0.5, "game_length": math.nan})
+            if cycle == 3:
+                log._last_plain -= 11
+        log.note("[stopped]")
+    lines = console.file.getvalue().splitlines()
+    assert [line.split()[1] for line in lines if line.startswith("cycle")] == [
+        "1/10",
+        "4/10",
+        "5/10",
+    ]
+    assert "[stopped]" in lines
+    assert "positions/s 800" in lines[-1]
+    assert "\x1b" not in console.file.getvalue()
+
+
+def test_rates_leave_out_the_cycle_that_compiles(tmp_path):
+    console = piped()
+    with logger(tmp_path, console) as log:
+        log.cycle(1, {"plies": 100.0, "games_finished": 0.0, "cycle_s": 60.0})
+        log.cycle(2, {"plies": 100.0, "games_finished": 10.0, "cycle_s": 0.5})
+    assert "positions/s 200" in console.file.getvalue().splitlines()[-1]
+
+
+def test_the_live_display_keeps_its_height():
+    console = terminal()
+    progress = Progress("run", 10, 0)
+    heights = [len(console.render_lines(progress.display()))]
+    progress.update(1, {"loss/total": 1.0, "games_finished": 2.0, "plies": 9.0, "cycle_s": 1.0})
+    for opponent in ("random", "policy", "another one " * 20):
+        progress.evaluated(1, f"against {opponent}")
+        heights.append(len(console.render_lines(progress.display())))
+    assert heights == [4, 4, 4, 4]
+
+
+def test_the_live_display_gives_the_terminal_back(tmp_path):
+    hide, show = "\x1b[?25l", "\x1b[?25h"
+    console = terminal()
+
+    def interrupted():
+        with logger(tmp_path, console) as log:
+            log.cycle(3, {"loss/total": 1.25, "games_finished": 2.0, "cycle_s": 1.0})
+            log.evaluation(3, {"opponent": "random", "score": 1.0, "elo_low": 100.0})
+            assert hide in console.file.getvalue()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    shown = console.file.getvalue()
+    assert shown.rindex(show) > shown.rindex(hide)
+    for part in ("3/10", "1.250", "games/s", "against random: score 100.0%, Elo above +100"):
+        assert part in shown
+
+
+def test_time_left_is_told_from_cycles_that_learn(monkeypatch):
+    monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
+    shown = Progress("run", total_cycles=12, first_cycle=0)
+
+    def after(cycle, end, updates):
+        shown._now = end
+        shown.update(cycle, {"updates": updates})
+        return shown.plain().split("  ")[1].partition(", ")[2]
+
+    assert after(1, 20.0, 0.0) == "warming up"  # it compiled
+    assert after(2, 21.0, 0.0) == "warming up"
+    assert after(3, 26.0, 4.0) == "0:00:45 left"  # nine cycles of five seconds
+    assert after(4, 33.0, 4.0) == "0:00:48 left"  # eight of six
+
+
+@pytest.mark.parametrize(
+    ("scalars", "text"),
+    [
+        ({"mistakes": 3, "positions": 4520}, "3 mistakes in 4,520 positions"),
+        (
+            {"opponent": "a", "score": 0.5, "elo": 0.0, "elo_low": -9.6, "elo_high": 9.6},
+            "against a: score 50.0%, Elo +0 [-10, +10]",
+        ),
+        ({"elo": -math.inf, "elo_low": -math.inf, "elo_high": -300.0}, "Elo below -300"),
+        ({"illegal": 2}, "illegal 2"),
+    ],
+)
+def test_evaluations_in_words(scalars, text):
+    assert evaluation_text(scalars) == text

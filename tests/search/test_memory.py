@@ -1,0 +1,56 @@
+"""What a search of a game with thousands of actions takes, from shapes alone: nothing is run."""
+
+import functools
+import types
+
+import jax
+import jax.numpy as jnp
+import pytest
+from azjax_envs import make
+
+from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
+from azjax.network.network import Network
+from azjax.search.model import network_evaluate
+from azjax.search.search import Exploration, search
+from azjax.training.memory import search_bytes
+from tests.oracles.searches import POLICIES
+from tests.oracles.wide import Wide
+
+GAMES, SIMULATIONS = 256, 64
+# As many actions as chess has and as large a state, and compiled much sooner.
+LIKE_CHESS = Wide(num_actions=4672, choices=30, words=443)
+SMALL = NetworkConfig(kind="mlp", blocks=1, channels=8, value_hidden=8)
+
+
+@functools.lru_cache
+def search_takes(game, policy):
+    """Bytes of everything that a compiled search allocates, its results included."""
+    network = Network(game.observation_shape, game.num_actions, SMALL)
+    run = functools.partial(
+        search,
+        game,
+        network_evaluate(game, network),
+        config=SearchConfig(policy, SIMULATIONS),
+        exploration=Exploration(gumbel_scale=1.0, dirichlet_fraction=0.25),
+    )
+    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(GAMES))
+    compiled = jax.jit(run).lower(jax.eval_shape(network.init, key), key, states).compile()
+    memory = compiled.memory_analysis()
+    return memory.temp_size_in_bytes + memory.output_size_in_bytes
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_256_games_of_chess_fit(policy):
+    """mctx's own tree would be six arrays of 311 MB, 1.9 GB in all."""
+    assert search_takes(make("chess"), policy) < 500e6
+
+
+@pytest.mark.parametrize("game", [LIKE_CHESS, Wide(num_actions=100)], ids=lambda game: game.name)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_estimate_is_what_a_search_takes(game, policy):
+    """Up to a fifth, in either direction: with an array of children (100 actions) or without."""
+    config = Config(search=SearchConfig(policy, SIMULATIONS), selfplay=SelfPlayConfig(games=GAMES))
+    mesh = types.SimpleNamespace(size=1)
+    estimate = search_bytes(types.SimpleNamespace(config=config, game=game, mesh=mesh))
+    assert 1 / 1.2 < estimate / search_takes(game, policy) < 1.2

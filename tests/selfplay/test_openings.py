@@ -1,0 +1,52 @@
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.config import SelfPlayConfig
+from azjax.errors import UserError
+from azjax.selfplay.openings import read_openings, start_games
+from tests import tiny
+
+GAME = make("connect_four")
+
+
+def write(tmp_path, text):
+    path = tmp_path / "lines.txt"
+    path.write_text(text)
+    return path
+
+
+def test_games_begin_at_the_lines_of_a_file(tmp_path):
+    path = write(tmp_path, "# the centre\n4 4 4\n\n-\n1 7   # both edges\n")
+    openings = read_openings(GAME, path)
+    assert openings.plies.tolist() == [3, 0, 2]
+    config = SelfPlayConfig(opening_plies=1)
+    games = start_games(GAME, jax.random.key(0), 600, config, openings)
+    shown = np.asarray(jax.vmap(GAME.observe)(games.states))
+    stones = shown.sum((1, 2, 3)).astype(int)
+    np.testing.assert_array_equal(stones, games.plies)
+    # Each line as often as the others, with no more move or one more.
+    assert set(stones) == {0, 1, 2, 3, 4}
+    counts = np.bincount(stones, minlength=5)
+    assert (counts[[0, 4]] > 60).all()
+    assert 140 < (stones >= 3).sum() - 0.5 * counts[3] < 360
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "a line of moves at least is wanted"),
+        ("4 4\n4 9\n", "line 2: "),
+        ("1 2 1 2 1 2 1\n", "line 1: the game is over there"),
+        ("4 4 4 4 4 4 4\n", "line 1: "),
+    ],
+)
+def test_lines_that_lead_nowhere_are_refused(tmp_path, text, said):
+    with pytest.raises(UserError, match=said):
+        read_openings(GAME, write(tmp_path, text))
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(UserError, match=r"selfplay\.openings = nowhere\.txt: cannot be read"):
+        tiny.trainer(1, selfplay={"openings": "nowhere.txt"})

@@ -1,0 +1,271 @@
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.config import Config, ReplayConfig, SearchConfig, SelfPlayConfig
+from azjax.search.search import SearchResult, search
+from azjax.selfplay.openings import start_games
+from azjax.selfplay.selfplay import choose_move, full_plies, play
+from tests.oracles.searches import flat_params, make_evaluate, random_params
+
+LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
+CASES = [("tic_tac_toe", "gumbel"), ("dots_and_boxes_2x2", "puct"), ("tic_tac_toe", "puct")]
+
+
+def config_of(policy):
+    return Config(
+        search=SearchConfig(policy, num_simulations=4, max_considered_actions=3),
+        selfplay=SelfPlayConfig(games=LANES, plies_per_cycle=PLIES, exploration_plies=EXPLORE),
+        replay=ReplayConfig(plies=PLIES, min_positions=1),
+    )
+
+
+@functools.lru_cache
+def played(name, policy):
+    """(rows [T, B, ...], states [T + 1, B, ...], plies [T + 1, B], sums [cycle]) of some cycles."""
+    game = make(name)
+    options = {"xla_backend_optimization_level": 0}  # compiling takes longer than playing
+    run = jax.jit(
+        lambda params, key, games: play(
+            game, make_evaluate(game), params, key, games, config_of(policy)
+        ),
+        compiler_options=options,
+    )
+    games = start_games(game, jax.random.key(0), LANES, SelfPlayConfig())
+    rows, ends, sums = [], [], []
+    for cycle in range(CYCLES):
+        # All expect to win, so that a move seems lost wherever it leads, and all are tried.
+        params = flat_params(game, value=50.0)
+        games, new, total = run(params, jax.random.key(cycle), games)
+        rows.append(new)
+        ends.append(games)
+        sums.append(jax.tree.map(float, total))
+    rows = jax.tree.map(lambda *x: np.concatenate(x), *rows)
+    return game, rows, ends, sums
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def children(game, states):
+    """After every action of states [N]: states [N, A], over, returns; and mover and mask before."""
+
+    def one(state):
+        after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
+        over, returns = jax.vmap(lambda s: (game.is_terminal(s), game.returns(s)))(after)
+        player = jax.vmap(game.current_player)(after)
+        return (
+            after,
+            over,
+            returns,
+            player,
+            game.current_player(state),
+            game.legal_action_mask(state),
+        )
+
+    return jax.vmap(one)(states)
+
+
+@functools.lru_cache
+def replayed(name, policy):
+    """The moves [T, B] that lead from row to row, a bool [T, B, A] of all that could have."""
+    game, rows, ends, _ = played(name, policy)
+    steps = CYCLES * PLIES
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rows.states)
+    found = jax.tree.map(
+        lambda x: np.asarray(x).reshape(steps, LANES, *x.shape[1:]), children(game, flat)
+    )
+    after, over, returns, player, mover, legal = found
+    following = jax.tree.map(
+        lambda x, end: np.concatenate([x[1:], end[None]]),
+        rows.states,
+        jax.tree.map(np.asarray, ends[-1].states),
+    )
+    start = jax.tree.map(np.asarray, game.init())
+
+    def same(a, b):
+        """[T, B, A]: whether all leaves agree."""
+        equal = jax.tree.map(lambda x, y: x == y, a, b)
+        leaves = [x.reshape(*x.shape[:3], -1).all(-1) for x in jax.tree.leaves(equal)]
+        return np.logical_and.reduce(leaves)
+
+    goes_on = same(after, jax.tree.map(lambda x: x[:, :, None], following)) & ~over
+    begun_again = same(
+        jax.tree.map(lambda x: x[:, :, None], following),
+        jax.tree.map(lambda x: np.broadcast_to(x, (1, 1, 1, *x.shape)), start),
+    )
+    # A game's end is not in the rows: any move that ends it with the reward that was written.
+    result = np.take_along_axis(returns, mover[:, :, None, None], axis=-1)[..., 0]
+    ends_so = over & begun_again & (result == rows.reward[:, :, None])
+    over_now = rows.discount == 0
+    possible = legal & np.where(over_now[:, :, None], ends_so, goes_on)
+    return possible, player, mover
+
+
+@pytest.mark.parametrize(("name", "policy"), CASES)
+def test_rows_are_games_played_by_the_rules(name, policy):
+    _, rows, _, _ = played(name, policy)
+    possible, player, mover = replayed(name, policy)
+    assert possible.any(-1).all()
+    goes_on = rows.discount != 0
+    assert (possible[goes_on].sum(-1) == 1).all()
+    assert (rows.reward[goes_on] == 0).all()
+    action = possible.argmax(-1)[..., None]
+    again = np.take_along_axis(player, action, axis=-1)[..., 0] == mover
+    np.testing.assert_array_equal(rows.discount[goes_on], np.where(again, 1, -1)[goes_on])
+    assert (rows.discount == 1).any() == (name == "dots_and_boxes_2x2")
+    assert rows.policy.dtype == np.float16
+    assert rows.reward.dtype == np.float16
+    assert rows.discount.dtype == np.int8
+    np.testing.assert_allclose(rows.policy.astype(np.float32).sum(-1), 1, atol=5e-3)
+    # A move that was played is one that the search has looked at.
+    assert (np.where(possible, rows.policy, 0).max(-1) > 0).all()
+
+
+@pytest.mark.parametrize(("name", "policy"), CASES)
+def test_counts_are_those_of_a_recount(name, policy):
+    _, rows, ends, sums = played(name, policy)
+    _, _, mover = replayed(name, policy)
+    plies = np.zeros(LANES, int)
+    for cycle in range(CYCLES):
+        expected = dict.fromkeys(sums[cycle], 0.0)
+        for t in range(cycle * PLIES, (cycle + 1) * PLIES):
+            over = rows.discount[t] == 0
+            plies += 1
+            first = np.where(mover[t] == 0, 1, -1) * rows.reward[t]
+            expected["games_finished"] += over.sum()
+            expected["game_plies"] += plies[over].sum()
+            expected["draws"] += (over & (rows.reward[t] == 0)).sum()
+            expected["first_player_result"] += first[over].sum()
+            policy_ = np.asarray(rows.policy[t], np.float64)
+            expected["searched"] += LANES
+            expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
+            plies[over] = 0
+        np.testing.assert_array_equal(ends[cycle].plies, plies)
+        entropy, wanted = sums[cycle].pop("policy_entropy"), expected.pop("policy_entropy")
+        np.testing.assert_allclose(entropy, wanted, rtol=0.01)
+        assert sums[cycle] == expected
+    assert (rows.discount == 0).sum() >= LANES
+    assert plies.max() > 0
+
+
+def plies_of(rows):
+    """int [T, B], how many moves had been made before each row."""
+    plies, now = np.zeros(rows.discount.shape, int), np.zeros(LANES, int)
+    for t, over in enumerate(rows.discount == 0):
+        plies[t] = now
+        now = np.where(over, 0, now + 1)
+    return plies
+
+
+def test_gumbel_noise_is_for_the_first_plies_only():
+    """Later, one position has one policy and one move, whichever game it occurs in."""
+    game, rows, _, _ = played("tic_tac_toe", "gumbel")
+    possible, _, _ = replayed("tic_tac_toe", "gumbel")
+    plies = plies_of(rows)
+    boards = np.stack([rows.states.own, rows.states.taken], -1)
+    seen = {}
+    for t, lane in np.ndindex(plies.shape):
+        position = (plies[t, lane] < EXPLORE, *boards[t, lane])
+        moves = np.flatnonzero(possible[t, lane]) if rows.discount[t, lane] else [-1]
+        found = (rows.policy[t, lane].tobytes(), tuple(moves))
+        seen.setdefault(position, []).append(found)
+    late = [found for (early, *_), found in seen.items() if not early and len(found) > 1]
+    assert len(late) > 5
+    assert all(len(set(found)) == 1 for found in late)
+    start = seen[True, 0, 0]
+    assert len({moves for _, moves in start}) == game.num_actions
+
+
+def test_puct_is_greedy_after_the_first_plies():
+    _, rows, _, _ = played("tic_tac_toe", "puct")
+    possible, _, _ = replayed("tic_tac_toe", "puct")
+    late = plies_of(rows) >= EXPLORE
+    best = np.asarray(rows.policy).argmax(-1)[..., None]
+    greedy = np.take_along_axis(possible, best, axis=-1)[..., 0]
+    assert greedy[late].all()
+    assert not greedy[~late].all()
+
+
+def test_puct_moves_are_drawn_by_visits_and_temperature():
+    count = 30_000
+    visits = jnp.asarray([0, 1, 3, 0, 12, 16])
+    fields = dict.fromkeys(SearchResult._fields)
+    visits = jnp.broadcast_to(visits, (count, 6))
+    result = SearchResult(**fields | {"visits": visits, "policy": visits / 32})
+    explore = np.arange(count) % 3 > 0
+    for temperature, final in [(1.0, 0.0), (2.0, 0.0), (0.5, 0.0), (1.0, 0.25)]:
+        selfplay = SelfPlayConfig(temperature=temperature, final_temperature=final)
+        config = Config(search=SearchConfig("puct"), selfplay=selfplay)
+        moves = np.asarray(choose_move(config, jax.random.key(0), result, jnp.asarray(explore)))
+        assert moves.dtype == np.int32
+        if not final:
+            assert (moves[~explore] == 5).all()
+        for which, heat in [(explore, temperature), (~explore, final)]:
+            shares = np.bincount(moves[which], minlength=6) / which.sum()
+            if heat:
+                expected = np.asarray(visits[0], float) ** (1 / heat)
+                np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.012)
+            assert shares[0] == shares[3] == 0
+
+
+def test_gumbel_plays_what_the_search_says():
+    fields = dict.fromkeys(SearchResult._fields)
+    action = jnp.asarray([3, 1, 4], jnp.int32)
+    result = SearchResult(**fields | {"action": action, "visits": jnp.ones((3, 6), jnp.int32)})
+    config = Config(search=SearchConfig("gumbel"))
+    moves = choose_move(config, jax.random.key(0), result, jnp.ones(3, bool))
+    np.testing.assert_array_equal(moves, action)
+
+
+def test_random_openings():
+    game, most = make("tic_tac_toe"), 3
+    begin = jax.jit(lambda key: start_games(game, key, 512, SelfPlayConfig(opening_plies=most)))
+    games = begin(jax.random.key(0))
+    marks = jax.lax.population_count(games.states.taken)
+    np.testing.assert_array_equal(games.plies, marks)
+    counts = np.bincount(np.asarray(games.plies))
+    assert len(counts) == most + 1
+    assert (counts > 512 / (most + 1) / 2).all()
+    assert len(np.unique(np.asarray(games.states.taken)[np.asarray(games.plies) == 1])) == 9
+    assert not jax.vmap(game.is_terminal)(games.states).any()
+    none = start_games(game, jax.random.key(0), 8, SelfPlayConfig())
+    assert not none.plies.any()
+    assert not none.states.taken.any()
+
+
+def test_full_searches_are_the_same_number_in_every_cycle():
+    config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_searches=0.25))
+    masks = np.stack([full_plies(jax.random.key(i), config) for i in range(40)])
+    assert masks.shape == (40, 8)
+    assert (masks.sum(-1) == 2).all()
+    assert (masks.sum(0) > 2).all()
+    assert full_plies(jax.random.key(0), Config(selfplay=SelfPlayConfig())) is None
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def one_cycle_of(game, config, key, full):
+    games = start_games(game, jax.random.key(0), 32, config.selfplay)
+    return play(game, make_evaluate(game), random_params(game, key), key, games, config, full=full)
+
+
+def test_fast_searches_are_short_and_without_noise():
+    game, key = make("tic_tac_toe"), jax.random.key(1)
+    config = Config(
+        search=SearchConfig(num_simulations=24),
+        selfplay=SelfPlayConfig(plies_per_cycle=2, full_searches=0.5, fast_simulations=3),
+    )
+    _, rows, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
+    np.testing.assert_array_equal(rows.full, np.broadcast_to([[False], [True]], (2, 32)))
+    states = jax.tree.map(lambda x: x[0], rows.states)
+    short = dataclasses.replace(config.search, num_simulations=3)
+    found = search(
+        game, make_evaluate(game), random_params(game, key), jax.random.key(5), states, config=short
+    )
+    np.testing.assert_array_equal(rows.policy[0], found.policy.astype(jnp.float16))
+    assert (rows.policy[0] == rows.policy[0, 0][None]).all()
+    assert len(np.unique(rows.policy[1], axis=0)) > 4
+    assert sums["searched"] == 32

@@ -1,0 +1,49 @@
+"""Gardner's chess, chess and shogi, trained from end to end with a tiny network."""
+
+import io
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+from rich.console import Console
+
+from azjax.players.load import load_player
+from azjax.replay.buffer import TopPolicy
+from azjax.runs.metrics import read_metrics
+from azjax.training.loop import train
+from tests import tiny
+
+# As many plies as the longest game has, and some: games end, and there is something to learn.
+CYCLES = {"gardner_chess": 5, "chess": 9, "shogi": 9}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("gardner_chess", marks=pytest.mark.slow),
+        pytest.param("chess", marks=pytest.mark.slow),
+        pytest.param("shogi", marks=pytest.mark.slow),
+    ],
+)
+def test_trains_from_end_to_end(name, tmp_path):
+    run_dir, console = tmp_path / name, Console(file=io.StringIO(), width=200)
+    config = tiny.config(
+        game={"name": name},
+        cycles=CYCLES[name],
+        network={"kind": "resnet", "channels": 8, "policy_head": "planes"},
+        selfplay={"games": 8, "plies_per_cycle": 64},
+        replay={"plies": 512, "min_positions": 256},
+        evaluation={"every": CYCLES[name], "games": 2},
+    )
+    state = train(config, run_dir, console=console)
+    assert int(state.updates) >= 1
+    assert isinstance(state.replay.rows.policy, TopPolicy)
+    losses = [line["loss/total"] for line in read_metrics(run_dir) if "loss/total" in line]
+    assert np.isfinite(losses[-1])
+
+    game, player = make(name), load_player(run_dir, simulations=4)
+    states = jax.tree.map(lambda x: x[None], game.init())
+    action = player(jax.random.PRNGKey(0), states)
+    assert game.legal_action_mask(game.init())[jnp.asarray(action)[0]]

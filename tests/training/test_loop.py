@@ -1,0 +1,270 @@
+import io
+import json
+import os
+import re
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from azjax.config.toml import load_config
+from azjax.errors import UserError
+from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.metrics import RunLogger, read_metrics
+from azjax.training import loop as train_module
+from azjax.training.loop import resume, train
+from azjax.training.state import restore_state
+from tests import tiny
+
+GATED = {"selfplay": {"parameters": "gated"}, "gate": {"threshold": 0.3}}
+QUIET = {"evaluation": {"every": 0}}
+
+
+@pytest.fixture(autouse=True)
+def compile_once(monkeypatch):
+    monkeypatch.setattr(train_module, "make_trainer", tiny.shared_make_trainer)
+
+
+def console():
+    return Console(file=io.StringIO(), width=200)
+
+
+def at_cycle(monkeypatch, when, action):
+    """Calls `action` once, when cycle `when` has been logged."""
+    log, pending = RunLogger.cycle, [action]
+
+    def logged(self, cycle, scalars):
+        log(self, cycle, scalars)
+        if cycle == when and pending:
+            pending.pop()()
+
+    monkeypatch.setattr(RunLogger, "cycle", logged)
+
+
+def power_cut():
+    raise RuntimeError("power cut")
+
+
+def newest_cycle(run_dir):
+    with Checkpoints(run_dir, read_only=True) as checkpoints:
+        return checkpoints.cycles()[-1]
+
+
+@pytest.mark.parametrize("changes", [{}, GATED | QUIET], ids=["newest", "gated"])
+def test_killed_and_resumed_is_as_never_stopped(changes, tmp_path, monkeypatch):
+    config = tiny.config(**changes)
+    straight = tiny.on_host(train(config, tmp_path / "straight", console=console()))
+    assert int(straight.cycle) == 6
+    assert int(straight.updates) >= 3
+    if changes:
+        passed = [
+            x["gate/passed"] for x in read_metrics(tmp_path / "straight") if "gate/score" in x
+        ]
+        assert len(passed) == 3
+    # Killed after cycle 5, which is lost: the checkpoint is of cycle 3.
+    at_cycle(monkeypatch, 5, power_cut)
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(config, tmp_path / "killed", console=console())
+    assert newest_cycle(tmp_path / "killed") == 3
+    resumed = resume(tmp_path / "killed", console=console())
+    tiny.assert_equal(straight, resumed)
+    # And what was saved last is that state.
+    restored = restore(tmp_path / "killed", config)
+    tiny.assert_equal(straight, restored)
+    deciding = [
+        [{k: v for k, v in x.items() if not k.endswith("_s")} for x in read_metrics(tmp_path / run)]
+        for run in ("straight", "killed")
+    ]
+    assert deciding[0] == deciding[1]
+
+
+def restore(run_dir, config):
+    from azjax.games import make_game
+    from azjax.sharding import make_mesh
+
+    trainer = tiny.shared_make_trainer(make_game(config), config, make_mesh())
+    with Checkpoints(run_dir, read_only=True) as checkpoints:
+        return restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
+
+
+def test_killed_before_the_first_checkpoint(tmp_path, monkeypatch):
+    config = tiny.config(**QUIET)
+    at_cycle(monkeypatch, 2, power_cut)
+    with pytest.raises(RuntimeError, match="power cut"):
+        train(config, tmp_path / "killed", console=console())
+    resumed = resume(tmp_path / "killed", console=console())
+    straight = train(config, tmp_path / "straight", console=console())
+    tiny.assert_equal(straight, resumed)
+
+
+def test_a_run_keeps_the_positions_it_begins_games_at(tmp_path, monkeypatch):
+    lines, run = tmp_path / "lines.txt", tmp_path / "run"
+    lines.write_text("a1 b2\n-\n")
+    monkeypatch.setattr(train_module, "_run", lambda trainer, *_: trainer.config)
+    train(tiny.config(selfplay={"openings": str(lines)}), run)
+    lines.write_text("a1 c3\n")
+    resumed = resume(run).selfplay.openings
+    assert Path(resumed).read_text() == "a1 b2\n-\n"
+    assert Path(resumed).parent == run
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_saves_and_leaves(number, tmp_path, monkeypatch):
+    config = tiny.config(**QUIET)
+    before = signal.getsignal(number)
+    at_cycle(monkeypatch, 2, lambda: os.kill(os.getpid(), number))
+    out = console()
+    state = train(config, tmp_path / "run", console=out)
+    assert int(state.cycle) == 2
+    assert f"azjax resume {tmp_path / 'run'}" in out.file.getvalue()
+    assert signal.getsignal(number) is before
+    tiny.assert_equal(state, restore(tmp_path / "run", config))
+    straight = train(config, tmp_path / "straight", console=console())
+    tiny.assert_equal(straight, resume(tmp_path / "run", console=console()))
+
+
+def test_a_signal_in_the_last_cycle_leaves_nothing_to_resume(tmp_path, monkeypatch):
+    at_cycle(monkeypatch, 6, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    out = console()
+    train(tiny.config(), tmp_path / "run", console=out)
+    assert f"azjax report {tmp_path / 'run'}" in out.file.getvalue()
+    assert "azjax resume" not in out.file.getvalue()
+    assert newest_cycle(tmp_path / "run") == 6
+    evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
+    assert evaluated == [3]
+
+
+def test_a_watcher_is_told_of_every_cycle(tmp_path, monkeypatch):
+    config, out, told = tiny.config(), console(), []
+
+    def watch(run_dir, ends):
+        lines = read_metrics(run_dir)
+        evaluated = [x["cycle"] for x in lines if x["kind"] == "eval"]
+        told.append((lines[-1]["cycle"], evaluated, ends))
+
+    at_cycle(monkeypatch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    train(config, tmp_path / "run", console=out, watch=watch)
+    resume(tmp_path / "run", console=out, watch=watch)
+    assert [cycle for cycle, _, _ in told] == [1, 2, 3, 4, 5, 6]
+    assert [ends for _, _, ends in told] == [False, False, False, True, False, True]
+    assert [evaluated for _, evaluated, _ in told] == [[], [], [3], [3], [3], [3, 6]]
+    # The watcher shows the cycles; what else is to be told is still printed.
+    assert "against random" in out.file.getvalue()
+    assert "elapsed" not in out.file.getvalue()
+
+
+def test_what_lies_in_a_run_directory(tmp_path):
+    config = tiny.config()
+    out = console()
+    train(config, tmp_path / "run", console=out)
+    run = tmp_path / "run"
+    assert load_config(run / "config.toml") == config
+    lines = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [x["cycle"] for x in lines if x["kind"] == "cycle"] == [1, 2, 3, 4, 5, 6]
+    evaluations = [x for x in lines if x["kind"] == "eval"]
+    assert [(x["cycle"], x["opponent"]) for x in evaluations] == [(3, "random"), (6, "random")]
+    assert all(0 <= x["score"] <= 1 for x in evaluations)
+    learned = [x for x in lines if x["kind"] == "cycle" and x["updates"]]
+    assert learned
+    assert all(np.isfinite(x["loss/total"]) for x in learned)
+    assert list((run / "tensorboard").glob("events.out.tfevents.*"))
+    assert {p.name for p in (run / "plots").glob("*.png")} >= {"losses.png", "game_lengths.png"}
+    assert {p.name for p in (run / "checkpoints").iterdir()} >= {"3", "6"}
+    with Checkpoints(run, read_only=True) as checkpoints:
+        assert checkpoints.best() in (3, 6)
+    # All is done: nothing to resume, and nothing is touched.
+    kept = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()}
+    with pytest.raises(UserError, match=re.escape("all 6 cycles are done")):
+        resume(run, console=console())
+    assert {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()} == kept
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
+    """The second update has a rate of 1e30: what came before is kept, what came after is not."""
+    config = tiny.config(
+        cycles=12,
+        learning={
+            "optimizer": "sgd",
+            "learning_rate": 1e30,
+            "clip_norm": 1e30,
+            "warmup_updates": 1,
+            "schedule": "constant",
+        },
+        replay={"min_positions": 32},
+        checkpoint={"every": 1},
+        **QUIET,
+    )
+    with pytest.raises(UserError, match=r"in cycle (\d+): training stopped") as caught:
+        train(config, tmp_path / "run", console=console())
+    message = str(caught.value)
+    assert "\n" not in message
+    wrong = int(re.search(r"in cycle (\d+)", message)[1])
+    assert f"the last good checkpoint is of cycle {wrong - 1}" in message
+    assert newest_cycle(tmp_path / "run") == wrong - 1
+    state = restore(tmp_path / "run", config)
+    assert int(state.cycle) == wrong - 1
+    for name, x in tiny.leaves((state.variables, state.optimizer_state)).items():
+        assert np.isfinite(x).all(), name
+        assert (np.abs(x) < 1e6).all(), name
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(x)["cycle"] for x in lines] == list(range(1, wrong))
+
+
+def test_an_occupied_directory_is_left_alone(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for name in ("run", "file"):
+        with pytest.raises(UserError, match="not empty") as caught:
+            train(tiny.config(), tmp_path / name, console=console())
+        assert "azjax resume" in str(caught.value)
+        assert "--run-dir" in str(caught.value)
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["thesis.txt"]
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_signals_and_a_kill_of_a_real_process(tmp_path):
+    """Ctrl-C, SIGTERM, SIGKILL, each followed by a resumption; then as if there had been none."""
+    changes = {"cycles": 150, "checkpoint": {"every": 10}, **QUIET}
+    file = tiny.write_config(tmp_path / "tiny.toml", **changes)
+    run = tmp_path / "run"
+    stops = []
+    for number, command in [
+        (signal.SIGINT, ("train", file, "--run-dir", run)),
+        (signal.SIGTERM, ("resume", run)),
+        (signal.SIGKILL, ("resume", run)),
+    ]:
+        # Some cycles of its own.
+        target = (stops[-1] if stops else 0) // 10 * 10 + 10
+        process = tiny.start_azjax(*command)
+        with tiny.killed_at_the_end(process):
+            tiny.wait_until((run / "checkpoints" / str(target)).is_dir, process)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=tiny.PATIENCE_S)
+        cycle = newest_cycle(run)
+        assert cycle < 150, "too fast for this test"
+        if number == signal.SIGKILL:
+            assert process.returncode == -number
+            assert cycle % 10 == 0
+        else:
+            assert process.returncode == 0, err
+            assert err == ""
+            said = re.search(r"stopped after cycle (\d+); continue with: azjax resume (\S+)", out)
+            assert said, out
+            assert (int(said[1]), said[2]) == (cycle, str(run))
+        stops.append(cycle)
+    assert stops[0] < stops[1] < stops[2]
+    code, out, err = tiny.run_azjax("resume", run)
+    assert (code, err) == (0, "")
+    config = load_config(run / "config.toml")
+    trainer = tiny._trainer(config, 1)
+    state = tiny.start(trainer, config.seed)
+    for _ in range(150):
+        state, _ = trainer.cycle(state)
+    with Checkpoints(run, read_only=True) as checkpoints:
+        restored = restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
+    assert int(restored.cycle) == 150
+    tiny.assert_equal(state, restored)
+    assert [x["cycle"] for x in read_metrics(run)] == list(range(1, 151))

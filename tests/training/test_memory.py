@@ -1,0 +1,81 @@
+import re
+
+import pytest
+
+from azjax.errors import UserError
+from azjax.training import memory
+from azjax.training.memory import device_memory, refuse_if_too_large, replay_bytes, search_bytes
+from tests import tiny
+
+# Tic-tac-toe's state: two boards of 9 bits and whose turn it is, see the game.
+ACTIONS = 9
+
+
+def state_bytes(trainer):
+    import jax
+
+    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(trainer.game.init()))
+
+
+@pytest.mark.parametrize("devices", [1, 4])
+def test_sizes(devices):
+    trainer = tiny.trainer(devices)
+    # A ply: the state, a float16 policy, a float16 reward, an int8 discount, a float16 value, a
+    # bool. A ring of 16 plies of 16 games, and as much again for the copy that a checkpoint is made
+    # from.
+    ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1 + 2 + 1
+    assert replay_bytes(trainer) == 2 * 16 * 16 * ply // devices
+    # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
+    # prior and the child of each action. With each game the rows that are at work.
+    node = state_bytes(trainer) + 4 * (7 + 2 * ACTIONS)
+    assert search_bytes(trainer) == 16 * (5 * node + 4 * 16 * ACTIONS) // devices
+
+
+def refused(monkeypatch, trainer, room):
+    monkeypatch.setattr(memory, "device_memory", lambda device: room)
+    with pytest.raises(UserError) as caught:
+        refuse_if_too_large(trainer)
+    message = str(caught.value)
+    assert "\n" not in message
+    setting, value = re.search(r"(\w+\.\w+) = (\d+) would fit$", message).groups()
+    table, key = setting.split(".")
+    return {table: {key: int(value)}}
+
+
+def test_a_shorter_window_is_named_and_fits(monkeypatch):
+    changes = {"replay": {"plies": 8000}}
+    trainer = tiny.trainer(2, **changes)
+    room = search_bytes(trainer) + replay_bytes(trainer) // 3
+    fitting = refused(monkeypatch, trainer, room)
+    (plies,) = fitting["replay"].values()
+    assert plies % 8 == 0
+    assert 8000 // 3 - 8 <= plies <= 8000 // 3
+    refuse_if_too_large(tiny.trainer(2, replay={"plies": plies}))
+    monkeypatch.setattr(memory, "device_memory", lambda device: room)
+    refused(monkeypatch, tiny.trainer(2, replay={"plies": plies + 8}), room)
+
+
+def test_fewer_games_are_named_and_fit(monkeypatch):
+    changes = {"selfplay": {"games": 4096}, "search": {"num_simulations": 500}}
+    trainer = tiny.trainer(4, **changes)
+    room = search_bytes(trainer) // 2
+    fitting = refused(monkeypatch, trainer, room)
+    (games,) = fitting["selfplay"].values()
+    assert games % 4 == 0
+    assert 1800 < games <= 2048
+    refuse_if_too_large(tiny.trainer(4, selfplay={"games": games}, search={"num_simulations": 500}))
+
+
+def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):
+    trainer = tiny.trainer(1)
+    need = replay_bytes(trainer) + search_bytes(trainer)
+    for room in (need, None):
+        monkeypatch.setattr(memory, "device_memory", lambda device, room=room: room)
+        refuse_if_too_large(trainer)
+    refused_room = need - 1
+    refused(monkeypatch, trainer, refused_room)
+
+
+def test_memory_of_this_machine(devices):
+    # Four devices share what is free.
+    assert 2**20 < device_memory(devices[0]) < 2**45

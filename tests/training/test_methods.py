@@ -1,0 +1,103 @@
+"""All training methods at once: they must not get in each other's way."""
+
+import functools
+
+import jax
+import numpy as np
+import pytest
+
+from azjax.config.toml import save_config
+from azjax.players.load import load_network
+from azjax.runs.checkpoint import Checkpoints
+from azjax.training.state import restore_state, save_state
+from tests import tiny
+
+EVERYTHING = {
+    "game": {"name": "dots_and_boxes_2x2"},
+    "cycles": 4,
+    "network": {
+        "towers": "separate",
+        "auxiliary": ["score", "ownership"],
+        "value_head": "wdl",
+    },
+    "search": {
+        "algorithm": "puct",
+        "num_simulations": 4,
+        "start_simulations": 2,
+        "forced_playouts": 2.0,
+        "root_temperature": 1.1,
+    },
+    "selfplay": {
+        "full_searches": 0.5,
+        "fast_simulations": 2,
+        "resign_error": 0.5,
+        "opening_plies": 4,
+        "final_temperature": 0.1,
+        "parameters": "gated",
+    },
+    "replay": {"plies": 32, "games": 40, "min_positions": 32, "reanalysed": 8},
+    "learning": {"average": 0.9, "td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
+}
+
+
+def trained(state, cycles):
+    trainer = tiny.trainer(2, **EVERYTHING)
+    for _ in range(cycles):
+        state, metrics = trainer.cycle(state)
+        state, _ = trainer.gate(state)
+    return state, metrics
+
+
+@functools.lru_cache
+def whole_run():
+    """The state after four cycles, on the host, and the last cycle's metrics."""
+    state, metrics = trained(tiny.start(tiny.trainer(2, **EVERYTHING)), 4)
+    return tiny.on_host(state), {k: float(v) for k, v in metrics.items()}
+
+
+def test_a_run_with_everything_learns():
+    state, metrics = whole_run()
+    assert metrics["updates"] == 1
+    measured = {k: v for k, v in metrics.items() if not k.startswith("resign/")}
+    games = ("game_length", "draw_rate", "first_player_score")
+    if metrics["games_finished"]:
+        games = ()
+    assert all(np.isfinite(v) for k, v in measured.items() if k not in games), metrics
+    assert {"loss/score", "loss/ownership", "resign/below", "resign/share"} <= metrics.keys()
+    changed = [
+        (a != b).any()
+        for a, b in zip(*map(jax.tree.leaves, (state.average, state.variables)), strict=True)
+    ]
+    assert any(changed)
+
+
+def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
+    trainer = tiny.trainer(2, **EVERYTHING)
+    state, _ = trained(tiny.start(trainer), 2)
+    with Checkpoints(tmp_path) as checkpoints:
+        save_state(checkpoints, state)
+    with Checkpoints(tmp_path) as checkpoints:
+        state = restore_state(checkpoints, trainer.abstract_state(), warn=print)
+    state, _ = trained(state, 2)
+    tiny.assert_equal(tiny.on_host(state), whole_run()[0])
+
+
+@pytest.mark.parametrize(("parameters", "field"), [("newest", "average"), ("gated", "actor")])
+def test_what_plays_a_run(parameters, field, tmp_path):
+    """The average of the weights; with a gate, what passed it, whatever became of the others."""
+    trainer = tiny.trainer(selfplay={"parameters": parameters}, learning={"average": 0.9})
+    state = tiny.start(trainer)
+    others = {
+        name: jax.tree.map(lambda x, add=add: x + add, state.variables)
+        for add, name in enumerate(("variables", "average", "actor"))
+        if getattr(state, name) is not None
+    }
+    state = tiny.replace(state, **others)
+    save_config(trainer.config, tmp_path / "config.toml")
+    with Checkpoints(tmp_path) as checkpoints:
+        save_state(checkpoints, state)
+    _, _, variables = load_network(tmp_path)
+    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(others[field]))
+    with Checkpoints(tmp_path) as checkpoints:
+        restored = restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
+    tiny.assert_equal(restored, state)

@@ -1,0 +1,125 @@
+"""Every game as an ONNX model, held against JAX over whole random games."""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import available_games, make
+
+from azjax.errors import UserError
+from azjax.web.onnx_model import evaluation, export_model, run_model
+from azjax.web.verify import check_model, open_session
+from tests.web.sites import untrained
+
+pytest.importorskip("onnxruntime")
+
+GAMES = 50
+QUICK = (
+    ("tic_tac_toe", "resnet"),
+    ("connect_four", "mlp"),
+    ("dots_and_boxes_2x2", "mlp"),
+    ("dots_and_boxes_5x5", "mlp"),
+    ("mancala", "mlp"),
+    ("hex_4x4", "mlp"),
+    ("mnk_4x4x3", "mlp"),
+    ("othello_4x4", "mlp"),
+    ("go_3x3", "resnet"),
+)
+SLOW = (
+    ("hex", "resnet"),
+    ("gomoku", "resnet"),
+    ("othello", "resnet"),
+    ("go_9x9", "resnet"),
+    ("gardner_chess", "resnet"),
+    # Their fifty games are 15,000 to 27,000 positions.
+    ("go_19x19", "resnet"),
+    ("chess", "resnet"),
+    ("shogi", "resnet"),
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "tower"),
+    [*QUICK, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
+)
+def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
+    player = untrained(name, tower)
+    parts = (player.game, player.network, player.variables)
+    movers = set()
+    check = check_model(
+        player.game,
+        evaluation(*parts),
+        export_model(*parts),
+        games=GAMES,
+        seed=3,
+        seen=lambda state: movers.add(int(player.game.current_player(state))),
+    )
+    assert check.games == GAMES
+    assert check.positions > 4 * GAMES
+    assert movers == {0, 1}
+
+
+def test_every_game_that_comes_with_azjax_is_among_these():
+    bases = {make(name).name for name, _ in (*QUICK, *SLOW)}
+    assert {name for name in available_games() if name != "mnk"} <= {
+        name for base in bases for name in (base, base.rpartition("_")[0])
+    }
+
+
+def test_a_model_that_does_otherwise_is_refused():
+    player = untrained("tic_tac_toe")
+    parts = (player.game, player.network, player.variables)
+    model, evaluate = export_model(*parts), evaluation(*parts)
+
+    def other(*inputs):
+        outputs = evaluate(*inputs)
+        outputs[-1] = jnp.where(outputs[-1] == 2, 1, outputs[-1])  # all are player 0's
+        return outputs
+
+    with pytest.raises(UserError, match="view differs from JAX's after 2 moves"):
+        check_model(player.game, other, model, games=5, seed=0)
+
+    def rougher(*inputs):
+        outputs = evaluate(*inputs)
+        outputs[-2] = outputs[-2] + 1e-3
+        return outputs
+
+    with pytest.raises(UserError, match="value differs"):
+        check_model(player.game, rougher, model, games=1, seed=0)
+
+
+def test_minus_one_evaluates_without_a_move():
+    player = untrained("connect_four")
+    model = export_model(player.game, player.network, player.variables)
+    session, state = open_session(model), player.game.init()
+    leaves = [np.asarray(x) for x in jax.tree.leaves(state)]
+    facts = run_model(session, model, leaves, -1)
+    for name, leaf in zip(model.outputs, leaves, strict=False):
+        np.testing.assert_array_equal(facts[name], leaf)
+    assert facts["player"] == 0
+    assert not facts["over"]
+    assert facts["legal"].all()
+    assert facts["prior"].sum() == pytest.approx(1, abs=1e-5)
+    assert run_model(session, model, leaves, 3)["player"] == 1
+
+
+def test_a_game_that_cannot_be_exported_is_named_with_the_reason():
+    player = untrained("tic_tac_toe")
+
+    class Sorts(type(player.game)):
+        def view(self, state):
+            return jnp.sort(super().view(state))
+
+    with pytest.raises(UserError, match=r"tic_tac_toe cannot run in a browser .*sort.*--web"):
+        export_model(Sorts(), player.network, player.variables)
+
+
+def test_networks_in_bfloat16_are_exported_in_float32():
+    player = untrained("tic_tac_toe", "resnet")
+    network = dataclasses.replace(
+        player.network, config=dataclasses.replace(player.network.config, dtype="bfloat16")
+    )
+    same = export_model(player.game, player.network, player.variables)
+    assert export_model(player.game, network, player.variables).proto == same.proto
