@@ -1,0 +1,1 @@
+"""What a run directory holds: checkpoints, metrics, plots; and printed progress."""
