@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
-.PHONY: train test slow lint
+.PHONY: train test slow lint docs
 
 train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
@@ -23,6 +23,10 @@ lint: .venv/ready-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 
+# The documentation, into site/. Nothing is fetched from outside while it is built.
+docs: .venv/ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "azjax needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
@@ -34,4 +38,8 @@ lint: .venv/ready-dev
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+.venv/ready-docs: .venv/ready
+	$(BIN)/python -m pip install --quiet --editable '.[docs]' --constraint constraints.txt
 	@touch $@

@@ -103,18 +103,19 @@ def test_they_are_saved_with_their_outputs(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)
 def test_they_open_in_colab(path):
-    """The badge and the installing cell name this repository, whose address stands in pyproject."""
+    """The first cell has a form field for the repository's address, and installs from there."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    address = project["urls"]["Repository"]
-    repository = address.removeprefix("https://github.com/")
     first, install = read(path).cells[:2]
     assert "**What you will learn**" in first.source
-    opens = f"https://colab.research.google.com/github/{repository}/blob/main/notebooks/{path.name}"
-    assert f"({opens})" in first.source
-    assert opens in (ROOT / "README.md").read_text()
-    assert install.source.splitlines()[2].startswith('if "google.colab" in sys.modules:')
-    assert f'"azjax[notebook] @ git+{address}"' in install.source
+    lines = install.source.splitlines()
+    assert lines[0].startswith("# @title ")
+    (field,) = re.findall(r"# @param (\{.*\})$", install.source, flags=re.MULTILINE)
+    assert 'repository = ""  # @param' in install.source
+    assert re.match(r'\{type:"string", placeholder:"[^"]+"\}$', field)
+    assert lines[4] == 'if "google.colab" in sys.modules:'
+    assert '    %pip install --quiet "azjax[notebook] @ git+{repository}"' in lines
     assert "notebook" in project["optional-dependencies"]
+    assert f"notebooks/{path.name}" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)

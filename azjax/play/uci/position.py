@@ -43,7 +43,7 @@ def first_line(game: Game) -> Line:
 
 
 def read_position(game: Game, notation: Notation, words: Sequence[str], last: Line | None) -> Line:
-    """The words behind `position`: [startpos | NOTATION ...] [moves ...].
+    """The words behind `position`: `[startpos | NOTATION ...] [moves ...]`.
 
     Args:
       game: the game.
