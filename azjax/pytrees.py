@@ -1,13 +1,19 @@
-"""Operations on pytrees of arrays that share a leading batch axis."""
+"""Operations on pytrees of arrays that share a leading batch axis, and checks of their shapes.
+
+The checks read shapes and dtypes, which are known while JAX traces: a compiled program contains
+nothing of them.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import chex
 import jax
 import jax.numpy as jnp
+from azjax_envs import Game
 
-from azjax.types import Array
+from azjax.types import Array, State
 
 
 def where(condition: Array, new: Any, old: Any) -> Any:
@@ -38,3 +44,83 @@ def expand(tree: Any) -> Any:
 def first(tree: Any) -> Any:
     """Returns the first row of every array: [B, ...] -> [...]."""
     return jax.tree.map(lambda x: x[0], tree)
+
+
+def batch_size(tree: Any, *, name: str = "batch") -> int:
+    """Returns the length B of the leading axis that all arrays of `tree` share.
+
+    Args:
+      tree: pytree of arrays [B, ...].
+      name: what the error message calls the tree.
+
+    Raises:
+      ValueError: an array has no leading axis, or another length than the others.
+    """
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    shapes = {name + jax.tree_util.keystr(path): jnp.shape(leaf) for path, leaf in leaves}
+    sizes = {shape[:1] for shape in shapes.values()}
+    if len(sizes) != 1 or sizes == {()}:
+        given = ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "no arrays"
+        raise ValueError(f"{name}: all arrays must share their leading (batch) axis; given {given}")
+    return sizes.pop()[0]
+
+
+def check_states(game: Game, states: State) -> int:
+    """Checks that `states` is a batch of the game's states, and returns its size B.
+
+    Args:
+      game: the game.
+      states: pytree of arrays [B, ...], as `jax.vmap(game.init)` makes them.
+
+    Raises:
+      ValueError: the states are another game's, are not batched, or differ in shape or dtype.
+    """
+    one = jax.eval_shape(game.init)
+    if jax.tree.structure(states) != jax.tree.structure(one):
+        given = type(states).__name__
+        if type(states) is type(one):
+            given = str(jax.tree.structure(states))
+        raise ValueError(
+            f"states must be a batch of {game.name}'s {type(one).__name__}, given {given}"
+        )
+    leaves = jax.tree_util.tree_leaves_with_path(states)
+    for (path, leaf), row in zip(leaves, jax.tree.leaves(one), strict=True):
+        name = "states" + jax.tree_util.keystr(path)
+        if jnp.shape(leaf) == row.shape:
+            raise ValueError(
+                f"{name} must have a batch axis, shape {_batched(row.shape)}, given {row.shape}; "
+                "azjax.pytrees.expand(state) makes a batch of one state"
+            )
+        chex.assert_shape(
+            leaf,
+            (None, *row.shape),
+            custom_message=f"{name} must have the shape {_batched(row.shape)} in {game.name}",
+            include_default_message=False,
+            exception_type=ValueError,
+        )
+        chex.assert_type(
+            leaf,
+            row.dtype,
+            custom_message=f"{name} must have the dtype {row.dtype} in {game.name}",
+            include_default_message=False,
+            exception_type=ValueError,
+        )
+    return batch_size(states, name="states")
+
+
+def check_key(key: Array, *, name: str = "key") -> None:
+    """Checks that `key` is one PRNG key: a typed key [], or raw uint32 numbers [n].
+
+    Raises:
+      ValueError: it is a batch of keys, or no key.
+    """
+    dtype, shape = jnp.asarray(key).dtype, jnp.shape(key)
+    typed = jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    if len(shape) != (0 if typed else 1) or not (typed or dtype == jnp.uint32):
+        raise ValueError(
+            f"{name} must be one PRNG key, such as jax.random.key(0), given {dtype} {shape}"
+        )
+
+
+def _batched(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(['B', *map(str, shape)])}]"

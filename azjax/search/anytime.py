@@ -30,7 +30,7 @@ from azjax.search.analysis import Findings, read_findings
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import normalised_logits, puct_selection
-from azjax.search.tree import compact, keeps_children
+from azjax.search.tree import compact, tree_capacity
 from azjax.types import Array
 
 MEMORY_MB = 256
@@ -126,11 +126,7 @@ def make_thinker(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> Thinke
       memory_mb: for the tree, and so how many nodes there is room for; at most 2**16 nodes.
     """
     game = player.game
-    states = jax.tree.leaves(jax.eval_shape(game.init))
-    by_node = sum(math.prod(x.shape) * x.dtype.itemsize for x in states) + 32
-    nodes = memory_mb * 2**20 // (by_node + 4 * game.num_actions)
-    if keeps_children(nodes, game.num_actions):
-        nodes = memory_mb * 2**20 // (by_node + 8 * game.num_actions)
+    nodes = tree_capacity(game, memory_mb * 2**20)
     # The root's prior is left as the network says it, and every visit is the search's own choice.
     config = replace(player.config, algorithm="puct", forced_playouts=0.0)
     return Thinker(

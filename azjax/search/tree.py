@@ -14,8 +14,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import mctx
+from azjax_envs import Game
 
 from azjax.types import Array
+
+# In numbers of four bytes.
+_NODE_NUMBERS = 7  # of each node: [B, N] arrays of `mctx.Tree` and of `Moves`
 
 _ROWS = (
     "children_index",
@@ -58,6 +62,24 @@ def keeps_children(nodes: int, actions: int) -> bool:
     have this parent. On a CPU core the second is faster from about two actions a node on.
     """
     return actions <= 2 * nodes
+
+
+def tree_bytes(game: Game, nodes: int) -> int:
+    """Returns the bytes of one game's compact tree."""
+    return nodes * _node_bytes(game, children=keeps_children(nodes, game.num_actions))
+
+
+def tree_capacity(game: Game, memory: int) -> int:
+    """Returns how many nodes a compact tree of one game can have in `memory` bytes."""
+    nodes = memory // _node_bytes(game, children=False)
+    if keeps_children(nodes, game.num_actions):
+        nodes = memory // _node_bytes(game, children=True)
+    return nodes
+
+
+def _node_bytes(game: Game, *, children: bool) -> int:
+    state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
+    return state + 4 * (_NODE_NUMBERS + (2 if children else 1) * game.num_actions)
 
 
 def with_root_edges(tree: mctx.Tree) -> mctx.Tree:

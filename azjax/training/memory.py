@@ -7,12 +7,11 @@ import os
 import jax
 
 from azjax.errors import UserError
-from azjax.search.tree import keeps_children
+from azjax.search.tree import tree_bytes
 from azjax.training.trainer import Trainer
 
-# In numbers of four bytes; see search_tree.py.
-_NODE_NUMBERS = 7  # of each node
-_ROOT_NUMBERS = 16  # of each action of a game: the rows that are at work, and the results
+# Numbers of four bytes for each action of a game: the rows that a search works on, and its results.
+_ROOT_NUMBERS = 16
 
 
 def refuse_if_too_large(trainer: Trainer) -> None:
@@ -53,11 +52,8 @@ def search_bytes(trainer: Trainer) -> int:
     """Bytes of the search trees of one ply of self-play, or of reanalysis where that is more, on
     each device, the network's aside."""
     config, game = trainer.config, trainer.game
-    nodes = config.search.num_simulations + 1
-    state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
-    of_an_action = 2 if keeps_children(nodes, game.num_actions) else 1
-    node = state + 4 * (_NODE_NUMBERS + of_an_action * game.num_actions)
-    tree = nodes * node + 4 * _ROOT_NUMBERS * game.num_actions
+    tree = tree_bytes(game, config.search.num_simulations + 1)
+    tree += 4 * _ROOT_NUMBERS * game.num_actions
     return max(config.selfplay.games, config.replay.reanalysed) * tree // trainer.mesh.size
 
 

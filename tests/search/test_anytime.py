@@ -225,4 +225,4 @@ def test_memory_is_kept_to():
         state = sum(x.size * x.dtype.itemsize for x in arrays)
         for nodes, mb in zip(sizes, (1, 16, 32), strict=True):
             kept = 8 if game.num_actions <= 2 * nodes else 4
-            assert 0.9 * mb < nodes * (state + kept * game.num_actions + 32) / 2**20 <= mb
+            assert 0.9 * mb < nodes * (state + kept * game.num_actions + 28) / 2**20 <= mb
