@@ -17,8 +17,7 @@ import tyro
 
 from azjax.config.toml import load_config
 from azjax.games import make_game
-from azjax.network.network import Network
-from azjax.training.state import first_variables
+from azjax.network.network import first_variables, make_network
 from azjax.web.onnx_model import evaluation, export_model
 from azjax.web.verify import check_model
 
@@ -48,7 +47,7 @@ def _measured(path: Path, options: Arguments) -> dict[str, object]:
     """What the check of one config found."""
     config = load_config(path)
     game = make_game(config)
-    network = Network(game.observation_shape, game.num_actions, config.network)
+    network = make_network(game, config.network)
     variables = jax.jit(lambda key: first_variables(network, key))(jax.random.PRNGKey(options.seed))
     parts = (game, network, variables)
     check = check_model(

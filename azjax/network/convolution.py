@@ -1,4 +1,4 @@
-"""A convolution whose gradient is as quick inside a loop on CPU as outside of one."""
+"""A convolution whose gradient is as fast inside a loop as outside of it on CPU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from azjax.types import Array
 
 @jax.custom_vjp
 def same_convolution(x: Array, kernel: Array) -> Array:
-    """Convolves boards with a kernel of odd size, padded with zeros to the same size.
+    """Convolves boards with a kernel of odd size; zero padding keeps the board's size.
 
-    It can be differentiated backwards only.
+    Only reverse-mode differentiation is supported. The gradient is that of
+    `jax.lax.conv_general_dilated`.
 
-    Its gradient is that of `jax.lax.conv_general_dilated`. XLA's CPU backend has a fast routine for
-    convolutions of boards whose channels come last, and turns others into such, but only outside of
-    loops and conditions: inside, a gradient took 24 times as long. So on CPU it is written here as
-    convolutions that the routine takes as they are.
+    XLA's CPU backend has a fast routine for convolutions with the channels last. Outside of loops
+    and conditions it converts other layouts; inside, a gradient took 24 times as long. So on CPU
+    the gradient is written as convolutions that the routine takes as they are.
 
     Args:
       x: [B, height, width, inputs].
@@ -50,10 +50,10 @@ def _gradients(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
 
 
 def _gradients_by_convolutions(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
-    """Boards with their channels last, and kernels with the outputs last, throughout."""
+    """Computes the gradients with all boards' channels last and all kernels' outputs last."""
     margins = (kernel.shape[0] // 2, kernel.shape[1] // 2)
     turned = jnp.flip(kernel, (0, 1)).transpose(0, 1, 3, 2)
-    # The kernel's: each channel of the input is a board, and the batch its channels.
+    # The kernel's gradient: each input channel acts as a board, and the batch as its channels.
     by_channel = _convolve(x.transpose(3, 1, 2, 0), gradient.transpose(1, 2, 0, 3), margins)
     return _convolve(gradient, turned, margins), by_channel.transpose(1, 2, 0, 3)
 
@@ -69,5 +69,5 @@ def _convolve(x: Array, kernel: Array, margins: tuple[int, int]) -> Array:
 
 
 def flax_convolution(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
-    """`same_convolution` for `flax.nnx.Conv`, all of whose options must be left as they are."""
+    """Calls `same_convolution` for an `flax.nnx.Conv` with default options."""
     return same_convolution(x, kernel)

@@ -1,8 +1,7 @@
-"""The two-headed network: a tower with a policy head and a value head.
+"""The two-headed network: a trunk with a policy head and a value head.
 
-This file and `towers.py` are the only ones that know Flax NNX. The modules are used functionally:
-`Network.init` splits a module into its graph and its arrays once, `Network.apply` merges them again
-while tracing.
+Only this file and `trunks.py` use Flax NNX. The modules are used functionally: `Network.init`
+splits a module into its graph and its arrays, `Network.apply` merges them again while tracing.
 """
 
 from __future__ import annotations
@@ -11,34 +10,39 @@ import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
+from azjax_envs import Game
 from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.network.trunks import Conv, make_trunk
+from azjax.pytrees import check_key
 from azjax.types import Array
 
-Variables = dict[str, Any]  # {"params": nested dict of arrays, "stats": nested dict of arrays}
+Variables = dict[str, Any]
+"""A network's arrays: {"params": nested dict of arrays, "stats": nested dict of arrays}."""
 
 
 class Prediction(NamedTuple):
-    """What the network says of B positions, always float32."""
+    """The network's outputs for B positions, always float32."""
 
-    policy_logits: Array  # [B, num_actions], illegal actions included
-    value_logits: Array  # [B, 3] win, draw, loss for the mover; [B, 1] before tanh
-    value: Array  # [B] expected result for the mover, in [-1, 1]
-    score: Array | None = None  # [B] final margin for the mover, as a share of all points
+    policy_logits: Array  # [B, num_actions], not masked: illegal actions have logits too
+    value_logits: Array  # [B, 3] win, draw, loss from the mover's perspective; [B, 1] before tanh
+    value: Array  # [B] expected result from the mover's perspective, in [-1, 1]
+    score: Array | None = None  # [B] the mover's final margin as a share of all points
     ownership: Array | None = None  # [B, cells] final owner: 1 the mover, -1 the opponent
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network's shape: static and hashable; its arrays are passed to `apply`.
+    """A network's architecture: static and hashable. Its arrays are passed to `apply`.
 
     Raises:
-      UserError: the policy head has planes, and the actions are not as many for each cell.
+      UserError: the policy head has planes, but the number of actions is not a multiple of the
+        number of cells.
     """
 
     observation_shape: tuple[int, int, int]  # (height, width, channels)
@@ -49,58 +53,124 @@ class Network:
         height, width, _ = self.observation_shape
         if self.config.policy_head == "planes" and self.num_actions % (height * width):
             raise UserError(
-                f'network.policy_head = "planes": as many actions for each of the {height} x '
-                f"{width} cells are wanted, and the game has {self.num_actions}; "
-                '"dense" would do'
+                'network.policy_head = "planes" needs the same number of actions for each of the '
+                f'{height} x {width} cells, but the game has {self.num_actions}; use "dense"'
             )
 
     def init(self, key: Array) -> Variables:
-        """Fresh variables from a PRNG key: parameters and running statistics, float32."""
-        state = nnx.split(_Tower(self, nnx.Rngs(params=key)))[1]
+        """Returns new variables: random parameters and initial running statistics, float32.
+
+        Args:
+          key: PRNG key.
+        """
+        check_key(key)
+        state = nnx.split(_TwoHeads(self, nnx.Rngs(params=key)))[1]
         params, stats = nnx.split_state(state, nnx.Param, ...)
         return {"params": _plain(params), "stats": _plain(stats)}
 
     def apply(self, variables: Variables, observations: Array) -> Prediction:
-        """Predictions for observations float32 [B, height, width, channels]."""
+        """Returns the predictions for B positions.
+
+        Args:
+          variables: the arrays, as `init` makes them.
+          observations: float32 [B, height, width, channels].
+
+        Raises:
+          ValueError: the observations or the variables have other shapes than this network's.
+        """
+        self._check_observations(observations)
         return self._module(variables)(observations, train=False)
 
     def apply_train(self, variables: Variables, observations: Array) -> tuple[Prediction, Any]:
-        """As `apply`, normalising by the batch's own statistics over all devices.
+        """Returns the predictions, normalised by the batch's statistics over all devices.
 
-        To be called under `shard_map` over the axis `sharding.AXIS`. Returns the prediction and
-        the updated `variables["stats"]`.
+        Must be called under `shard_map` over the axis `sharding.AXIS`. Arguments as in `apply`.
+
+        Returns:
+          (predictions, the updated `variables["stats"]`).
         """
+        self._check_observations(observations)
         module = self._module(variables)
         prediction = module(observations, train=True)
         stats = nnx.state(module, nnx.filterlib.Not(nnx.Param))
         return prediction, _plain(stats)
 
-    def _module(self, variables: Variables) -> _Tower:
+    def _check_observations(self, observations: Array) -> None:
+        expected = ", ".join(["B", *map(str, self.observation_shape)])
+        chex.assert_shape(
+            observations,
+            (None, *self.observation_shape),
+            custom_message=f"observations must have the shape [{expected}]",
+            exception_type=ValueError,
+        )
+        chex.assert_type(
+            observations,
+            float,
+            custom_message="observations must be floating-point numbers",
+            exception_type=ValueError,
+        )
+
+    def _module(self, variables: Variables) -> _TwoHeads:
         graph, params, stats = _abstract(self)
+        _check_variables(variables, {"params": params, "stats": stats})
         nnx.replace_by_pure_dict(params, variables["params"])
         nnx.replace_by_pure_dict(stats, variables["stats"])
         return nnx.merge(graph, params, stats)
 
 
+def make_network(game: Game, config: NetworkConfig) -> Network:
+    """Returns the network of the configured architecture for a game.
+
+    Raises:
+      UserError: the policy head has planes, but the number of actions is not a multiple of the
+        number of cells.
+    """
+    return Network(game.observation_shape, game.num_actions, config)
+
+
 def first_variables(network: Network, key: Array) -> Variables:
-    """The variables that a run begins with whose state is made from `key`."""
+    """Returns the variables of a new run whose training state is made from `key`."""
     _, network_key, _ = jax.random.split(key, 3)
     return network.init(network_key)
 
 
 def count_parameters(variables: Variables) -> int:
-    """The number of trained parameters."""
+    """Returns the number of trained parameters."""
     return sum(x.size for x in jax.tree.leaves(variables["params"]))
 
 
-def _abstract(network: Network) -> tuple[Any, Any, Any]:
-    """The module's graph and the shapes of its parameters and statistics; no array is made."""
-    module = nnx.eval_shape(lambda: _Tower(network, nnx.Rngs(params=0)))
+def _abstract(network: Network) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
+    """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
+    module = nnx.eval_shape(lambda: _TwoHeads(network, nnx.Rngs(params=0)))
     return nnx.split(module, nnx.Param, ...)
 
 
+def _check_variables(variables: Variables, expected: dict[str, nnx.State]) -> None:
+    """Checks that every array of a network is there and has its shape."""
+    for kind, state in expected.items():
+        shapes = jax.tree.map(jnp.shape, _plain(state), is_leaf=lambda x: hasattr(x, "shape"))
+        given = jax.tree.map(jnp.shape, variables[kind])
+        if given != shapes:
+            raise ValueError(
+                f'variables["{kind}"] must be of this network, made by `init` for the same game '
+                f"and config: {_first_difference(given, shapes)}"
+            )
+
+
+def _first_difference(given: Any, expected: Any, path: str = "") -> str:
+    """Describes where two nested dicts of shapes begin to differ."""
+    if not isinstance(given, dict) or not isinstance(expected, dict):
+        return f"{path} has the shape {given}, expected {expected}"
+    for key in dict.fromkeys([*expected, *given]):
+        if key not in given or key not in expected:
+            return f"{path}[{key!r}] is {'missing' if key in expected else 'unknown'}"
+        if given[key] != expected[key]:
+            return _first_difference(given[key], expected[key], f"{path}[{key!r}]")
+    return "they are equal"
+
+
 def _plain(state: nnx.State) -> dict[str, Any]:
-    """Nested dicts with string keys only, which every file format can hold."""
+    """Returns nested dicts with string keys only, which every file format can hold."""
 
     def strings(tree: Any) -> Any:
         return {str(k): strings(v) for k, v in tree.items()} if isinstance(tree, dict) else tree
@@ -108,8 +178,8 @@ def _plain(state: nnx.State) -> dict[str, Any]:
     return strings(nnx.to_pure_dict(state))
 
 
-class _Tower(nnx.Module):
-    """The whole network: one body under all heads, or a second one under the value head."""
+class _TwoHeads(nnx.Module):
+    """The whole network: one trunk under all heads, or a second trunk under the value head."""
 
     def __init__(self, network: Network, rngs: nnx.Rngs):
         config = network.config
@@ -119,13 +189,13 @@ class _Tower(nnx.Module):
         is_conv, self.by_cell = config.kind == "resnet", config.policy_head == "planes"
         policy_filters = config.channels if self.by_cell else config.policy_channels
         value_filters = config.value_channels
-        # Both heads' convolutions at once; batch normalisation is by channel anyway.
+        # One convolution serves both heads: batch normalisation works channel by channel anyway.
         self.separate, self.split = config.towers == "separate", policy_filters if is_conv else None
         first_filters = policy_filters + (0 if self.separate else value_filters)
         self.body = _Body(network, first_filters, rngs)
         self.value_body = _Body(network, value_filters, rngs) if self.separate else None
-        # Small last layers: an untrained net is near uniform and near zero, so that the first
-        # searches are guided by the rules rather than by noise.
+        # Small last layers make the priors of an untrained network nearly uniform and its values
+        # nearly zero. So the rules guide the first searches, not the initialisation's noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
         last = functools.partial(nnx.Linear, dtype=dtype, kernel_init=small, rngs=rngs)
         policy_inputs = cells * policy_filters if is_conv else config.channels
@@ -150,7 +220,7 @@ class _Tower(nnx.Module):
             x, v = self.value_body(observations, train)
         elif self.split is not None:
             p, v = first[..., : self.split], first[..., self.split :]
-        # A dense layer over the channels of each cell is a 1x1 convolution.
+        # A dense layer over each cell's channels is a 1x1 convolution.
         logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
         hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))
         value_logits = self.value(hidden).astype(jnp.float32)
@@ -173,7 +243,7 @@ def _tanh(head: nnx.Module | None, x: Array, shape: tuple[int, ...]) -> Array | 
 
 
 class _Body(nnx.Module):
-    """A trunk and, where it is one of convolutions, the heads' own on top of it."""
+    """A trunk, and on top of a convolutional trunk the heads' convolution."""
 
     def __init__(self, network: Network, filters: int, rngs: nnx.Rngs):
         config = network.config
@@ -183,18 +253,21 @@ class _Body(nnx.Module):
         self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
 
     def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
-        """The trunk's features, and the heads' [B, height, width, filters] (or the same)."""
+        """Returns the trunk's features and the heads' inputs.
+
+        A convolutional trunk's heads have inputs [B, height, width, filters]. Of a dense trunk
+        the two are the same.
+        """
         x = self.trunk(observations, train)
         return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
 
 
 @jax.custom_vjp
 def in_order(first: Array, second: Array) -> tuple[Array, Array]:
-    """Both as they are, but what is computed from `second` waits for `first`, and backwards the
-    other way round.
+    """Returns both arrays unchanged, but makes computations from `second` wait for `first`.
 
-    Each tower's batch statistics are collectives, of which XLA's CPU backend must never have two
-    in flight (see docs/architecture.md).
+    Gradients wait the other way round. Each trunk's batch statistics are collectives, and XLA's CPU
+    backend must never have two of them in flight (see docs/architecture.md).
     """
     return jax.lax.optimization_barrier((first, second))
 

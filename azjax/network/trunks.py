@@ -1,4 +1,4 @@
-"""Trunks of the network: residual convolutions, or dense layers; and what they are made of."""
+"""Trunks of the network, residual convolutions or dense layers, and their building blocks."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from azjax.types import Array
 def make_trunk(
     observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
 ) -> nnx.Module:
-    """A trunk: (observations [B, height, width, planes], train) -> features.
+    """Returns the trunk that the config describes.
 
-    Features are [B, height, width, channels], of a dense trunk [B, channels].
+    Its call maps (observations [B, height, width, planes], train) to features: [B, height, width,
+    channels], or [B, channels] for a dense trunk.
     """
     trunk = ConvTrunk if config.kind == "resnet" else DenseTrunk
     return trunk(observation_shape, config, rngs)
 
 
 class ConvTrunk(nnx.Module):
-    """A convolution, then residual blocks (He et al. 2016, as AlphaGo Zero uses them)."""
+    """A convolution, then residual blocks (He et al. 2016), as in AlphaGo Zero."""
 
     def __init__(
         self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
@@ -50,7 +51,7 @@ class ConvTrunk(nnx.Module):
 
 
 class Block(nnx.Module):
-    """Two convolutions around which their input goes too."""
+    """Two 3x3 convolutions with a skip connection."""
 
     def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
         width = config.channels
@@ -63,7 +64,7 @@ class Block(nnx.Module):
 
 
 class BottleneckBlock(nnx.Module):
-    """The same two on half of the channels, between two 1x1 convolutions."""
+    """Two 3x3 convolutions on half of the channels, between two 1x1 convolutions, with a skip."""
 
     def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
         width, inner = config.channels, max(config.channels // 2, 1)
@@ -78,10 +79,10 @@ class BottleneckBlock(nnx.Module):
 
 
 class PoolingBlock(nnx.Module):
-    """A block whose first convolution also tells every cell about the whole board.
+    """A residual block with global pooling (KataGo, Wu 2019).
 
-    Some of its channels are not passed on but pooled, mean and maximum over the board, and a dense
-    layer of these is added to the others everywhere (KataGo's global pooling, Wu 2019).
+    The first convolution has additional channels. Their mean and maximum over the board go through
+    a dense layer, whose outputs are added to the other channels of every cell.
     """
 
     def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
@@ -100,15 +101,15 @@ class PoolingBlock(nnx.Module):
 
 
 class DenseTrunk(nnx.Module):
-    """Dense layers over the flattened board, or over what a few convolutions make of it."""
+    """Dense layers over the flattened board, with optional convolutions before them."""
 
     def __init__(
         self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
     ):
         height, width, planes = observation_shape
         dtype = jnp.dtype(config.dtype)
-        # Only the matrix products are of that type, and what they sum up is float32: that is where
-        # the time goes, and XLA's CPU backend is slow at everything else in bfloat16.
+        # Only the matrix products use `dtype`, and they accumulate in float32. They take most of
+        # the time, and XLA's CPU backend is slow at everything else in bfloat16.
         config = dataclasses.replace(config, dtype="float32")
         filters = [planes] + [config.filters] * config.convolutions
         self.convs = nnx.List([Conv(a, b, 3, config, rngs) for a, b in itertools.pairwise(filters)])
@@ -139,7 +140,7 @@ class DenseTrunk(nnx.Module):
 
 
 class Conv(nnx.Module):
-    """Convolution and normalisation."""
+    """A convolution and its normalisation."""
 
     def __init__(self, inputs: int, outputs: int, size: int, config: NetworkConfig, rngs: nnx.Rngs):
         self.conv = nnx.Conv(
@@ -161,7 +162,7 @@ class Conv(nnx.Module):
 def _norm(config: NetworkConfig, features: int, rngs: nnx.Rngs) -> nnx.Module | None:
     dtype = jnp.dtype(config.dtype)
     if config.norm == "batch":
-        # Statistics over all devices' shares of the batch, so that N devices equal one.
+        # The statistics are over the whole batch, so that N devices give the same result as one.
         return nnx.BatchNorm(features, momentum=0.95, axis_name=AXIS, dtype=dtype, rngs=rngs)
     if config.norm == "layer":
         return nnx.LayerNorm(features, dtype=dtype, rngs=rngs)

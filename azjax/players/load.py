@@ -16,7 +16,7 @@ from azjax.config import Config, SearchConfig
 from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.network.network import Network, Variables, first_variables
+from azjax.network.network import Network, Variables, first_variables, make_network
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
 from azjax.players.spec import ENGINES, parse_player
 from azjax.players.weights_file import (
@@ -74,7 +74,7 @@ def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> 
     """The player that a run began with: the control of every measurement."""
     config = load_run_config(run_dir)
     game = make_game(config)
-    network = Network(game.observation_shape, game.num_actions, config.network)
+    network = make_network(game, config.network)
     search = played_search(config, simulations)
     key = jax.random.PRNGKey(config.seed)
     variables = jax.jit(functools.partial(first_variables, network))(key)
@@ -91,7 +91,7 @@ def load_network(
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
     game = make_game(config)
-    network = Network(game.observation_shape, game.num_actions, config.network)
+    network = make_network(game, config.network)
     device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     abstract = jax.tree.map(
@@ -201,7 +201,7 @@ def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
     if saved is None:
         return None
     game = make_game(saved.config)
-    network = Network(game.observation_shape, game.num_actions, saved.config.network)
+    network = make_network(game, saved.config.network)
     return game, network, saved.variables, played_search(saved.config)
 
 

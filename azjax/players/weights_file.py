@@ -23,7 +23,7 @@ from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.network.network import Network, Variables
+from azjax.network.network import Variables, make_network
 
 SUFFIX = ".safetensors"
 
@@ -96,7 +96,7 @@ def load_saved(path: str | Path) -> SavedPlayer:
         raise UserError(f"{path}: weights, but not of a player; `azjax export RUN FILE` writes one")
     config = config_from_dict(json.loads(header["config"]))
     game = make_game(config)
-    network = Network(game.observation_shape, game.num_actions, config.network)
+    network = make_network(game, config.network)
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
     wanted = {_name(keys): x.shape for keys, x in flat}

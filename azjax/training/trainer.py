@@ -15,7 +15,7 @@ from jax.sharding import Mesh, PartitionSpec
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.learning.update import make_optimizer
-from azjax.network.network import Network
+from azjax.network.network import Network, make_network
 from azjax.replay.auxiliary import refuse_what_the_game_lacks
 from azjax.selfplay.openings import read_openings
 from azjax.sharding import EVERYWHERE, shard, shardings
@@ -74,7 +74,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
                 f"{devices} devices"
             )
     refuse_what_the_game_lacks(game, config)
-    network = Network(game.observation_shape, game.num_actions, config.network)
+    network = make_network(game, config.network)
     optimizer = make_optimizer(config.learning, config.cycles * config.learning.updates_per_cycle)
     path = config.selfplay.openings
     openings = read_openings(game, path) if path else None

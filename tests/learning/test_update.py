@@ -12,7 +12,7 @@ from azjax_envs import make
 
 from azjax.config import Config, LearningConfig, NetworkConfig
 from azjax.learning.update import Batch, make_batch, make_optimizer, moving_average, update
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.replay.buffer import Row
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from tests.oracles.searches import random_positions
@@ -74,7 +74,7 @@ def compiled_update(network_config, devices, **learning):
             **{"schedule": "constant", "warmup_updates": 0, "batch_size": SIZE} | learning
         ),
     )
-    network = Network(GAME.observation_shape, GAME.num_actions, network_config)
+    network = make_network(GAME, network_config)
     optimizer = make_optimizer(config.learning, 100)
     mesh = make_mesh(jax.devices()[:devices])
     assert mesh.size == devices

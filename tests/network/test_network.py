@@ -10,7 +10,7 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import Network, count_parameters
+from azjax.network.network import Network, count_parameters, make_network
 from azjax.sharding import EVERYWHERE, make_mesh, shard
 from tests.oracles.searches import random_positions
 
@@ -20,7 +20,7 @@ SMALL = {"blocks": 1, "channels": 8, "value_hidden": 8}
 
 
 def network_of(game=GAME, **options):
-    return Network(game.observation_shape, game.num_actions, NetworkConfig(**SMALL | options))
+    return make_network(game, NetworkConfig(**SMALL | options))
 
 
 @functools.lru_cache
@@ -183,7 +183,7 @@ def test_parameters_of_alphago_zeros_tower():
     height, width, planes = game.observation_shape
     blocks, channels, hidden = 3, 16, 32
     config = NetworkConfig(blocks=blocks, channels=channels, value_hidden=hidden)
-    network = Network(game.observation_shape, game.num_actions, config)
+    network = make_network(game, config)
     stem = 9 * planes * channels + 2 * channels
     tower = blocks * 2 * (9 * channels * channels + 2 * channels)
     policy = channels * 2 + 2 * 2 + (2 * height * width + 1) * game.num_actions
@@ -260,11 +260,49 @@ def test_planes_of_chess_are_small():
     assert params["body"]["heads"]["conv"]["kernel"].shape == (3, 3, 64, 65)
 
 
-def test_planes_want_as_many_actions_for_every_cell():
-    with pytest.raises(UserError, match="3 x 3 cells are wanted, and the game has 10") as caught:
+def test_planes_need_the_same_number_of_actions_for_every_cell():
+    with pytest.raises(
+        UserError, match="for each of the 3 x 3 cells, but the game has 10; use"
+    ) as caught:
         Network((3, 3, 2), 10, NetworkConfig(policy_head="planes"))
     assert "\n" not in str(caught.value)
     Network((3, 3, 2), 10, NetworkConfig())
+
+
+@pytest.mark.parametrize(
+    ("observations", "message"),
+    [
+        (
+            jnp.zeros((3, 3, 2)),
+            r"has shape \(3, 3, 2\) but expected \(None, 3, 3, 2\).*\[B, 3, 3, 2\]",
+        ),
+        (jnp.zeros((4, 3, 2, 3)), r"has shape \(4, 3, 2, 3\) but expected.*\[B, 3, 3, 2\]"),
+        (jnp.zeros((4, 3, 3, 2), bool), "type bool but expected .*must be floating-point numbers"),
+    ],
+)
+def test_wrong_observations_are_named_with_the_right_shape(observations, message):
+    network = network_of(kind="mlp")
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    for apply in (network.apply, network.apply_train):
+        with pytest.raises(ValueError, match=message):
+            jax.eval_shape(apply, variables, observations)
+
+
+def test_variables_of_another_network_are_named():
+    network = network_of(kind="mlp")
+    other = jax.eval_shape(network_of(kind="mlp", channels=9).init, jax.random.key(0))
+    seen = jnp.zeros((4, 3, 3, 2))
+    for variables, message in [
+        (other, r"\['layers'\]\['0'\]\['kernel'\] has the shape \(18, 9\), expected \(18, 8\)"),
+        ({"params": {}, "stats": {}}, r"\['body'\] is missing"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            jax.eval_shape(network.apply, variables, seen)
+
+
+def test_a_key_must_be_one_key():
+    with pytest.raises(ValueError, match="key must be one PRNG key"):
+        network_of(kind="mlp").init(jax.random.split(jax.random.key(0)))
 
 
 def test_a_network_is_hashable_and_equal_by_its_shape():

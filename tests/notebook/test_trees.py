@@ -16,7 +16,7 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.errors import UserError
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.notebook import search_tree
 from azjax.notebook.trees import _backed_up
 from azjax.players.minimax import MinimaxPlayer
@@ -24,11 +24,7 @@ from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
 
 GAME = make("dots_and_boxes", rows=1, columns=2)
-NETWORK = Network(
-    GAME.observation_shape,
-    GAME.num_actions,
-    NetworkConfig(kind="mlp", blocks=1, channels=8, value_hidden=8),
-)
+NETWORK = make_network(GAME, NetworkConfig(kind="mlp", blocks=1, channels=8, value_hidden=8))
 KEY = jax.random.PRNGKey(3)
 SIMULATIONS = 60
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from azjax.config import SearchConfig
 from azjax.games import make_game
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci
@@ -104,7 +104,7 @@ def untrained(path, game, **changes):
     """Writes the file of a player with a tiny network that has learned nothing."""
     config = tiny.config(game={"name": game}, search={"num_simulations": 8}, **changes)
     rules = make_game(config)
-    network = Network(rules.observation_shape, rules.num_actions, config.network)
+    network = make_network(rules, config.network)
     variables = jax.jit(network.init)(jax.random.PRNGKey(1))
     save_player(path, config, variables, {"cycles": 0, "report": []})
     return path

@@ -8,7 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.players.base import Player
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
 from tests.oracles.searches import random_positions
@@ -20,7 +20,7 @@ BATCH, SIMULATIONS = 64, 24
 
 def network_of(game):
     config = NetworkConfig(kind="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
-    return Network(game.observation_shape, game.num_actions, config)
+    return make_network(game, config)
 
 
 @functools.lru_cache

@@ -9,7 +9,7 @@ from azjax_envs import make
 
 from azjax.cli.main import main
 from azjax.errors import UserError
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.players.load import player_from_spec
 from azjax.players.network_players import PolicyPlayer
 from azjax.players.weights_file import about_run, load_saved, pretrained, save_player
@@ -27,7 +27,7 @@ ABOUT = {
 @functools.lru_cache
 def network():
     config = tiny.config()
-    made = Network(GAME.observation_shape, GAME.num_actions, config.network)
+    made = make_network(GAME, config.network)
     return config, made, jax.jit(made.init)(jax.random.key(3))
 
 

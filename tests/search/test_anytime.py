@@ -10,7 +10,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.play.position import first_position, next_position
 from azjax.players.network_players import SearchPlayer
 from azjax.search import anytime as thinking_module
@@ -27,7 +27,7 @@ SIMULATIONS = 60
 def player(name):
     game = make(name)
     tower = NetworkConfig(kind="mlp", blocks=1, channels=16, value_head=GAMES[name])
-    network = Network(game.observation_shape, game.num_actions, tower)
+    network = make_network(game, tower)
     # Larger than an untrained network's, so that priors and values differ from move to move.
     variables = jax.jit(network.init)(jax.random.PRNGKey(3))
     variables["params"] = jax.tree.map(lambda x: 3 * x, variables["params"])
@@ -215,7 +215,7 @@ def test_memory_is_kept_to():
     for name in ("go_9x9", "gardner_chess"):
         game = make(name)
         tower = NetworkConfig(kind="mlp", blocks=1, channels=16)
-        network = Network(game.observation_shape, game.num_actions, tower)
+        network = make_network(game, tower)
         config = SearchConfig()
         fake = SearchPlayer(game=game, network=network, variables={}, config=config)
         sizes = [make_thinker(fake, memory_mb=mb).nodes for mb in (1, 16, 32)]

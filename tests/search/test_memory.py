@@ -9,7 +9,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from azjax.training.memory import search_bytes
@@ -25,7 +25,7 @@ SMALL = NetworkConfig(kind="mlp", blocks=1, channels=8, value_hidden=8)
 @functools.lru_cache
 def search_takes(game, policy):
     """Bytes of everything that a compiled search allocates, its results included."""
-    network = Network(game.observation_shape, game.num_actions, SMALL)
+    network = make_network(game, SMALL)
     run = functools.partial(
         search,
         game,

@@ -9,7 +9,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network.network import Network
+from azjax.network.network import make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.web import server
 
@@ -25,7 +25,7 @@ TOWERS = {
 def untrained(name, tower="mlp"):
     """A player of that game with 8 simulations."""
     game = make(name)
-    network = Network(game.observation_shape, game.num_actions, TOWERS[tower])
+    network = make_network(game, TOWERS[tower])
     variables = jax.jit(network.init)(jax.random.PRNGKey(0))
     config = SearchConfig(num_simulations=8)
     return SearchPlayer(game=game, network=network, variables=variables, config=config)
