@@ -1,4 +1,6 @@
-"""`azjax bench envs`: how many steps of random play each game makes in a second."""
+"""`azjax bench envs`: steps per second of random play, for each game."""
+
+from __future__ import annotations
 
 import contextlib
 import dataclasses
@@ -18,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from azjax.bench.random_play import RandomPlayer, Rules, spread_out
-from azjax.bench.timing import interleave, machine, show
+from azjax.bench.timing import describe_machine, interleave, show
 from azjax.errors import UserError
 from azjax.games import game_from_name
 
@@ -39,43 +41,54 @@ _CPU_BYTES, _ACCELERATOR_BYTES = 2**27, 2**32
 
 
 @dataclasses.dataclass(frozen=True)
-class EnvsBenchmark:
-    """Steps of random play in a second: a legal mask, a choice and a step each, and a new game
-    where one ends; no observation. On CPU on one core.
+class GamesBenchmark:
+    """Measures steps per second of random play, on one core if JAX runs on the CPU.
+
+    A step is a legal mask, a random choice and a move, and a new game where one ends. Observations
+    are not computed.
     """
 
     games: tyro.conf.Positional[tuple[str, ...]] = GAMES
-    """Games by name."""
+    """Names of the games."""
     batches: tuple[int, ...] = ()
-    """Numbers of games played at once; powers of four if left out."""
+    """Batch sizes: numbers of games played at once. Powers of four by default."""
     seconds: float = 0.25
-    """Least time of each measurement."""
+    """Minimum time of each measurement."""
     repeats: int = 5
-    """Interleaved repeats."""
+    """Number of interleaved repeats."""
     json: bool = False
     """Print JSON."""
 
     def run(self) -> None:
-        """Measures and prints."""
-        if any(batch < 1 for batch in self.batches) or self.repeats < 1 or not self.seconds > 0:
-            raise UserError("bench envs: batches, seconds and repeats must be positive")
+        """Measures and prints the rates.
+
+        Raises:
+          UserError: there is no such game, or an option is not positive.
+        """
         games = {name: game_from_name(name) for name in self.games}
-        with one_core() as cores:
-            facts: dict[str, Any] = {
-                "benchmark": "random play with legal mask and restart, without observation",
-                "machine": machine(),
-                "cores": cores,
-                "unit": f"steps a second, medians of {self.repeats} interleaved repeats; "
-                "the least and the most of the best batch",
-            }
-            for name, game in games.items():
-                facts[name] = self._measure(name, game)
+        facts = self.measure(games)
         if self.json:
             show(facts, as_json=True)
         else:
             _print_table(facts, list(games))
 
-    def _measure(self, name: str, game: Game) -> dict[str, Any]:
+    def measure(self, games: dict[str, Game]) -> dict[str, Any]:
+        """Returns the rates of each game, by name, and what they were measured on."""
+        if any(batch < 1 for batch in self.batches) or self.repeats < 1 or not self.seconds > 0:
+            raise UserError("bench envs: batches, seconds and repeats must be positive")
+        with pin_to_one_core() as cores:
+            facts: dict[str, Any] = {
+                "benchmark": "random play with legal mask and restart, without observation",
+                "machine": describe_machine(),
+                "cores": cores,
+                "unit": f"steps per second, medians of {self.repeats} interleaved repeats; "
+                "minimum and maximum of the best batch",
+            }
+            for name, game in games.items():
+                facts[name] = self._measure_game(name, game)
+        return facts
+
+    def _measure_game(self, name: str, game: Game) -> dict[str, Any]:
         rules = rules_of(game)
         state_bytes = sum(leaf.nbytes for leaf in jax.tree.leaves(rules.start))
         compile_seconds = _compile_seconds(game, rules)
@@ -100,17 +113,20 @@ class EnvsBenchmark:
 
 
 def rules_of(game: Game) -> Rules:
-    """What random play needs of a game."""
+    """Returns the functions of a game that random play needs."""
     start = jax.device_get(jax.jit(game.init)())
     return Rules(start, game.step, game.legal_action_mask, game.is_terminal)
 
 
 @contextlib.contextmanager
-def one_core() -> Iterator[str]:
-    """Pins this process to one core while JAX starts and runs, if the CPU is what it runs on.
+def pin_to_one_core() -> Iterator[str]:
+    """Pins this process to one core while JAX starts and runs, if JAX runs on the CPU.
 
-    Yields a remark on what was done: JAX's threads can only be pinned before it starts, and where a
-    plugin for an accelerator is installed they are left alone.
+    JAX's threads can only be pinned before it starts. Where a plugin for an accelerator is
+    installed, they are not pinned.
+
+    Yields:
+      A description of what was done.
     """
     if entry_points(group="jax_plugins") or not hasattr(os, "sched_setaffinity"):
         yield f"not pinned, {os.cpu_count()} cores"
@@ -124,13 +140,13 @@ def one_core() -> Iterator[str]:
     core = max(before)
     os.sched_setaffinity(0, {core})
     try:
-        yield f"one, number {core}, which the process was pinned to before JAX started"
+        yield f"one, number {core}, to which the process was pinned before JAX started"
     finally:
         os.sched_setaffinity(0, before)
 
 
 def _compile_seconds(game: Game, rules: Rules) -> float:
-    """Of a batched step, tracing included."""
+    """Returns the seconds that tracing and compiling a batched step take."""
     states = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1024, *x.shape), x.dtype), rules.start)
     actions = jax.ShapeDtypeStruct((1024,), jnp.int32)
     started = time.perf_counter()
@@ -139,14 +155,15 @@ def _compile_seconds(game: Game, rules: Rules) -> float:
 
 
 def _fitting_batches(state_bytes: int) -> tuple[int, ...]:
+    """Returns the batch sizes whose states fit into the memory that the benchmark may use."""
     on_cpu = jax.default_backend() == "cpu"
     batches = _CPU_BATCHES if on_cpu else _ACCELERATOR_BATCHES
-    most = _CPU_BYTES if on_cpu else _ACCELERATOR_BYTES
-    return tuple(batch for batch in batches if batch * state_bytes <= most) or batches[:1]
+    largest = _CPU_BYTES if on_cpu else _ACCELERATOR_BYTES
+    return tuple(batch for batch in batches if batch * state_bytes <= largest) or batches[:1]
 
 
-def _rates(players: dict[Any, Any], repeats: int) -> dict[Any, list[float]]:
-    """Steps a second, by player."""
+def _rates(players: dict[int, RandomPlayer], repeats: int) -> dict[int, list[float]]:
+    """Returns the steps per second of every repeat, by player."""
     seconds = interleave(players, repeats)
     return {name: [players[name].steps / t for t in times] for name, times in seconds.items()}
 
@@ -155,8 +172,8 @@ def _print_table(facts: dict[str, Any], games: list[str]) -> None:
     show({name: value for name, value in facts.items() if name not in games}, as_json=False)
     batches = list(dict.fromkeys(batch for name in games for batch in facts[name]["by batch"]))
     table = Table(
-        title="million steps a second, by number of games at once",
-        caption="ns*: nanoseconds a step at the best number without choosing the action",
+        title="million steps per second, by number of games at once",
+        caption="ns: nanoseconds per step at the best number of games at once",
         title_justify="left",
         box=None,
         padding=(0, 1, 0, 0),

@@ -1,8 +1,10 @@
-"""Random games as fast as they go, to measure the speed of rules and of nothing else.
+"""Random games, played as fast as possible, to measure the speed of the rules alone.
 
-Needs jax alone, and an old one will do: `benchmarks/side_by_side.py` loads this file in the Python
-of each peer, so that all play the same way.
+This file needs only jax, also an old version: `benchmarks/side_by_side.py` loads it in the Python
+of each other library, so that all play in the same way.
 """
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -14,26 +16,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-WARM_LANES = 32  # games played to spread the lanes over all ages
+WARM_LANES = 32  # games that are played first, to have positions of all ages
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rules:
-    """Pure functions of one state."""
+    """A game's rules: its start and pure functions of one state."""
 
-    start: Any
+    start: Any  # one state
     step: Callable[[Any, jax.Array], Any]
     mask: Callable[[Any], jax.Array]  # bool [num_actions]
     over: Callable[[Any], jax.Array]  # bool []
 
 
 class RandomPlayer:
-    """Random play of `batch` games: each call makes as many plies as take `seconds`.
+    """Random play of `batch` games: each call plays the number of plies that takes `seconds`.
 
-    `warm` is what `spread_out` gives. Its games are copied: what the copies draw differs.
+    Args:
+      rules: the game.
+      warm: games in progress, from `spread_out`. They are copied; the copies' moves differ.
+      batch: the number of games.
+      seconds: the time that one call should take.
     """
 
-    def __init__(self, rules: Rules, warm: Any, batch: int, seconds: float):
+    def __init__(self, rules: Rules, warm: Any, batch: int, seconds: float) -> None:
         self._rules, self._batch, self._seconds = rules, batch, seconds
         lanes = jnp.arange(batch) % WARM_LANES
         self._states = jax.tree_util.tree_map(lambda x: x[lanes], warm)
@@ -42,7 +48,7 @@ class RandomPlayer:
 
     @property
     def steps(self) -> int:
-        """Steps of one call."""
+        """The number of steps of one call, over all games."""
         return self._plies * self._batch
 
     def __call__(self) -> Any:
@@ -56,21 +62,24 @@ class RandomPlayer:
 
 @functools.partial(jax.jit, static_argnums=0)
 def play(rules: Rules, states: Any, now: jax.Array, plies: jax.Array) -> Any:
-    """`states` [B] after `plies` random plies of each game, which starts anew whenever it ends.
+    """Returns the states after `plies` random plies of each game; a game that ends starts again.
 
     Args:
       rules: the game.
-      states: games in progress, none at its end.
-      now: uint32 [], which number the first ply has: other numbers, other games.
-      plies: int32 [], so that one program serves any number.
+      states: games in progress [B, ...], none at its end.
+      now: number of the first ply, uint32 []. Other numbers give other games.
+      plies: int32 [], traced, so that one program serves any number.
     """
     return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i), states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def spread_out(rules: Rules, length: jax.Array) -> Any:
-    """A few games in progress, of all ages up to `length` plies, as a long run would have them:
-    rules may be cheaper at the start than later, and no game is to be in step with the others."""
+    """Returns games in progress [WARM_LANES, ...] of all ages up to `length` plies.
+
+    A long run has games of all ages. The rules may be cheaper at the start than later, so games
+    that all start together would distort a short measurement.
+    """
     begins = jnp.arange(WARM_LANES) * length // WARM_LANES
 
     def ply(t: jax.Array, states: Any) -> Any:
@@ -83,20 +92,23 @@ def spread_out(rules: Rules, length: jax.Array) -> Any:
 
 
 def choose_legal(bits: jax.Array, mask: jax.Array) -> jax.Array:
-    """A legal action by 16 random bits: int32 [], each as likely to within a part in 2**16.
+    """Returns a random legal action, int32 [].
 
-    Beyond 16 actions it is looked for among the sums of groups first, and then in one group.
+    The probabilities are equal up to 2**-16. Where there are more than 16 actions, the search first
+    looks through the sums of groups, then through one group.
 
     Args:
-      bits: uint32 [].
-      mask: bool [num_actions], any of them set.
+      bits: uint32 [], of which the upper 16 bits are used.
+      mask: bool [num_actions], with at least one legal action.
     """
     return _find(bits, mask, most=1)[0]
 
 
 def random_bits(count: int, now: jax.Array) -> jax.Array:
-    """uint32 [count], hashes of a counter by the finaliser of MurmurHash3: much cheaper than
-    `jax.random`, and good enough to choose moves in a benchmark."""
+    """Returns hashes of a counter, uint32 [count], by the finaliser of MurmurHash3.
+
+    They are much cheaper than `jax.random`, and good enough to choose moves in a benchmark.
+    """
     x = jnp.arange(count, dtype=jnp.uint32) + now * np.uint32(0x9E3779B9)
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
@@ -104,7 +116,7 @@ def random_bits(count: int, now: jax.Array) -> jax.Array:
 
 
 def _times_to_fill(seconds: float, call: Callable[[int], Any]) -> int:
-    """How often to repeat what `call` repeats, so that it takes `seconds`."""
+    """Returns the number of repeats with which `call` takes `seconds`."""
     times = 1
     jax.block_until_ready(call(times))  # compiles
     while True:
@@ -117,7 +129,7 @@ def _times_to_fill(seconds: float, call: Callable[[int], Any]) -> int:
 
 
 def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:
-    """One random move of each game, and a new one where it has ended."""
+    """Plays one random move of each game, and starts a new game where one has ended."""
     masks = jax.vmap(rules.mask)(states)
     actions = jax.vmap(choose_legal)(random_bits(masks.shape[0], jnp.uint32(now)), masks)
     moved = jax.vmap(rules.step)(states, actions)
@@ -125,21 +137,28 @@ def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:
 
 
 def _select(rows: jax.Array, start: Any, states: Any) -> Any:
-    """`start` in the given rows, bool [B], and `states` in the others."""
+    """Returns `start` in the rows where `rows` bool [B] is True, and `states` in the others."""
 
-    def choose(one, many):
+    def choose(one: jax.Array, many: jax.Array) -> jax.Array:
         return jnp.where(rows.reshape(-1, *[1] * (many.ndim - 1)), one, many)
 
     return jax.tree_util.tree_map(choose, start, states)
 
 
 def _find(bits: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Draws one of the things counted, each as likely: int32 [], where in `counts` [n] it is, and
-    which of those there. No count is above `most`.
+    """Draws one of the counted things with equal probability.
 
-    Up to 16 places are looked through one by one, with running sums written out, for XLA makes
-    slow loops of `cumsum` on a CPU. More are laid out as a table, whose columns are summed, for
-    that is plain vector code over bytes, and then one column is looked through.
+    Up to 16 places are searched one by one, with the running sums written out, because XLA makes
+    slow loops of `cumsum` on a CPU. More places are arranged in columns. The sums of the columns
+    are plain vector code over bytes; then one column is searched.
+
+    Args:
+      bits: uint32 [], of which the upper 16 bits are used.
+      counts: numbers of things at each place [n].
+      most: upper bound of the counts.
+
+    Returns:
+      (place int32 [], index among the things there).
     """
     size = counts.shape[0]
     if size <= 16:
@@ -147,15 +166,15 @@ def _find(bits: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax
         index = ((bits >> 16) * sums[-1].astype(jnp.uint32) >> 16).astype(sums.dtype)
         return _place(sums, index)
     height = next((h for h in range(11, 3, -1) if size % h == 0), 8)  # padding is slow
-    table = jnp.pad(counts, (0, -size % height)).reshape(height, -1)
-    sums = jnp.sum(table, axis=0, dtype=_type_up_to(height * most))
+    columns = jnp.pad(counts, (0, -size % height)).reshape(height, -1)
+    sums = jnp.sum(columns, axis=0, dtype=_type_up_to(height * most))
     column, index = _find(bits, sums, height * most)
-    row, index = _place(jnp.stack(_running_sums(table[:, column], most)), index)
-    return row * table.shape[1] + column, index
+    row, index = _place(jnp.stack(_running_sums(columns[:, column], most)), index)
+    return row * columns.shape[1] + column, index
 
 
 def _place(sums: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Where in running sums an index falls, and how far into that place."""
+    """Returns the place in running sums that an index falls into, and the index within it."""
     place = jnp.sum(sums <= index, dtype=jnp.int32)
     return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
 

@@ -146,12 +146,14 @@ def solve(arguments: list[str]) -> None:
 
 def bench(arguments: list[str]) -> None:
     """Measure the speed of search, training or the games: azjax bench search"""
-    from azjax.bench.benchmark import BENCHMARKS
+    from azjax.bench.games import GamesBenchmark
+    from azjax.bench.search import SearchBenchmark
+    from azjax.bench.training import TrainingBenchmark
 
-    kinds = ", ".join(BENCHMARKS)
-    if not arguments or arguments[0] not in BENCHMARKS:
-        raise UserError(f"bench: name one of {kinds}")
-    options = parse(bench, BENCHMARKS[arguments[0]], arguments[1:], f"bench {arguments[0]}")
+    benchmarks = {"envs": GamesBenchmark, "search": SearchBenchmark, "train": TrainingBenchmark}
+    if not arguments or arguments[0] not in benchmarks:
+        raise UserError(f"bench: name one of {', '.join(benchmarks)}")
+    options = parse(bench, benchmarks[arguments[0]], arguments[1:], f"bench {arguments[0]}")
     options.run()
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks print what they promise; no time is asserted."""
+"""Benchmarks print the figures that they promise. No time is asserted."""
 
 import functools
 import json
@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.bench import benchmark
-from azjax.bench.benchmark import SearchBenchmark, TrainBenchmark
-from azjax.bench.games import EnvsBenchmark, rules_of
+from azjax.bench.games import GamesBenchmark, rules_of
 from azjax.bench.random_play import choose_legal, play, random_bits, spread_out
+from azjax.bench.search import SearchBenchmark
+from azjax.bench.timing import interleave
+from azjax.bench.training import LearningCycle, TrainingBenchmark, count_evaluations
 from azjax.cli.main import main
 from azjax.config import Config, SearchConfig, SelfPlayConfig
 
@@ -40,7 +41,7 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
         learning = { batch_size = 8, updates_per_cycle = 1 }
         """
     )
-    TrainBenchmark(config=str(config), repeats=1, json=True).run()
+    TrainingBenchmark(config=str(config), repeats=1, json=True).run()
     facts = json.loads(capsys.readouterr().out)
     assert facts["share of forwards and gradient steps"] > 0
     assert facts["speedup of 4 devices"] > 0
@@ -51,7 +52,7 @@ def test_cycles_are_measured_once_they_learn():
     def cycle(state):
         return state + 1, {"updates": 0 if state < 3 else 8, "state": state}
 
-    repeated = benchmark.LearningCycle(cycle, 0)
+    repeated = LearningCycle(cycle, 0)
     assert [repeated()["state"] for _ in range(2)] == [4, 5]
 
 
@@ -59,14 +60,14 @@ def test_a_cycle_evaluates_less_where_few_searches_are_full():
     full = Config(
         search=SearchConfig(num_simulations=32), selfplay=SelfPlayConfig(plies_per_cycle=8)
     )
-    assert benchmark.evaluations(full) == 8 * 33
+    assert count_evaluations(full) == 8 * 33
     capped = SelfPlayConfig(plies_per_cycle=8, full_searches=0.25, fast_simulations=8)
-    assert benchmark.evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
+    assert count_evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
 
 
 def test_every_contestant_is_called_in_every_round_and_the_first_is_dropped():
     calls = []
-    seconds = benchmark.interleave(
+    seconds = interleave(
         {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, repeats=2
     )
     assert calls == ["a", "b"] * 3
@@ -74,7 +75,7 @@ def test_every_contestant_is_called_in_every_round_and_the_first_is_dropped():
 
 
 def test_envs_benchmark_measures_each_game(devices, capsys):  # JAX has started
-    EnvsBenchmark(
+    GamesBenchmark(
         games=("tic_tac_toe", "dots_and_boxes_1x1"),
         batches=(4, 8),
         seconds=0.002,
@@ -93,7 +94,7 @@ def test_envs_benchmark_measures_each_game(devices, capsys):  # JAX has started
 
 
 def test_envs_benchmark_prints_a_table(capsys):
-    EnvsBenchmark(games=("tic_tac_toe",), batches=(4,), seconds=0.002, repeats=1).run()
+    GamesBenchmark(games=("tic_tac_toe",), batches=(4,), seconds=0.002, repeats=1).run()
     assert "tic_tac_toe" in capsys.readouterr().out
 
 
@@ -147,8 +148,8 @@ def test_random_play_is_fair_and_starts_anew():
 
 @functools.cache
 def expected_of_random_game(own: int, other: int) -> tuple[float, float]:
-    """Moves still to be made in a random game of tic-tac-toe, and the sum of their numbers of
-    choices. Bits are cells; `own` is of the player to move."""
+    """Returns the expected number of moves left in a random game of tic-tac-toe, and the expected
+    sum of their numbers of legal choices. Bits are cells; `own` is the player to move."""
     lines = (0o7, 0o70, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
     free = [1 << cell for cell in range(9) if not (own | other) >> cell & 1]
     if not free or any(other & line == line for line in lines):

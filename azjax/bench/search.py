@@ -1,0 +1,137 @@
+"""`azjax bench search`: the time of a search, compared with the network alone and stock mctx."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import mctx
+from azjax_envs import Game
+
+from azjax.bench.timing import describe_machine, interleave, show, spread
+from azjax.config import NetworkConfig, SearchConfig
+from azjax.games import game_from_name
+from azjax.network.network import Network, Variables, make_network
+from azjax.rollouts import random_openings
+from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits, network_evaluate
+from azjax.search.search import SearchResult, exploration_of, search
+from azjax.types import Array, State
+
+
+@dataclass(frozen=True)
+class SearchBenchmark:
+    """Compares a search with the same number of network evaluations, and with stock mctx."""
+
+    game: str = "connect_four"
+    """Name of the game."""
+    batch: int = 64
+    """Positions searched at once, on one device."""
+    simulations: int = 128
+    """Simulations of each search."""
+    blocks: int = 2
+    """Residual blocks of the network."""
+    channels: int = 32
+    """Channels of the network."""
+    repeats: int = 9
+    """Number of interleaved repeats."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        """Measures and prints the times."""
+        show(self.measure(), as_json=self.json)
+
+    def measure(self) -> dict[str, Any]:
+        """Returns the times in milliseconds, by contestant, and what they were measured on."""
+        game = game_from_name(self.game)
+        network = make_network(game, NetworkConfig(blocks=self.blocks, channels=self.channels))
+        key = jax.random.PRNGKey(0)
+        variables = jax.jit(network.init)(key)
+        states, _ = jax.jit(random_openings, static_argnums=(0, 2, 3))(game, key, self.batch, 8)
+        evaluate = network_evaluate(game, network)
+        contestants = {
+            "network": functools.partial(_evaluate_repeatedly, game, network, self.simulations + 1)
+        }
+        for algorithm in ("gumbel", "puct"):
+            config = SearchConfig(algorithm=algorithm, num_simulations=self.simulations)
+            contestants[algorithm] = functools.partial(_search, game, evaluate, config)
+        contestants["stock mctx, gumbel"] = functools.partial(
+            _search_by_stock_gumbel, game, evaluate, self.simulations
+        )
+        compiled = {
+            name: functools.partial(jax.jit(f), variables, key, states)
+            for name, f in contestants.items()
+        }
+        seconds = interleave(compiled, self.repeats)
+        facts = {
+            "benchmark": f"{self.simulations} simulations, {self.game}, batch {self.batch}, "
+            f"{self.blocks} blocks x {self.channels} channels",
+            "machine": describe_machine(),
+            "unit": f"milliseconds; ratio to {self.simulations + 1} evaluations of the network "
+            "alone",
+        }
+        for name, times in seconds.items():
+            ratio = median(times) / median(seconds["network"])
+            facts[name] = spread(times) | {"ratio": round(ratio, 3)}
+        return facts
+
+
+def _evaluate_repeatedly(
+    game: Game, network: Network, count: int, variables: Variables, key: Array, states: State
+) -> Array:
+    del key
+    observations = jax.vmap(game.observe)(states)
+
+    def evaluate(_: int, total: Array) -> Array:
+        # Each evaluation depends on the one before, so that XLA leaves none out.
+        prediction = network.apply(variables, observations + 1e-12 * total)
+        return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
+
+    return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))
+
+
+def _search(
+    game: Game,
+    evaluate: Evaluate,
+    config: SearchConfig,
+    variables: Variables,
+    key: Array,
+    states: State,
+) -> SearchResult:
+    return search(
+        game,
+        evaluate,
+        variables,
+        key,
+        states,
+        config=config,
+        exploration=exploration_of(config),
+    )
+
+
+def _search_by_stock_gumbel(
+    game: Game,
+    evaluate: Evaluate,
+    simulations: int,
+    variables: Variables,
+    key: Array,
+    states: State,
+) -> tuple[Array, Array]:
+    """Runs the same Gumbel search with mctx's own loop."""
+    mask = jax.vmap(game.legal_action_mask)(states)
+    logits, value = evaluate(variables, key, states)
+    root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
+    output = mctx.gumbel_muzero_policy(
+        variables,
+        key,
+        root,
+        make_recurrent_fn(game, evaluate),
+        simulations,
+        invalid_actions=~mask,
+        max_num_considered_actions=min(16, game.num_actions),
+    )
+    return output.action, output.action_weights

@@ -1,0 +1,164 @@
+"""`azjax bench train`: the time of a training cycle and of its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+import tyro
+from azjax_envs import Game
+from jax.sharding import Mesh
+
+from azjax.bench.timing import describe_machine, interleave, show, spread
+from azjax.config import Config
+from azjax.config.toml import load_config
+from azjax.devices import use_all_cores
+from azjax.games import make_game
+from azjax.learning.update import Batch, make_optimizer, update
+from azjax.network.network import Network, Variables
+from azjax.selfplay.selfplay import full_plies
+from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.training.state import TrainState, state_specs
+from azjax.training.trainer import make_trainer
+from azjax.types import Array, Metrics
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingBenchmark:
+    """Measures a training cycle and its parts, on all devices and on one."""
+
+    config: tyro.conf.Positional[str] = "configs/connect_four.toml"
+    """Config file of the run."""
+    repeats: int = 5
+    """Number of interleaved repeats."""
+    json: bool = False
+    """Print JSON."""
+
+    def run(self) -> None:
+        """Measures and prints the times."""
+        show(self.measure(), as_json=self.json)
+
+    def measure(self) -> dict[str, Any]:
+        """Returns the times in milliseconds, by contestant, and what they were measured on."""
+        config = load_config(self.config)
+        # Learning begins as soon as the first games have ended.
+        replay = dataclasses.replace(config.replay, min_positions=1)
+        config = dataclasses.replace(config, replay=replay)
+        use_all_cores(
+            splits=(config.selfplay.games, config.learning.batch_size),
+            say=functools.partial(print, file=sys.stderr),
+        )
+        game = make_game(config)
+        meshes = {"": make_mesh()}
+        if make_mesh().size > 1:
+            meshes[" on one device"] = make_mesh(jax.devices()[:1])
+        contestants: dict[str, Callable[[], Any]] = {}
+        for suffix, mesh in meshes.items():
+            trainer = make_trainer(game, config, mesh)
+            state = trainer.init(jax.random.PRNGKey(config.seed))
+            contestants[f"cycle{suffix}"] = learning = LearningCycle(trainer.cycle, state)
+            if not suffix:
+                contestants |= _parts(game, trainer.network, config, mesh, learning.state)
+        seconds = interleave(contestants, self.repeats)
+        medians = {name: median(times) for name, times in seconds.items()}
+        alone = medians["network forwards alone"] + medians["gradient steps alone"]
+        facts: dict[str, Any] = {
+            "benchmark": f"one training cycle of {self.config}",
+            "machine": describe_machine(),
+            "unit": "milliseconds",
+            **{name: spread(times) for name, times in seconds.items()},
+            "share of forwards and gradient steps": round(alone / medians["cycle"], 3),
+            "positions per second": round(
+                config.selfplay.games * config.selfplay.plies_per_cycle / medians["cycle"]
+            ),
+        }
+        if "cycle on one device" in medians:
+            speedup = medians["cycle on one device"] / medians["cycle"]
+            facts[f"speedup of {make_mesh().size} devices"] = round(speedup, 2)
+        return facts
+
+
+class LearningCycle:
+    """A cycle whose calls each continue from the state that the previous one returned.
+
+    The constructor runs cycles until one has made updates, so that all timed calls learn.
+    """
+
+    def __init__(
+        self, cycle: Callable[[TrainState], tuple[TrainState, Metrics]], state: TrainState
+    ) -> None:
+        self._cycle, self.state = cycle, state
+        while not self()["updates"]:
+            pass
+
+    def __call__(self) -> Metrics:
+        self.state, metrics = self._cycle(self.state)
+        return metrics
+
+
+def count_evaluations(config: Config) -> int:
+    """Returns how often a cycle evaluates its whole batch of games.
+
+    Each ply evaluates the roots, and then one node of each game per simulation.
+    """
+    plies = config.selfplay.plies_per_cycle
+    drawn = full_plies(jax.random.PRNGKey(0), config)
+    full = plies if drawn is None else int(jnp.sum(drawn))
+    fast = plies - full
+    return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations
+
+
+def _parts(
+    game: Game, network: Network, config: Config, mesh: Mesh, state: TrainState
+) -> dict[str, Callable[[], Any]]:
+    """Returns programs of a cycle's network evaluations alone and its gradient steps alone."""
+    games = config.selfplay.games
+    count = count_evaluations(config)
+    optimizer = make_optimizer(config.learning, config.cycles)
+    specs = state_specs(config)
+    # The cycle donates its state, so the parts need copies.
+    variables, optimizer_state = jax.tree.map(jnp.copy, (state.variables, state.optimizer_state))
+
+    def forwards(variables: Variables, observations: Array) -> Array:
+        def evaluate(_: int, total: Array) -> Array:
+            # Each evaluation depends on the one before, so that XLA leaves none out.
+            prediction = network.apply(variables, observations + 1e-12 * total)
+            return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
+
+        return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))[None]
+
+    def gradient_steps(
+        variables: Variables, optimizer_state: optax.OptState, batch: Batch
+    ) -> tuple[Variables, optax.OptState, Metrics]:
+        def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], Metrics]:
+            variables, optimizer_state, losses = update(network, optimizer, config, *carry, batch)
+            return (variables, optimizer_state), losses
+
+        carry, updates = (variables, optimizer_state), config.learning.updates_per_cycle
+        (variables, optimizer_state), losses = jax.lax.scan(step, carry, length=updates)
+        return variables, optimizer_state, losses
+
+    key = jax.random.PRNGKey(1)
+    size = config.learning.batch_size
+    batch = Batch(
+        observations=jax.random.uniform(key, (size, *game.observation_shape)),
+        masks=jnp.ones((size, game.num_actions), bool),
+        policy=jnp.full((size, game.num_actions), 1 / game.num_actions),
+        value=jnp.sign(jax.random.normal(key, (size,))),
+        auxiliary=None,
+    )
+    observations = jax.random.uniform(key, (games, *game.observation_shape))
+    where = (specs.variables, specs.optimizer_state)
+    forwards = jax.jit(shard(forwards, mesh, (EVERYWHERE, SPLIT), SPLIT))
+    gradient_steps = jax.jit(shard(gradient_steps, mesh, (*where, SPLIT), (*where, EVERYWHERE)))
+    return {
+        "network forwards alone": lambda: forwards(variables, observations),
+        "gradient steps alone": lambda: gradient_steps(variables, optimizer_state, batch),
+    }
