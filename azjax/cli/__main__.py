@@ -1,7 +1,7 @@
-"""`python -m azjax.cli.main`."""
+"""`python -m azjax.cli`: the command line."""
 
 import sys
 
-from azjax.cli.main.main import main
+from azjax.cli.main import main
 
 sys.exit(main())
