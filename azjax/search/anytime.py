@@ -29,7 +29,7 @@ from azjax.network.network import Network, Variables
 from azjax.search.analysis import Findings, read_findings
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import normalised_logits, puct_selection
+from azjax.search.policies import normalise_logits, puct_selection
 from azjax.search.tree import compact, tree_capacity
 from azjax.types import Array
 
@@ -187,7 +187,7 @@ def _start(
     mask = jax.vmap(game.legal_action_mask)(states) & chosen[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
-    logits = normalised_logits(mask_logits(prediction.policy_logits, mask), mask)
+    logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
     select_root, select = puct_selection(config)
     tree = mctx.search(
         variables,

@@ -1,9 +1,9 @@
 """Forced playouts and policy-target pruning for PUCT (Wu 2019, "Accelerating self-play learning
 in Go", section 3.2).
 
-Root noise lets a search look at unlikely moves, but most of the time it looks once and turns away.
-Forced playouts look long enough to tell; pruning then takes out of the policy to learn what was
-only forced, so that the network does not learn the noise.
+Root noise makes a search try unlikely moves, but usually only once. Forced playouts try them often
+enough to estimate their value. Pruning then removes the forced visits from the policy target, so
+that the network does not learn the noise.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from azjax.config import SearchConfig
 from azjax.types import Array
 
 
-def forcing(
+def force_playouts(
     select_root: mctx.RootActionSelectionFn, forced_playouts: float
 ) -> mctx.RootActionSelectionFn:
-    """`select_root`, but a move that was tried too seldom for its prior is tried first.
+    """Returns a root selection that first chooses moves with too few visits for their prior.
 
     Args:
-      select_root: PUCT's choice at the root, of one game: (key, tree, node index) -> action.
-      forced_playouts: k; a move tried at all is tried sqrt(k * prior * simulations so far) times.
+      select_root: PUCT's selection at the root of one game: (key, tree, node index) -> action.
+      forced_playouts: k. A move that was tried at all is tried at least
+        sqrt(k * prior * simulations so far) times.
     """
 
     def select(key: Array, tree: mctx.Tree, node: Array) -> Array:
@@ -36,23 +37,26 @@ def forcing(
     return select
 
 
-def pruned_visits(visits: Array, values: Array, prior: Array, config: SearchConfig) -> Array:
-    """Visits [B, A] without those that PUCT would not have made by itself.
+def prune_visits(visits: Array, values: Array, prior: Array, config: SearchConfig) -> Array:
+    """Removes the visits that PUCT would not have made without forcing.
 
-    From each move but the most visited up to its forced playouts are taken, as long as PUCT goes on
-    to prefer the most visited one; a single visit that is left is no evidence and goes too.
+    Each move except the most visited one loses up to its number of forced playouts, as long as PUCT
+    still prefers the most visited move. A move that is left with a single visit loses it too.
 
     Args:
       visits: int32 [B, A].
-      values: float32 [B, A] in [-1, 1], seen by the mover; 0 where unvisited.
+      values: float32 [B, A] in [-1, 1], from the mover's perspective; 0 where unvisited.
       prior: float32 [B, A], the root's prior with its noise.
       config: PUCT's constants.
+
+    Returns:
+      The remaining visits, float32 [B, A].
     """
     count = visits.astype(jnp.float32)
     total = jnp.sum(count, axis=-1, keepdims=True)
     weight = config.pb_c_init + jnp.log((total + config.pb_c_base + 1) / config.pb_c_base)
     exploration = prior * weight * jnp.sqrt(total)
-    value = (values + 1) / 2  # as the search scales them
+    value = (values + 1) / 2  # the search scales values like this
     best = jnp.argmax(count, axis=-1, keepdims=True)
     score = jnp.take_along_axis(value + exploration / (1 + count), best, axis=-1)
     # The fewest visits with which PUCT's score stays below that of the most visited move.

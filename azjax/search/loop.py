@@ -1,10 +1,10 @@
-"""A fast simulation loop for mctx: same searches, same numbers, a fraction of the bookkeeping.
+"""A fast simulation loop for mctx, with exactly the results of mctx's own loop.
 
-mctx's own loop body `vmap`s a `while_loop` over the tree of one game. Batched, that becomes a loop
-which selects between old and new copies of the *whole* tree at each step down and up. Here one loop
-with a scalar predicate walks all games at once and writes single elements in place, in a tree that
-keeps little for each edge (`search_tree.py`). mctx takes it through its public `loop_fn` argument;
-the result equals stock mctx exactly, random keys included.
+mctx's loop body `vmap`s a `while_loop` over the tree of one game. Batched, this becomes a loop that
+selects between old and new copies of the *whole* tree at each step down and up. Here one loop with
+a scalar predicate walks all games at once and writes single elements in place. Its tree stores
+little for each edge (`tree.py`). mctx accepts the loop through its public `loop_fn` argument. The
+results equal stock mctx exactly, because the random keys are used in the same way.
 """
 
 from __future__ import annotations
@@ -16,37 +16,38 @@ import jax
 import jax.numpy as jnp
 import mctx
 
+from azjax.pytrees import take
 from azjax.search.tree import add_nodes, child_at, compact, edges_at, with_root_edges
-from azjax.types import Array
+from azjax.types import Array, Params
 
 LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
 
 
 def make_loop_fn(
-    params: Any,
+    params: Params,
     recurrent_fn: mctx.RecurrentFn,
     *,
     select_root: mctx.RootActionSelectionFn,
     select_interior: mctx.InteriorActionSelectionFn,
 ) -> Callable[[int, int, Any, LoopState], LoopState]:
-    """A `loop_fn` for `mctx.gumbel_muzero_policy`, `mctx.muzero_policy` and `mctx.search`.
+    """Returns a `loop_fn` for `mctx.gumbel_muzero_policy`, `mctx.muzero_policy` and `mctx.search`.
 
     Args:
-      params: as given to mctx, handed on to `recurrent_fn`.
-      recurrent_fn: as given to mctx.
-      select_root: mctx's action selection at the root, bound to the policy's own options. It and
-        `select_interior` are shown a tree of one node, the one to choose at: its index is 0.
-      select_interior: likewise in the tree.
+      params: the same as for mctx, passed to `recurrent_fn`.
+      recurrent_fn: the same as for mctx.
+      select_root: mctx's action selection at the root, with the policy's options bound. It is
+        called with a tree of one node, the node to choose at, whose index is 0.
+      select_interior: mctx's action selection below the root, called in the same way.
 
     Returns:
       A function of (lower, upper, body, (key, tree)) that ignores mctx's body and runs the
-      simulations `lower` to `upper - 1`. The node of simulation `i` is written at index `i + 1`, so
-      a tree with room can be continued later by a second call from `upper`. The `max_depth` of mctx
-      is not supported: every simulation expands a new node.
+      simulations `lower` to `upper - 1`. Simulation `i` writes its node at index `i + 1`, so a
+      second call from `upper` continues a tree that is not full. The `max_depth` of mctx is not
+      supported: every simulation expands a new node.
 
-      The tree that it returns, a policy's `search_tree`, has all nodes, [B, N], and their prior
-      logits, [B, N, A], where mctx has them; the other `children_` arrays hold the roots' edges
-      only, [B, 1, A]. `search_tree.whole_tree` gives all edges.
+      The returned tree, a policy's `search_tree`, has all nodes [B, N] and their prior logits
+      [B, N, A] as in mctx. The other `children_` arrays hold the roots' edges only, [B, 1, A];
+      `tree.whole_tree` returns all edges.
     """
 
     def loop_fn(lower: int, upper: int, body: Any, state: LoopState) -> LoopState:
@@ -57,7 +58,7 @@ def make_loop_fn(
             key, select_key, expand_key = jax.random.split(key, 3)
             parent, action = _select(select_key, tree, select_root, select_interior)
             rows = jnp.arange(parent.shape[0])
-            embedding = jax.tree.map(lambda x: x[rows, parent], tree.embeddings)
+            embedding = take(tree.embeddings, (rows, parent))
             step, embedding = recurrent_fn(params, expand_key, action, embedding)
             tree = add_nodes(tree, simulation + 1, parent, action, step, embedding)
             return key, _backup(tree, step, parent)
@@ -75,7 +76,11 @@ def _select(
     select_root: mctx.RootActionSelectionFn,
     select_interior: mctx.InteriorActionSelectionFn,
 ) -> tuple[Array, Array]:
-    """Walks all games down to an action that has no node yet: (parent [B], action [B])."""
+    """Walks down all trees until an action leads to no node yet.
+
+    Returns:
+      (node to expand int32 [B], action int32 [B]).
+    """
     batch = tree.node_visits.shape[0]
     keys = jax.random.split(key, batch)
 
@@ -94,7 +99,7 @@ def _select(
     node = jnp.full(batch, tree.ROOT_INDEX, jnp.int32)
     child = jax.vmap(child_at)(tree, node, action)
 
-    def going_on(state: tuple[Array, ...]) -> Array:
+    def any_live(state: tuple[Array, ...]) -> Array:
         return jnp.any(state[3] != tree.UNVISITED)
 
     def step_down(state: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -108,17 +113,17 @@ def _select(
         return keys, node, action, child, depth + 1
 
     start = (keys, node, action, child, jnp.ones((), jnp.int32))
-    _, node, action, _, _ = jax.lax.while_loop(going_on, step_down, start)
+    _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
     return node, action
 
 
 def _backup(tree: mctx.Tree, step: mctx.RecurrentFnOutput, parent: Array) -> mctx.Tree:
-    """Carries the new nodes' values up to the roots."""
+    """Updates the values and visits from the new nodes up to the roots."""
     batch = parent.shape[0]
     rows = jnp.arange(batch)
     moves = tree.extra_data
 
-    def going_on(state: tuple[Array, ...]) -> Array:
+    def any_live(state: tuple[Array, ...]) -> Array:
         return jnp.any(state[2] >= 0)
 
     def step_up(state: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -128,7 +133,7 @@ def _backup(tree: mctx.Tree, step: mctx.RecurrentFnOutput, parent: Array) -> mct
         count = visits[rows, at]
         value = reward + discount * value
         mean = (values[rows, at] * count + value) / (count + 1.0)
-        # Games that have reached their root write to a row that does not exist: dropped.
+        # Games that have reached their root write to a row that does not exist, which drops it.
         row = jnp.where(live, rows, batch)
         return (
             values.at[row, at].set(mean, mode="drop"),
@@ -140,5 +145,5 @@ def _backup(tree: mctx.Tree, step: mctx.RecurrentFnOutput, parent: Array) -> mct
         )
 
     start = (tree.node_values, tree.node_visits, parent, step.reward, step.discount, step.value)
-    values, visits, *_ = jax.lax.while_loop(going_on, step_up, start)
+    values, visits, *_ = jax.lax.while_loop(any_live, step_up, start)
     return tree.replace(node_values=values, node_visits=visits)

@@ -1,4 +1,4 @@
-"""What a search walks through: a game's rules, and a network that judges its positions."""
+"""The model that a search plans with: a game's rules and a network's evaluations."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from azjax.network.network import Network
 from azjax.types import Array, Params, State
 
 Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
-"""(params, key, states [B, ...]) -> (logits [B, A], value [B] seen by the player to move)."""
+"""(params, key, states [B, ...]) -> (logits [B, A], value [B] from the mover's perspective)."""
 
 
 def transition(game: Game, state: State, action: Array) -> tuple[State, Array, Array]:
-    """One move of one game, as a search sees it.
+    """Plays one move of one game.
+
+    Args:
+      state: one state.
+      action: int32 [].
 
     Returns:
-      (next state, reward, discount): reward float32 [] is the result for the player who moved;
-      discount is 0 at the end, +1 where the mover is to move again, and -1 otherwise. Where the
-      game is over already, both are 0.
+      (next state, reward float32 [], discount float32 []). The reward is the game's result for the
+      player who moved, 0 unless the game ends. The discount is 0 at the end, 1 if the same player
+      moves again, -1 otherwise. Both are 0 if the game was over before the move.
     """
     mover = game.current_player(state)
     next_state = game.step(state, action)
@@ -34,7 +38,7 @@ def transition(game: Game, state: State, action: Array) -> tuple[State, Array, A
 
 
 def network_evaluate(game: Game, network: Network) -> Evaluate:
-    """The evaluation by a network; its params are the network's variables."""
+    """Returns the evaluation by a network, whose `params` are the network's variables."""
 
     def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
         del key
@@ -45,7 +49,7 @@ def network_evaluate(game: Game, network: Network) -> Evaluate:
 
 
 def make_recurrent_fn(game: Game, evaluate: Evaluate) -> mctx.RecurrentFn:
-    """mctx's recurrent function: plays the actions and evaluates where they lead."""
+    """Returns mctx's recurrent function: it plays the actions and evaluates the next states."""
 
     def recurrent_fn(
         params: Params, key: Array, action: Array, states: State
@@ -64,13 +68,13 @@ def make_recurrent_fn(game: Game, evaluate: Evaluate) -> mctx.RecurrentFn:
 
 
 def mask_logits(logits: Array, mask: Array) -> Array:
-    """`logits` with the lowest finite number where `mask` is False.
+    """Returns `logits` with the lowest finite number where `mask` is False.
 
-    Finite, so that the position after the end, where nothing is legal, gives no NaN.
+    The number is finite because a finished game has no legal action: its softmax must not be NaN.
     """
     return jnp.where(mask, logits, jnp.finfo(logits.dtype).min)
 
 
 def log_of(probabilities: Array) -> Array:
-    """Logarithms, finite also of 0."""
+    """Returns logarithms of probabilities, finite also for 0."""
     return jnp.log(jnp.maximum(probabilities, jnp.finfo(probabilities.dtype).tiny))

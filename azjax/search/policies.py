@@ -1,4 +1,4 @@
-"""Gumbel and PUCT as mctx has them, with the fast loop of `tree_loop.py`."""
+"""mctx's Gumbel and PUCT policies with the fast simulation loop of `loop.py`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.config import SearchConfig
-from azjax.search.forced_playouts import forcing
+from azjax.search.forced_playouts import force_playouts
 from azjax.search.loop import make_loop_fn
-from azjax.search.model import Params, log_of, mask_logits
-from azjax.types import Array
+from azjax.search.model import log_of, mask_logits
+from azjax.types import Array, Params
 
 
 def gumbel_policy(
@@ -24,7 +24,17 @@ def gumbel_policy(
     scale: Array,
     config: SearchConfig,
 ) -> mctx.PolicyOutput:
-    """`mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop; scale [B, 1]."""
+    """Runs `mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop.
+
+    Args:
+      params: passed to `recurrent_fn`.
+      key: PRNG key.
+      root: masked logits, values and states of B positions.
+      recurrent_fn: mctx's recurrent function.
+      mask: legal actions, bool [B, A].
+      scale: scale of the Gumbel noise, float32 [B, 1].
+      config: Gumbel's constants.
+    """
     considered = min(config.max_considered_actions, mask.shape[-1])
     qtransform = functools.partial(
         mctx.qtransform_completed_by_mix_value,
@@ -66,15 +76,23 @@ def puct_policy(
     mask: Array,
     config: SearchConfig,
 ) -> mctx.PolicyOutput:
-    """AlphaZero's PUCT by `mctx.search` with the fast loop; noise is in `root` already.
+    """Runs AlphaZero's PUCT by `mctx.search` with the fast loop.
 
-    The result is that of `mctx.muzero_policy` without noise, bit for bit. That one draws its noise
-    over all actions also where the noise's share is 0, and on CPU one variate after the other: for
-    256 games of chess, seconds of each move.
+    The result equals that of `mctx.muzero_policy` without noise, bit for bit. That function draws
+    noise over all actions even if its share is 0, and on CPU one variate after the other. For 256
+    games of chess this takes seconds per move.
+
+    Args:
+      params: passed to `recurrent_fn`.
+      key: PRNG key.
+      root: logits, values and states of B positions. The logits contain the noise already.
+      recurrent_fn: mctx's recurrent function.
+      mask: legal actions, bool [B, A].
+      config: PUCT's constants.
     """
     select_root, select = puct_selection(config)
-    key, _, search_key = jax.random.split(key, 3)  # as mctx does; the second is for its noise
-    root = root.replace(prior_logits=normalised_logits(root.prior_logits, mask))
+    key, _, search_key = jax.random.split(key, 3)  # as in mctx, which uses the second for noise
+    root = root.replace(prior_logits=normalise_logits(root.prior_logits, mask))
     tree = mctx.search(
         params,
         search_key,
@@ -95,9 +113,9 @@ def puct_policy(
 def puct_selection(
     config: SearchConfig,
 ) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
-    """How PUCT chooses at the root and in the tree."""
-    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. (MuZero's
-    # own rescaling by the siblings' values makes the smallest difference decide.)
+    """Returns PUCT's action selection at the root and in the tree."""
+    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. MuZero's own
+    # rescaling by the siblings' values would make the smallest difference decide.
     qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
     select = functools.partial(
         mctx.muzero_action_selection,
@@ -107,11 +125,19 @@ def puct_selection(
     )
     select_root = functools.partial(select, depth=0)
     if config.forced_playouts:
-        select_root = forcing(select_root, config.forced_playouts)
+        select_root = force_playouts(select_root, config.forced_playouts)
     return select_root, select
 
 
-def normalised_logits(logits: Array, mask: Array) -> Array:
-    """Logits [B, A] of the same prior as mctx makes them for a PUCT root, the largest 0."""
+def normalise_logits(logits: Array, mask: Array) -> Array:
+    """Returns the logits of the same prior as mctx makes them for a PUCT root.
+
+    Args:
+      logits: masked logits [B, A].
+      mask: legal actions, bool [B, A].
+
+    Returns:
+      Masked logits [B, A], the largest of each row 0.
+    """
     logits = log_of(jax.nn.softmax(logits))
     return mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)

@@ -1,57 +1,65 @@
-"""A search of many positions at once, by Gumbel or PUCT, and what it found."""
+"""A batched search by Gumbel or PUCT, its exploration options and its result."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import NamedTuple
 
+import chex
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
+from azjax.pytrees import check_key, check_states
 from azjax.search.dirichlet import add_dirichlet_noise
-from azjax.search.forced_playouts import pruned_visits
-from azjax.search.model import Evaluate, Params, State, make_recurrent_fn, mask_logits
+from azjax.search.forced_playouts import prune_visits
+from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits
 from azjax.search.policies import gumbel_policy, puct_policy
-from azjax.types import Array
+from azjax.types import Array, Params, State
 
 _TINY = 1e-6
 
 
 class Exploration(NamedTuple):
-    """What a search does at its root to see more than the best move; nothing, by default."""
+    """Randomness and forced visits at a search's root; none by default."""
 
     gumbel_scale: Array | float = 0.0
-    """Scale of Gumbel's noise, float or [B]; 1 explores, 0 plays the best."""
+    """Gumbel: scale of the noise, float32 [B] or one number. 1 explores, 0 plays the best move."""
     dirichlet_fraction: Array | float = 0.0
-    """PUCT's share of root noise, float or [B]."""
+    """PUCT: share of Dirichlet noise in the root's prior, float32 [B] or one number."""
     root_temperature: float = 1.0
-    """PUCT's, of the root's prior, before the noise."""
+    """PUCT: temperature of the root's prior, applied before the noise."""
     forced_playouts: float = 0.0
-    """PUCT's at the root, see `forced_playouts.py`; the policy is pruned of them."""
+    """PUCT: constant of the forced playouts, see `forced_playouts.py`. The policy target is pruned
+    of them."""
 
 
 _NO_EXPLORATION = Exploration()
 
 
 def exploration_of(config: SearchConfig, gumbel_scale: Array | float = 1.0) -> Exploration:
-    """Self-play's exploration, as a config sets it."""
+    """Returns the exploration that a config sets for self-play.
+
+    Args:
+      config: the search section of a config.
+      gumbel_scale: scale of Gumbel's noise, float32 [B] or one number.
+    """
     return Exploration(
         gumbel_scale, config.dirichlet_fraction, config.root_temperature, config.forced_playouts
     )
 
 
 class SearchResult(NamedTuple):
-    """What a search of B positions found; values are seen by the player to move."""
+    """The result of searching B positions; values are from the mover's perspective."""
 
-    action: Array  # int32 [B], the move that the policy itself would play
+    action: Array  # int32 [B], the algorithm's own choice, with its exploration
     policy: Array  # float32 [B, A], the improved policy: the target to learn
     visits: Array  # int32 [B, A]
     prior: Array  # float32 [B, A], the root's prior with its noise
     action_values: Array  # float32 [B, A], 0 where unvisited
-    value: Array  # float32 [B], to be expected of the improved policy
+    value: Array  # float32 [B], expected result under the improved policy
 
 
 def search(
@@ -68,12 +76,16 @@ def search(
 
     Args:
       game: the game.
-      evaluate: gives priors and values; illegal actions need no masking.
-      params: handed on to `evaluate`.
+      evaluate: maps (params, key, states) to (logits [B, A], value [B]). It need not mask illegal
+        actions.
+      params: passed to `evaluate`.
       key: PRNG key.
-      states: positions, [B, ...].
-      config: algorithm and its constants.
-      exploration: what self-play adds at the root; `config`'s own numbers for it are not read.
+      states: positions [B, ...].
+      config: the algorithm and its constants.
+      exploration: randomness at the root. The exploration settings of `config` are not read.
+
+    Raises:
+      ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
     output = search_output(
         game, evaluate, params, key, states, config=config, exploration=exploration
@@ -86,7 +98,7 @@ def search(
     policy = output.action_weights
     if config.algorithm == "puct" and exploration.forced_playouts:
         forced = replace(config, forced_playouts=exploration.forced_playouts)
-        left = pruned_visits(visits, action_values, prior, forced)
+        left = prune_visits(visits, action_values, prior, forced)
         policy = left / jnp.maximum(jnp.sum(left, axis=-1, keepdims=True), 1)
     tried = jnp.where(visits > 0, policy, 0.0)
     weight = jnp.sum(tried, axis=-1)
@@ -111,24 +123,39 @@ def search_output(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
 ) -> mctx.PolicyOutput:
-    """What `search` sums up, with the whole tree of each of B positions; arguments as there."""
+    """Searches B positions and returns mctx's output, with the search tree of each.
+
+    Arguments and errors are those of `search`. The tree is compact, see `tree.py`.
+    """
+    check_key(key)
+    batch = check_states(game, states)
     mask = jax.vmap(game.legal_action_mask)(states)
     search_key, noise_key, evaluate_key = jax.random.split(key, 3)
     logits, value = evaluate(params, evaluate_key, states)
+    _check_evaluation(logits, value, (batch, game.num_actions))
     logits = mask_logits(logits, mask)
     recurrent_fn = make_recurrent_fn(game, evaluate)
 
-    def for_each(share: Array | float) -> Array:
-        return jnp.broadcast_to(jnp.asarray(share, logits.dtype), value.shape)[:, None]
+    def by_position(number: Array | float) -> Array:
+        return jnp.broadcast_to(jnp.asarray(number, logits.dtype), value.shape)[:, None]
 
     if config.algorithm == "gumbel":
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-        scale = for_each(exploration.gumbel_scale)
+        scale = by_position(exploration.gumbel_scale)
         return gumbel_policy(params, search_key, root, recurrent_fn, mask, scale, config)
     if exploration.root_temperature != 1.0:
         logits = mask_logits(logits / exploration.root_temperature, mask)
-    fraction = for_each(exploration.dirichlet_fraction)
+    fraction = by_position(exploration.dirichlet_fraction)
     logits = add_dirichlet_noise(noise_key, logits, mask, fraction, total=config.dirichlet_total)
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
     forced = replace(config, forced_playouts=exploration.forced_playouts)
     return puct_policy(params, search_key, root, recurrent_fn, mask, forced)
+
+
+def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> None:
+    """Checks the results of an `Evaluate` function, for `shape` = (positions, actions)."""
+    for name, array, expected in (("logits", logits, shape), ("value", value, shape[:1])):
+        message = f"evaluate must return {name} as floating-point numbers of the shape {expected}"
+        options = {"custom_message": message, "exception_type": ValueError}
+        chex.assert_shape(array, expected, **options)
+        chex.assert_type(array, float, **options)

@@ -1,10 +1,10 @@
-"""The search tree in little memory: what an edge holds is read off the node that it leads to.
+"""A search tree in little memory: the data of an edge is stored with the node that it leads to.
 
-`mctx.Tree` keeps six numbers for each action of each node, [B, N, A], nearly all of them unused: a
-tree of N nodes has N - 1 edges that lead anywhere. Chess has 4672 actions; 65 nodes of 256 games
-would take 1.9 GB. But the visits and the value of an edge are those of its child, always, and its
-reward and discount can be kept with the child too. So only the prior logits are stored for each
-action, and a row of the other arrays is made when it is looked at.
+`mctx.Tree` stores six numbers for each action of each node, [B, N, A]. Nearly all are unused,
+because a tree of N nodes has only N - 1 edges that lead anywhere. Chess has 4672 actions, so 65
+nodes of 256 games would take 1.9 GB. But the visits and the value of an edge are always those of
+its child, and its reward and discount can be stored with the child too. So a compact tree stores
+only the prior logits for each action. A row of the other arrays is computed when it is needed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.types import Array
+from azjax.types import Array, State
 
 # In numbers of four bytes.
 _NODE_NUMBERS = 7  # of each node: [B, N] arrays of `mctx.Tree` and of `Moves`
@@ -31,19 +31,19 @@ _ROWS = (
 
 
 class Moves(NamedTuple):
-    """What a compact tree keeps besides `mctx.Tree`'s own arrays, in its `extra_data`."""
+    """The `extra_data` of a compact tree: data of the moves that led to its nodes."""
 
     rewards: Array  # [B, N], of the move that led to each node
-    discounts: Array  # [B, N], likewise
-    children: Array | None  # int32 [B, N, A], nodes or UNVISITED; None where actions are many
+    discounts: Array  # [B, N], of the same move
+    children: Array | None  # int32 [B, N, A], nodes or UNVISITED; None if there are many actions
     extra_data: Any  # the policy's own
 
 
 def compact(tree: mctx.Tree) -> mctx.Tree:
-    """The tree to search in: its `children_` arrays are None, but for the prior logits.
+    """Returns a tree to search in, whose `children_` arrays are None except the prior logits.
 
     Args:
-      tree: fresh from mctx, or from `with_root_edges`.
+      tree: a new tree of mctx, or a tree from `with_root_edges`.
     """
     if isinstance(tree.extra_data, Moves):
         moves = tree.extra_data
@@ -56,10 +56,10 @@ def compact(tree: mctx.Tree) -> mctx.Tree:
 
 
 def keeps_children(nodes: int, actions: int) -> bool:
-    """Whether a compact tree has an array of children [B, N, A].
+    """Returns whether a compact tree has an array of children [B, N, A].
 
-    With it, a row is looked up action by action; without, it is put together from the nodes that
-    have this parent. On a CPU core the second is faster from about two actions a node on.
+    With the array, a row is looked up action by action. Without it, a row is assembled from the
+    nodes that have this parent. On a CPU core the second is faster from about two actions per node.
     """
     return actions <= 2 * nodes
 
@@ -83,16 +83,16 @@ def _node_bytes(game: Game, *, children: bool) -> int:
 
 
 def with_root_edges(tree: mctx.Tree) -> mctx.Tree:
-    """A compact tree with the edges of the roots, [B, 1, A], as mctx's policies read them."""
+    """Returns a compact tree with the roots' edges [B, 1, A], which mctx's policies read."""
     roots = jax.vmap(edges_at, in_axes=(0, None))(tree, tree.ROOT_INDEX)
     return tree.replace(**{name: getattr(roots, name) for name in _ROWS})
 
 
 def whole_tree(tree: mctx.Tree) -> mctx.Tree:
-    """`mctx.Tree` as mctx itself makes it, all edges [B, N, A]: to draw it, or to compare.
+    """Returns the tree as mctx itself makes it, with all edges [B, N, A], to draw or compare it.
 
     Args:
-      tree: compact, with or without the edges of the roots.
+      tree: compact, with or without the roots' edges.
     """
     nodes = jnp.arange(tree.parents.shape[1])
     edges = jax.vmap(jax.vmap(edges_at, in_axes=(None, 0)), in_axes=(0, None))(tree, nodes)
@@ -101,11 +101,11 @@ def whole_tree(tree: mctx.Tree) -> mctx.Tree:
 
 
 def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
-    """One node of one game's compact tree, as an `mctx.Tree` that has no other: N = 1."""
+    """Returns one node of one game's compact tree as an `mctx.Tree` of one node, N = 1."""
     moves, actions = tree.extra_data, tree.children_prior_logits.shape[1]
     numbers = jnp.arange(tree.parents.shape[0])
     if moves.children is None:
-        # Nodes with another parent are written to places of their own that do not exist: dropped.
+        # Nodes with another parent are written to places that do not exist, which drops them.
         place = jnp.where(tree.parents == node, tree.action_from_parent, actions + numbers)
 
         def row(of_nodes: Array, unvisited: int) -> Array:
@@ -140,7 +140,11 @@ def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
 
 
 def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
-    """The node int32 [] that an action leads to in one game's compact tree, UNVISITED if none."""
+    """Returns the node that an action leads to in one game's compact tree.
+
+    Returns:
+      int32 [], UNVISITED if there is no such node.
+    """
     if tree.extra_data.children is not None:
         return tree.extra_data.children[node, action]
     found = (tree.parents == node) & (tree.action_from_parent == action)
@@ -154,16 +158,25 @@ def add_nodes(
     parent: Array,
     action: Array,
     step: mctx.RecurrentFnOutput,
-    embedding: Any,
+    embedding: State,
 ) -> mctx.Tree:
-    """A compact tree with the new nodes [B] of all games, each at the same `index`."""
+    """Adds one new node to each game's compact tree, all at the same `index`.
+
+    Args:
+      tree: compact, of B games.
+      index: index of the new nodes, int32 [].
+      parent: parents of the new nodes, int32 [B].
+      action: actions that lead to them, int32 [B].
+      step: their rewards, discounts, prior logits and values.
+      embedding: their states [B, ...].
+    """
 
     def write(nodes: Array, new: Array) -> Array:
         new = jnp.expand_dims(new.astype(nodes.dtype), 1)
         return jax.lax.dynamic_update_slice_in_dim(nodes, new, index, axis=1)
 
-    # 1, but known only after the walk down: were it a constant, XLA would write it before the walk
-    # reads the visits, into a copy of them all.
+    # This is 1, but XLA knows it only after the walk down. XLA would write a constant before the
+    # walk reads the visits, into a copy of the whole array.
     one = (parent >= 0).astype(jnp.int32)
     moves = tree.extra_data
     children = moves.children

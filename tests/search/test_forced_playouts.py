@@ -6,7 +6,7 @@ import numpy as np
 from azjax_envs import make
 
 from azjax.config import SearchConfig
-from azjax.search.forced_playouts import pruned_visits
+from azjax.search.forced_playouts import prune_visits
 from azjax.search.search import Exploration, search
 from tests.oracles.searches import random_positions
 
@@ -72,7 +72,7 @@ def pruned_one_by_one(visits, values, prior):
 
 def test_pruning_is_that_of_the_paper():
     result = jax.device_get(searched(positions(), jax.random.key(1), forced=2.0))
-    left = np.asarray(pruned_visits(result.visits, result.action_values, result.prior, CONFIG))
+    left = np.asarray(prune_visits(result.visits, result.action_values, result.prior, CONFIG))
     changed = 0
     for row in range(BATCH):
         visits = result.visits[row]
