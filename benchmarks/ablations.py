@@ -22,8 +22,8 @@ CONFIG = Path(__file__).parent.parent / "configs" / "connect_four.toml"
 VARIANTS = {
     "as it is": {},
     "PUCT for Gumbel": {"search.algorithm": "puct"},
-    "PUCT, 12 plies drawn": {"search.algorithm": "puct", "selfplay.exploration_plies": 12},
-    "all searches in full": {"selfplay.full_searches": 1.0, "search.num_simulations": 16},
+    "PUCT, 12 plies drawn": {"search.algorithm": "puct", "selfplay.sampled_plies": 12},
+    "all searches in full": {"selfplay.full_search_fraction": 1.0, "search.num_simulations": 16},
     "no random openings": {"selfplay.opening_plies": 0},
     "results alone": {"learning.root_value_weight": 0},
 }

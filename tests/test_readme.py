@@ -26,7 +26,14 @@ def test_shell_snippet_trains_resumes_and_reports(tmp_path, monkeypatch, capsys)
     monkeypatch.chdir(tmp_path)
     config = str(ROOT / "configs" / "tic_tac_toe.toml")
     run = str(tmp_path / "runs" / "short")
-    small = ["--selfplay.games", "8", "--learning.batch-size", "8", "--replay.min-positions", "64"]
+    small = [
+        "--selfplay.parallel_games",
+        "8",
+        "--learning.batch-size",
+        "8",
+        "--replay.min-positions",
+        "64",
+    ]
     small += ["--network.channels", "16", "--learning.updates-per-cycle", "1"]
     small += ["--search.num-simulations", "4", "--evaluation.every", "0", "--cycles", "3"]
     assert COMMANDS["train"]([config, "--run-dir", run, *small]) is None

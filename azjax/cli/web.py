@@ -78,7 +78,7 @@ def search_player(run: str):
 def about(player) -> str:
     """A line about the player, for its page."""
     network = player.network.config
-    kind = "residual network" if network.kind == "resnet" else "dense network"
+    kind = "residual network" if network.architecture == "resnet" else "dense network"
     return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"
 
 

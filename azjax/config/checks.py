@@ -1,4 +1,4 @@
-"""Ranges of values, each complaint naming the key as the config file has it."""
+"""Checks of ranges. Each message names the key as it stands in the config file."""
 
 from __future__ import annotations
 
@@ -6,27 +6,32 @@ from typing import Any
 
 from azjax.errors import UserError
 
+_SUBSECTIONS = {"gumbel": "search.gumbel", "puct": "search.puct"}
+
 
 def at_least(config: Any, low: float, *keys: str) -> None:
+    """Raises a UserError for the first key whose value is below `low`."""
     for key in keys:
         if not getattr(config, key) >= low:
-            raise UserError(f"{_name(config, key)} = {getattr(config, key)}: at least {low} wanted")
+            raise UserError(f"{_assignment(config, key)} must be at least {low}")
 
 
 def above(config: Any, low: float, *keys: str) -> None:
+    """Raises a UserError for the first key whose value is not above `low`."""
     for key in keys:
         if not getattr(config, key) > low:
-            raise UserError(f"{_name(config, key)} = {getattr(config, key)}: above {low} wanted")
+            raise UserError(f"{_assignment(config, key)} must be above {low}")
 
 
 def between(config: Any, low: float, high: float, *keys: str) -> None:
+    """Raises a UserError for the first key whose value is outside [low, high]."""
     for key in keys:
         if not low <= getattr(config, key) <= high:
-            raise UserError(
-                f"{_name(config, key)} = {getattr(config, key)}: from {low} to {high} wanted"
-            )
+            raise UserError(f"{_assignment(config, key)} must be between {low} and {high}")
 
 
-def _name(config: Any, key: str) -> str:
+def _assignment(config: Any, key: str) -> str:
     section = type(config).__name__.removesuffix("Config").lower()
-    return f"{section}.{key}" if section else key
+    section = _SUBSECTIONS.get(section, section)
+    name = f"{section}.{key}" if section else key
+    return f"{name} = {getattr(config, key)}"

@@ -16,59 +16,104 @@ Option = bool | int | float | str
 
 @dataclass(frozen=True)
 class NetworkConfig:
-    """The two-headed tower (AlphaGo Zero, Silver et al. 2017, Methods)."""
+    """The two-headed network (AlphaGo Zero, Silver et al. 2017, Methods)."""
 
-    kind: Literal["resnet", "mlp"] = "resnet"
-    """Residual convolution tower, or a dense tower for tiny boards."""
+    architecture: Literal["resnet", "mlp"] = "resnet"
+    """A residual tower of convolutions, or dense layers for small boards."""
     blocks: int = 6
     """Residual blocks; dense layers of the MLP."""
     channels: int = 64
     """Filters of every convolution; units of every dense layer of the MLP."""
     convolutions: int = 0
-    """3x3 convolutions before the dense layers of the MLP. Unused by the tower of blocks."""
+    """3x3 convolutions before the dense layers of the MLP. Not used by the residual tower."""
     filters: int = 32
-    """Filters of each of these."""
+    """Filters of each of these convolutions."""
     block: Literal["basic", "bottleneck"] = "basic"
-    """Two 3x3 convolutions (the paper's), or the same two on half of the channels between two 1x1
-    ones: a third of the work (He et al. 2016; KataGo). Unused by the MLP."""
+    """Basic: two 3x3 convolutions (the paper's). Bottleneck: two 3x3 convolutions on half of the
+    channels between two 1x1 ones, a third of the work (He et al. 2016; KataGo). Not used by the
+    MLP."""
     pooling_every: int = 0
-    """Every n-th block tells each cell the mean and the maximum over the whole board (global
-    pooling, Wu 2019); 0: none does. Unused by the MLP."""
+    """Every n-th block gives each cell the mean and the maximum over the whole board (global
+    pooling, Wu 2019); 0: no block does. Not used by the MLP."""
     towers: Literal["shared", "separate"] = "shared"
-    """One tower under both heads (AlphaGo Zero's dual network), or one for each."""
+    """One tower for both heads (AlphaGo Zero's dual network), or one for each."""
     norm: Literal["batch", "layer", "none"] = "batch"
-    """Normalisation after each convolution (batch: the paper's)."""
+    """Normalisation after each convolution (paper: batch)."""
     policy_head: Literal["dense", "planes"] = "dense"
-    """A dense layer over all cells (AlphaGo Zero), or planes of moves (AlphaZero's for chess):
-    `channels` filters of a 3x3 convolution, then of each cell the logits of its own actions.
-    Wants actions numbered cell * planes + plane."""
+    """Dense: one layer over all cells (AlphaGo Zero). Planes: a 3x3 convolution with `channels`
+    filters, then the logits of each cell's own actions (AlphaZero's for chess). Planes need
+    actions that are numbered cell * planes + plane."""
     policy_channels: int = 2
-    """Dense policy head: filters of its 1x1 convolution (paper: 2). Unused by the MLP."""
+    """Dense policy head: filters of its 1x1 convolution (paper: 2). Not used by the MLP."""
     value_channels: int = 1
-    """Filters of the value head's convolution, which is the policy head's, 1x1 or 3x3 (paper: 1).
-    Unused by the MLP."""
+    """Filters of the value head's convolution (paper: 1). It is 1x1 or 3x3 as the policy head's.
+    Not used by the MLP."""
     value_hidden: int = 256
     """Units of the value head's hidden layer (paper: 256)."""
     value_head: Literal["tanh", "wdl"] = "tanh"
     """A scalar in [-1, 1], or the probabilities of win, draw and loss."""
     auxiliary: tuple[Literal["score", "ownership"], ...] = ()
-    """More to predict, from which the tower learns faster (Wu 2019): the final margin as a share
-    of all points, the final owner of each cell. For games that have these."""
+    """More outputs to learn (Wu 2019): the final margin as a share of all points, the final owner
+    of each cell. The game must have them."""
     dtype: Literal["float32", "bfloat16"] = "float32"
-    """Type of the tower's arithmetic; of an MLP, of its dense layers' products. Parameters are
-    float32 always."""
+    """Type of the tower's arithmetic; in an MLP, of the products of its dense layers. Parameters
+    are always float32."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")
         at_least(self, 1, "value_hidden", "filters")
         at_least(self, 0, "pooling_every", "convolutions")
         if len(set(self.auxiliary)) < len(self.auxiliary):
-            raise UserError(f"network.auxiliary = {list(self.auxiliary)}: each once is wanted")
-        if self.kind == "mlp" and self.policy_head == "planes":
+            raise UserError(f"network.auxiliary = {list(self.auxiliary)} contains duplicates")
+        if self.architecture == "mlp" and self.policy_head == "planes":
             raise UserError(
-                'network.policy_head = "planes": a tower of convolutions is wanted, '
-                'network.kind = "resnet", or network.policy_head = "dense"'
+                'network.policy_head = "planes" needs network.architecture = "resnet"; '
+                'with "mlp" it must be "dense"'
             )
+
+
+@dataclass(frozen=True)
+class GumbelConfig:
+    """Gumbel AlphaZero (Danihelka et al. 2022); used where `search.algorithm = "gumbel"`."""
+
+    max_considered_actions: int = 16
+    """Actions sampled at the root for sequential halving (paper: 16)."""
+    value_scale: float = 0.1
+    """c_scale, how strongly values change the policy (mctx: 0.1)."""
+    rescale_values: bool = True
+    """Stretch the values of a position's moves to [0, 1] first (mctx: true)."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 1, "max_considered_actions")
+        above(self, 0.0, "value_scale")
+
+
+@dataclass(frozen=True)
+class PUCTConfig:
+    """AlphaZero's PUCT (Silver et al. 2018); used where `search.algorithm = "puct"`."""
+
+    pb_c_init: float = 1.25
+    """Exploration constant c1 (AlphaZero, MuZero appendix B)."""
+    pb_c_base: float = 19652.0
+    """Growth constant c2 (AlphaZero, MuZero appendix B)."""
+    dirichlet_fraction: float = 0.25
+    """Share of noise in the root's prior during self-play (AlphaZero: 0.25)."""
+    dirichlet_concentration: float = 10.0
+    """The noise's alpha times the number of legal moves. AlphaZero's 0.3 for chess, 0.15 for
+    shogi and 0.03 for go are each about 10 / legal moves."""
+    root_temperature: float = 1.0
+    """Temperature of the root's prior in self-play, prior ** (1 / temperature). Above 1 it keeps
+    the prior from growing ever sharper (KataGo: 1.1)."""
+    forced_playouts: float = 0.0
+    """In self-play, each tried move of the root gets at least sqrt(this * prior * simulations)
+    visits. Visits that its value does not justify are pruned from the policy target (Wu 2019: 2).
+    0: neither."""
+
+    def __post_init__(self) -> None:
+        between(self, 0.0, 1.0, "dirichlet_fraction")
+        above(self, 0.0, "pb_c_init", "pb_c_base")
+        above(self, 0.0, "dirichlet_concentration", "root_temperature")
+        at_least(self, 0.0, "forced_playouts")
 
 
 @dataclass(frozen=True)
@@ -78,44 +123,20 @@ class SearchConfig:
     algorithm: Literal["gumbel", "puct"] = "gumbel"
     """Gumbel AlphaZero (Danihelka et al. 2022), or AlphaZero's PUCT."""
     num_simulations: int = 32
-    """Simulations for one move: evaluations of the network besides the root's."""
+    """Simulations per move: network evaluations, not counting the root's."""
     start_simulations: int = 0
-    """Training begins with so many simulations and doubles them, at even intervals over the run,
-    up to `num_simulations`; 0: `num_simulations` from the start."""
-    max_considered_actions: int = 16
-    """Gumbel: actions sampled at the root for sequential halving (paper: 16)."""
-    value_scale: float = 0.1
-    """Gumbel: c_scale, how strongly values move the policy (mctx: 0.1)."""
-    rescale_values: bool = True
-    """Gumbel: stretch the values of a position's moves to [0, 1] first (mctx: yes)."""
-    pb_c_init: float = 1.25
-    """PUCT: exploration constant c1 (AlphaZero, MuZero appendix B)."""
-    pb_c_base: float = 19652.0
-    """PUCT: growth constant c2 (AlphaZero, MuZero appendix B)."""
-    dirichlet_fraction: float = 0.25
-    """PUCT: share of the noise in the root's prior during self-play (AlphaZero: 0.25)."""
-    dirichlet_total: float = 10.0
-    """PUCT: the noise's alpha, times the legal moves of the position (AlphaZero's 0.3 for chess,
-    0.15 for shogi, 0.03 for go are each about 10 / legal moves)."""
-    root_temperature: float = 1.0
-    """PUCT: temperature of the root's prior in self-play, prior ** (1 / temperature), which keeps
-    it from growing sharper for ever (KataGo: 1.1)."""
-    forced_playouts: float = 0.0
-    """PUCT: in self-play, each move of the root that is tried at all is tried at least
-    sqrt(this * prior * simulations) times, and the policy to learn is pruned of tries that its
-    value does not justify (Wu 2019: 2); 0: neither."""
+    """Training begins with this many simulations and doubles them at even intervals, up to
+    `num_simulations`; 0: `num_simulations` from the start."""
+    gumbel: GumbelConfig = field(default_factory=GumbelConfig)
+    puct: PUCTConfig = field(default_factory=PUCTConfig)
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "num_simulations", "max_considered_actions")
+        at_least(self, 1, "num_simulations")
         at_least(self, 0, "start_simulations")
-        at_least(self, 0.0, "forced_playouts")
-        between(self, 0.0, 1.0, "dirichlet_fraction")
-        above(self, 0.0, "dirichlet_total", "pb_c_init", "pb_c_base", "value_scale")
-        above(self, 0.0, "root_temperature")
         if self.start_simulations > self.num_simulations:
             raise UserError(
-                f"search.start_simulations = {self.start_simulations}: at most num_simulations = "
-                f"{self.num_simulations} wanted"
+                f"search.start_simulations = {self.start_simulations} must be at most "
+                f"search.num_simulations = {self.num_simulations}"
             )
 
 
@@ -123,93 +144,94 @@ class SearchConfig:
 class SelfPlayConfig:
     """How games are played for training."""
 
-    games: int = 256
+    parallel_games: int = 256
     """Games in progress at once, over all devices."""
     plies_per_cycle: int = 16
     """Plies that each game advances in one cycle."""
     opening_plies: int = 0
-    """Most uniformly random plies that a game opens with; each game draws its own number."""
+    """Each game opens with 0 to this many uniformly random plies."""
     openings: str = ""
-    """A file of starting positions, one a line: the moves that lead there, in the game's notation,
-    with spaces between. Each game begins at one of them, drawn uniformly; random plies follow.
-    "": at the game's own start. The run keeps a copy, `openings.txt`, and is
-    resumed with that."""
-    exploration_plies: int = 12
-    """Plies of a game, its opening included, with a sampled move (PUCT: by visits; Gumbel: with
-    Gumbel noise)."""
+    """A file of starting positions, one per line: the moves that lead there, in the game's
+    notation, separated by spaces. Each game begins at a random one of them; random plies follow.
+    "": the game's own start. The run keeps a copy, `openings.txt`, and resumes with it."""
+    sampled_plies: int = 12
+    """Plies of a game, its opening included, in which moves are sampled (PUCT: by visits;
+    Gumbel: with Gumbel noise)."""
     temperature: float = 1.0
     """PUCT: temperature of the sampled moves, visits ** (1 / temperature)."""
     final_temperature: float = 0.0
     """PUCT: temperature of all later moves; 0: the most visited move (AlphaGo Zero)."""
-    full_searches: float = 1.0
-    """Share of the plies that are searched with all simulations; the others are played after a
-    fast search, and nothing is learnt from them but how the game went on (playout cap
-    randomisation, Wu 2019: 0.25)."""
+    full_search_fraction: float = 1.0
+    """Fraction of the plies that get a full search and are learned from. The others get a fast
+    search, and only the course of the game is learned from them (playout cap randomisation,
+    Wu 2019: 0.25)."""
     fast_simulations: int = 8
-    """Simulations of a fast search. It is without noise."""
-    resign_error: float = 0.0
-    """A player resigns whose value is so low that of those who played on from there at most this
-    share did not lose (AlphaGo Zero: 0.05); 0: nobody resigns."""
-    resign_played_out: float = 0.1
-    """Share of the games that are played to the end whatever the values, to learn how low that is
-    (AlphaGo Zero: 0.1)."""
-    parameters: Literal["newest", "gated"] = "newest"
-    """Who plays: the newest parameters (AlphaZero) or those that won the last gate."""
+    """Simulations of a fast search, which has no noise."""
+    resign_false_positive_rate: float = 0.0
+    """Players resign below a value from which at most this fraction of players did not lose
+    (AlphaGo Zero: 0.05); 0: nobody resigns."""
+    resign_disabled_fraction: float = 0.1
+    """Fraction of games in which resignation is disabled, to calibrate the threshold (AlphaGo
+    Zero: 0.1)."""
+    actor: Literal["latest", "gated"] = "latest"
+    """Which network plays: the latest (AlphaZero), or the last that passed the gate (AlphaGo
+    Zero)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "games", "plies_per_cycle")
+        at_least(self, 1, "parallel_games", "plies_per_cycle")
         at_least(self, 1, "fast_simulations")
-        at_least(self, 0, "exploration_plies", "opening_plies")
+        at_least(self, 0, "sampled_plies", "opening_plies")
         at_least(self, 0.0, "final_temperature")
-        above(self, 0.0, "temperature", "full_searches", "resign_played_out")
-        between(self, 0.0, 1.0, "full_searches", "resign_error", "resign_played_out")
-        if round(self.full_searches * self.plies_per_cycle) < 1:
+        above(self, 0.0, "temperature", "full_search_fraction", "resign_disabled_fraction")
+        between(self, 0.0, 1.0, "full_search_fraction", "resign_false_positive_rate")
+        between(self, 0.0, 1.0, "resign_disabled_fraction")
+        if round(self.full_search_fraction * self.plies_per_cycle) < 1:
             raise UserError(
-                f"selfplay.full_searches = {self.full_searches}: of plies_per_cycle = "
-                f"{self.plies_per_cycle} one at least must be searched in full; "
-                f"{1 / self.plies_per_cycle:.3g} would do"
+                f"selfplay.full_search_fraction = {self.full_search_fraction} leaves no full "
+                f"search among selfplay.plies_per_cycle = {self.plies_per_cycle}; it must be at "
+                f"least {1 / self.plies_per_cycle:.3g}"
             )
 
 
 @dataclass(frozen=True)
 class GateConfig:
-    """AlphaGo Zero's evaluator; used where `selfplay.parameters = "gated"`."""
+    """AlphaGo Zero's evaluator; used where `selfplay.actor = "gated"`."""
 
     every: int = 10
     """Cycles between two gates."""
     games: int = 64
     """Games of a gate, half from each seat, over all devices."""
     threshold: float = 0.55
-    """Score from which the newest parameters take over self-play (paper: 0.55)."""
+    """Score from which the latest network takes over self-play (paper: 0.55)."""
     opening_plies: int = 2
     """Random plies before the players start, the same for both games of a pair."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "every")
         at_least(self, 2, "games")
-        # Neither network draws lots: without random plies all games are one.
+        # Neither network is random: without random plies all games would be the same.
         at_least(self, 1, "opening_plies")
         between(self, 0.0, 1.0, "threshold")
 
 
 @dataclass(frozen=True)
 class ReplayConfig:
-    """The window of positions that batches are drawn from."""
+    """The replay buffer that batches are drawn from."""
 
-    plies: int = 256
-    """Plies kept of each lane of games; a multiple of `selfplay.plies_per_cycle`."""
-    games: int = 0
-    """Of these, only positions of the newest games are learnt from, this many over all devices
-    (AlphaGo Zero: 500,000); 0: all that is kept."""
+    capacity_plies: int = 256
+    """Plies kept of each parallel game; a multiple of `selfplay.plies_per_cycle`."""
+    max_games: int = 0
+    """Learn only from the newest games, this many over all devices (AlphaGo Zero: 500,000); 0:
+    from everything in the buffer."""
     min_positions: int = 4096
     """Positions of finished games, over all devices, before the first update."""
-    reanalysed: int = 0
-    """Positions of the window that are searched afresh in each cycle, over all devices, by the
-    network that plays; what is found takes the place of what was (Schrittwieser et al. 2021)."""
+    reanalyse_positions: int = 0
+    """Positions of the buffer that each cycle searches again with the candidate network, over all
+    devices. The new policies and values replace the old ones (Schrittwieser et al. 2021)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "plies", "min_positions")
-        at_least(self, 0, "games", "reanalysed")
+        at_least(self, 1, "capacity_plies", "min_positions")
+        at_least(self, 0, "max_games", "reanalyse_positions")
 
 
 @dataclass(frozen=True)
@@ -221,18 +243,18 @@ class LearningConfig:
     updates_per_cycle: int = 8
     """Gradient steps of one cycle."""
     optimizer: Literal["adamw", "sgd", "muon"] = "adamw"
-    """AdamW; SGD with momentum (AlphaZero); or Muon for the weights of layers, in steps as large as
-    AdamW's, and AdamW for the rest (Jordan et al. 2024, scaled as Liu et al. 2025)."""
+    """AdamW; SGD with momentum (AlphaZero); or Muon for the weights of layers, in steps as large
+    as AdamW's, and AdamW for the rest (Jordan et al. 2024, scaled as Liu et al. 2025)."""
     learning_rate: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
-    """After the warm-up: constant, cosine to `final_fraction`, or drops by 10 at `drops`."""
+    """After the warm-up: constant, cosine to `final_fraction`, or drops by 10 at `lr_drops`."""
     warmup_updates: int = 100
     """Updates of the linear warm-up from zero."""
     final_fraction: float = 0.05
-    """Cosine: last learning rate as a share of the peak."""
-    drops: tuple[float, ...] = (0.5, 0.75)
-    """Step: shares of the run after which the learning rate falls to a tenth."""
+    """Cosine: last learning rate as a fraction of the peak."""
+    lr_drops: tuple[float, ...] = (0.5, 0.75)
+    """Step: fractions of the run after which the learning rate falls to a tenth."""
     momentum: float = 0.9
     """SGD: momentum (AlphaZero: 0.9)."""
     l2: float = 0.0
@@ -244,16 +266,16 @@ class LearningConfig:
     score_weight: float = 0.5
     """Weight of the squared error of the final margin, where `network.auxiliary` has it."""
     ownership_weight: float = 0.5
-    """Weight of the owners' error, mean over the cells, where `network.auxiliary` has it."""
+    """Weight of the ownership error, mean over the cells, where `network.auxiliary` has it."""
     root_value_weight: float = 0.0
-    """Share of the search's value of a position in the value to learn; the rest is what followed
-    (0: AlphaZero)."""
+    """Weight of the search's own value of a position in the value target. The rest is the return
+    (AlphaZero: 0)."""
     td_lambda: float = 1.0
-    """What followed: 1 the game's result, 0 the search's value one ply later, between them
-    TD(lambda), Sutton 1988."""
-    average: float = 0.0
-    """Decay of an exponential moving average of the parameters, for each update; where above 0,
-    the average plays: in self-play, evaluations and checkpoints (Izmailov et al. 2018)."""
+    """The return: 1 is the game's result, 0 the search's value one ply later, between them
+    TD(lambda) (Sutton 1988)."""
+    ema_decay: float = 0.0
+    """Decay of an exponential moving average of the parameters, per update. Above 0 the average
+    plays: in self-play, evaluations and checkpoints (Izmailov et al. 2018)."""
     clip_norm: float = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True
@@ -267,17 +289,18 @@ class LearningConfig:
         above(self, 0.0, "learning_rate", "clip_norm")
         between(self, 0.0, 1.0, "final_fraction", "momentum", "td_lambda")
         between(self, 0.0, 1.0, "root_value_weight")
-        if not 0.0 <= self.average < 1.0:
-            raise UserError(f"learning.average = {self.average}: from 0 to below 1 wanted")
-        if list(self.drops) != sorted({*self.drops}) or any(not 0 < d < 1 for d in self.drops):
+        if not 0.0 <= self.ema_decay < 1.0:
+            raise UserError(f"learning.ema_decay = {self.ema_decay} must be at least 0 and below 1")
+        drops = list(self.lr_drops)
+        if drops != sorted({*drops}) or any(not 0 < d < 1 for d in drops):
             raise UserError(
-                f"learning.drops = {list(self.drops)}: rising numbers between 0 and 1 are wanted"
+                f"learning.lr_drops = {drops} must be increasing numbers between 0 and 1"
             )
 
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What is measured while the run goes on."""
+    """What is measured during the run."""
 
     every: int = 50
     """Cycles between two evaluations; 0 for none."""
@@ -289,8 +312,8 @@ class EvaluationConfig:
     """Simulations of the trained player, without noise."""
     opening_plies: int = 2
     """Random plies before the players start, the same for both games of a pair."""
-    report: bool = False
-    """Also count mistakes with the game's exact ruler, where it has one."""
+    exact_report: bool = False
+    """Also count mistakes against exact values, where the game has them."""
 
     def __post_init__(self) -> None:
         at_least(self, 0, "every", "opening_plies")
@@ -305,7 +328,7 @@ class CheckpointConfig:
     every: int = 50
     """Cycles between two checkpoints; the last cycle is always saved."""
     keep: int = 3
-    """Newest checkpoints kept, besides the one that evaluated best."""
+    """Newest checkpoints kept, in addition to the one that evaluated best."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "every", "keep")
@@ -339,18 +362,17 @@ class Config:
 
     def __post_init__(self) -> None:
         at_least(self, 1, "cycles")
-        if self.replay.plies % self.selfplay.plies_per_cycle:
+        if self.replay.capacity_plies % self.selfplay.plies_per_cycle:
             raise UserError(
-                f"replay.plies = {self.replay.plies}: a multiple of selfplay.plies_per_cycle = "
-                f"{self.selfplay.plies_per_cycle} is wanted"
+                f"replay.capacity_plies = {self.replay.capacity_plies} must be a multiple of "
+                f"selfplay.plies_per_cycle = {self.selfplay.plies_per_cycle}"
             )
-        if self.gate.games % 2 or self.evaluation.games % 2:
+        for name, games in ("gate", self.gate.games), ("evaluation", self.evaluation.games):
+            if games % 2:
+                raise UserError(f"{name}.games = {games} must be even: one game from each seat")
+        capacity = self.replay.capacity_plies * self.selfplay.parallel_games
+        if self.replay.min_positions > capacity // 2:
             raise UserError(
-                "gate.games and evaluation.games: even numbers are wanted, one game from each seat"
-            )
-        room = self.replay.plies * self.selfplay.games
-        if self.replay.min_positions > room // 2:
-            raise UserError(
-                f"replay.min_positions = {self.replay.min_positions}: at most half of the "
-                f"{room} positions that replay.plies x selfplay.games hold is wanted"
+                f"replay.min_positions = {self.replay.min_positions} must be at most half of the "
+                f"{capacity} positions of replay.capacity_plies x selfplay.parallel_games"
             )

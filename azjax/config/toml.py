@@ -51,11 +51,11 @@ def config_from_dict(data: dict[str, Any]) -> Config:
     if isinstance(game, str):
         game = {"name": game}
     if not isinstance(game, dict) or not isinstance(game.get("name", ""), str):
-        raise UserError('game: a table with the game\'s name is wanted, [game] name = "..."')
+        raise UserError('game must be a table with the game\'s name: [game] name = "..."')
     options = {k: v for k, v in game.items() if k != "name"}
     for key, value in options.items():
         if not isinstance(value, Option):
-            raise UserError(f"game.{key}: a number, a string or a boolean is wanted")
+            raise UserError(f"game.{key} must be a number, a string or a boolean")
     name = game.get("name", GameConfig.name)
     data["game"] = GameConfig(name, tuple(sorted(options.items())))
     return _build(Config, data, "")
@@ -66,7 +66,7 @@ def config_to_dict(config: Config) -> dict[str, Any]:
     data = dataclasses.asdict(config)
     data["game"] = {"name": config.game.name, **dict(config.game.options)}
     data["network"]["auxiliary"] = list(config.network.auxiliary)
-    data["learning"]["drops"] = list(config.learning.drops)
+    data["learning"]["lr_drops"] = list(config.learning.lr_drops)
     data["evaluation"]["opponents"] = list(config.evaluation.opponents)
     return data
 
@@ -84,7 +84,7 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
             raise UserError(f"unknown key {prefix}{key}; {advice}")
         if dataclasses.is_dataclass(hints[key]) and not dataclasses.is_dataclass(value):
             if not isinstance(value, dict):
-                raise UserError(f"{prefix}{key}: a table is wanted, [{prefix}{key}]")
+                raise UserError(f"{prefix}{key} must be a table, [{prefix}{key}]")
             values[key] = _build(hints[key], value, f"{prefix}{key}.")
         else:
             values[key] = _typed(value, hints[key], prefix + key)
@@ -98,21 +98,21 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
         choices = typing.get_args(hint)
         if value in choices:
             return value
-        raise UserError(f"{name} = {value!r}: one of {', '.join(map(repr, choices))} is wanted")
+        raise UserError(f"{name} = {value!r} must be one of {', '.join(map(repr, choices))}")
     if origin is tuple:
         item = typing.get_args(hint)[0]
         if isinstance(value, list | tuple):
             return tuple(_typed(v, item, name) for v in value)
-        raise UserError(f"{name} = {value!r}: a list is wanted")
+        raise UserError(f"{name} = {value!r} must be a list")
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         if not math.isfinite(value):
-            raise UserError(f"{name} = {value}: a finite number is wanted")
+            raise UserError(f"{name} = {value} must be a finite number")
         return float(value)
     if isinstance(hint, type | types.GenericAlias) and type(value) is hint:
         return value
     if dataclasses.is_dataclass(value):
         return value
-    raise UserError(f"{name} = {value!r}: a value of type {hint.__name__} is wanted")
+    raise UserError(f"{name} = {value!r} must be of type {hint.__name__}")
 
 
 def _merge(data: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -90,7 +90,7 @@ def schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
     if config.schedule == "cosine":
         course = optax.cosine_decay_schedule(peak, rest, alpha=config.final_fraction)
     elif config.schedule == "step":
-        boundaries = {int(d * total_updates) - warmup: 0.1 for d in config.drops}
+        boundaries = {int(d * total_updates) - warmup: 0.1 for d in config.lr_drops}
         course = optax.piecewise_constant_schedule(peak, boundaries)
     else:
         course = optax.constant_schedule(peak)

@@ -186,7 +186,7 @@ class _TwoHeads(nnx.Module):
         dtype = jnp.dtype(config.dtype)
         height, width, _ = network.observation_shape
         cells = height * width
-        is_conv, self.by_cell = config.kind == "resnet", config.policy_head == "planes"
+        is_conv, self.by_cell = config.architecture == "resnet", config.policy_head == "planes"
         policy_filters = config.channels if self.by_cell else config.policy_channels
         value_filters = config.value_channels
         # One convolution serves both heads: batch normalisation works channel by channel anyway.
@@ -249,7 +249,7 @@ class _Body(nnx.Module):
         config = network.config
         self.trunk = make_trunk(network.observation_shape, config, rngs)
         size = 3 if config.policy_head == "planes" else 1
-        conv = config.kind == "resnet"
+        conv = config.architecture == "resnet"
         self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
 
     def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:

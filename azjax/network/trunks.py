@@ -23,7 +23,7 @@ def make_trunk(
     Its call maps (observations [B, height, width, planes], train) to features: [B, height, width,
     channels], or [B, channels] for a dense trunk.
     """
-    trunk = ConvTrunk if config.kind == "resnet" else DenseTrunk
+    trunk = ConvTrunk if config.architecture == "resnet" else DenseTrunk
     return trunk(observation_shape, config, rngs)
 
 

@@ -39,8 +39,8 @@ class SavedPlayer:
     def describe(self) -> str:
         """Which network it is and how strong its report card found it, in a line or two."""
         network = self.config.network
-        sizes = f"{network.blocks} x {network.channels} {network.kind}"
-        if network.convolutions and network.kind == "mlp":
+        sizes = f"{network.blocks} x {network.channels} {network.architecture}"
+        if network.convolutions and network.architecture == "mlp":
             sizes += f" after {network.convolutions} convolutions of {network.filters}"
         lines = [f"{self.config.game.name}: a {sizes}, trained for {self.about['cycles']} cycles"]
         for score in self.about["report"]:

@@ -38,7 +38,7 @@ def find_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targets
 
     Args:
       replay: this device's share of the window.
-      config: `learning.td_lambda`, `learning.root_value_weight` and `replay.games`.
+      config: `learning.td_lambda`, `learning.root_value_weight` and `replay.max_games`.
       devices: how many share the window's games.
     """
     size, lanes = replay.rows.reward.shape
@@ -59,7 +59,7 @@ def find_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targets
         side = jnp.where(over, 1, jnp.sign(discount).astype(jnp.int8) * side).astype(jnp.int8)
         rank = jnp.where(over, games, rank)  # games that ended later than this one
         games = games + jnp.sum(over)
-        recent = rank < config.replay.games // devices if config.replay.games else True
+        recent = rank < config.replay.max_games // devices if config.replay.max_games else True
         carry = (target, value, known, end, side, rank, games)
         return carry, ((1 - own) * target + own * value, known & recent, end, side)
 

@@ -128,7 +128,11 @@ def make_thinker(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> Thinke
     game = player.game
     nodes = tree_capacity(game, memory_mb * 2**20)
     # The root's prior is left as the network says it, and every visit is the search's own choice.
-    config = replace(player.config, algorithm="puct", forced_playouts=0.0)
+    config = replace(
+        player.config,
+        algorithm="puct",
+        puct=replace(player.config.puct, forced_playouts=0.0),
+    )
     return Thinker(
         game=game,
         network=player.network,

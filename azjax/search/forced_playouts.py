@@ -54,14 +54,16 @@ def prune_visits(visits: Array, values: Array, prior: Array, config: SearchConfi
     """
     count = visits.astype(jnp.float32)
     total = jnp.sum(count, axis=-1, keepdims=True)
-    weight = config.pb_c_init + jnp.log((total + config.pb_c_base + 1) / config.pb_c_base)
+    weight = config.puct.pb_c_init + jnp.log(
+        (total + config.puct.pb_c_base + 1) / config.puct.pb_c_base
+    )
     exploration = prior * weight * jnp.sqrt(total)
     value = (values + 1) / 2  # the search scales values like this
     best = jnp.argmax(count, axis=-1, keepdims=True)
     score = jnp.take_along_axis(value + exploration / (1 + count), best, axis=-1)
     # The fewest visits with which PUCT's score stays below that of the most visited move.
     fewest = jnp.floor(exploration / jnp.maximum(score - value, 1e-9) - 1) + 1
-    forced = jnp.floor(_forced(prior, total, config.forced_playouts))
+    forced = jnp.floor(_forced(prior, total, config.puct.forced_playouts))
     left = jnp.clip(count - forced, jnp.minimum(jnp.maximum(fewest, 0), count), count)
     left = jnp.where(left > 1, left, 0)
     return jnp.where(jnp.arange(count.shape[-1])[None] == best, count, left)

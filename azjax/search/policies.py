@@ -35,11 +35,11 @@ def gumbel_policy(
       scale: scale of the Gumbel noise, float32 [B, 1].
       config: Gumbel's constants.
     """
-    considered = min(config.max_considered_actions, mask.shape[-1])
+    considered = min(config.gumbel.max_considered_actions, mask.shape[-1])
     qtransform = functools.partial(
         mctx.qtransform_completed_by_mix_value,
-        value_scale=config.value_scale,
-        rescale_values=config.rescale_values,
+        value_scale=config.gumbel.value_scale,
+        rescale_values=config.gumbel.rescale_values,
     )
     loop_fn = make_loop_fn(
         params,
@@ -119,13 +119,13 @@ def puct_selection(
     qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
     select = functools.partial(
         mctx.muzero_action_selection,
-        pb_c_init=config.pb_c_init,
-        pb_c_base=config.pb_c_base,
+        pb_c_init=config.puct.pb_c_init,
+        pb_c_base=config.puct.pb_c_base,
         qtransform=qtransform,
     )
     select_root = functools.partial(select, depth=0)
-    if config.forced_playouts:
-        select_root = force_playouts(select_root, config.forced_playouts)
+    if config.puct.forced_playouts:
+        select_root = force_playouts(select_root, config.puct.forced_playouts)
     return select_root, select
 
 

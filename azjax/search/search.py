@@ -46,8 +46,9 @@ def exploration_of(config: SearchConfig, gumbel_scale: Array | float = 1.0) -> E
       config: the search section of a config.
       gumbel_scale: scale of Gumbel's noise, float32 [B] or one number.
     """
+    puct = config.puct
     return Exploration(
-        gumbel_scale, config.dirichlet_fraction, config.root_temperature, config.forced_playouts
+        gumbel_scale, puct.dirichlet_fraction, puct.root_temperature, puct.forced_playouts
     )
 
 
@@ -97,7 +98,7 @@ def search(
     action_values = jnp.where(visits > 0, summary.qvalues, 0.0)
     policy = output.action_weights
     if config.algorithm == "puct" and exploration.forced_playouts:
-        forced = replace(config, forced_playouts=exploration.forced_playouts)
+        forced = _with_forced_playouts(config, exploration.forced_playouts)
         left = prune_visits(visits, action_values, prior, forced)
         policy = left / jnp.maximum(jnp.sum(left, axis=-1, keepdims=True), 1)
     tried = jnp.where(visits > 0, policy, 0.0)
@@ -146,9 +147,9 @@ def search_output(
     if exploration.root_temperature != 1.0:
         logits = mask_logits(logits / exploration.root_temperature, mask)
     fraction = by_position(exploration.dirichlet_fraction)
-    logits = add_dirichlet_noise(noise_key, logits, mask, fraction, total=config.dirichlet_total)
+    logits = add_dirichlet_noise(noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration)
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-    forced = replace(config, forced_playouts=exploration.forced_playouts)
+    forced = _with_forced_playouts(config, exploration.forced_playouts)
     return puct_policy(params, search_key, root, recurrent_fn, mask, forced)
 
 
@@ -159,3 +160,7 @@ def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> No
         options = {"custom_message": message, "exception_type": ValueError}
         chex.assert_shape(array, expected, **options)
         chex.assert_type(array, float, **options)
+
+
+def _with_forced_playouts(config: SearchConfig, forced_playouts: float) -> SearchConfig:
+    return replace(config, puct=replace(config.puct, forced_playouts=forced_playouts))

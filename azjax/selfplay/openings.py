@@ -60,8 +60,8 @@ def start_games(
     lengths = jax.random.randint(length_key, (batch,), 0, config.opening_plies + 1)
     states, plies = play_randomly(game, move_key, states, lengths, most=config.opening_plies)
     prospects = None
-    if config.resign_error:
-        prospects = new_prospects(out_key, batch, played_out=config.resign_played_out)
+    if config.resign_false_positive_rate:
+        prospects = new_prospects(out_key, batch, played_out=config.resign_disabled_fraction)
     return Games(states=states, plies=before + plies, prospects=prospects)
 
 

@@ -60,7 +60,7 @@ def play(
     def ply(games: Games, step: tuple[Array, Array | None]) -> tuple[Games, tuple[Row, Any]]:
         key, in_full = step
         search_key, move_key, start_key = jax.random.split(key, 3)
-        explore = games.plies < config.selfplay.exploration_plies
+        explore = games.plies < config.selfplay.sampled_plies
         position = (search_key, games.states, explore)
         if in_full is None:
             result = in_depth(*position)
@@ -80,7 +80,9 @@ def play(
             discount = jnp.where(resigned, 0.0, discount)
             done |= resigned
         row = Row(
-            states=games.states if config.replay.reanalysed else drop_unseen(game, games.states),
+            states=games.states
+            if config.replay.reanalyse_positions
+            else drop_unseen(game, games.states),
             policy=pack_policy(result.policy),
             value=result.value.astype(jnp.float16),
             full=jnp.broadcast_to(True if in_full is None else in_full, done.shape),
@@ -120,7 +122,7 @@ def full_plies(key: Array, config: Config) -> Array | None:
     batch would take as long as the longest. The games are of all ages.
     """
     plies = config.selfplay.plies_per_cycle
-    count = round(config.selfplay.full_searches * plies)
+    count = round(config.selfplay.full_search_fraction * plies)
     return None if count == plies else jax.random.permutation(key, plies) < count
 
 

@@ -58,9 +58,11 @@ def one_cycle(
     devices = jax.lax.axis_size(AXIS)
     targets = find_targets(replay, config, devices=devices)
     count = jnp.sum(targets.known)
-    if config.replay.reanalysed:
+    if config.replay.reanalyse_positions:
         draw_key, search_key = jax.random.split(reanalyse_key)
-        indices = draw_indices(draw_key, targets.known, (config.replay.reanalysed // devices,))
+        indices = draw_indices(
+            draw_key, targets.known, (config.replay.reanalyse_positions // devices,)
+        )
         newest = state.candidate
         replay = reanalyse(game, evaluate, newest, search_key, replay, indices, count > 0, config)
         targets = find_targets(replay, config, devices=devices)
@@ -80,7 +82,7 @@ def one_cycle(
     metrics |= _play_metrics(config, sums) | {"replay/positions": sums["positions"]}
     if state.evidence is not None:
         evidence = remember(state.evidence, sums["evidence"])
-        below, error = threshold(evidence, error=config.selfplay.resign_error)
+        below, error = threshold(evidence, error=config.selfplay.resign_false_positive_rate)
         metrics |= {
             "resign/below": below,
             "resign/error": error,
@@ -121,7 +123,7 @@ def _learn(
             network, optimizer, config, variables, optimizer_state, batch
         )
         if average is not None:
-            average = moving_average(average, variables, done, decay=config.learning.average)
+            average = moving_average(average, variables, done, decay=config.learning.ema_decay)
         return (variables, average, optimizer_state), losses
 
     before = (state.variables, state.average, state.optimizer_state)
@@ -150,13 +152,15 @@ def _learn(
 def _resigning(config: Config, evidence: Evidence | None) -> dict[str, Array]:
     if evidence is None:
         return {}
-    return {"resign_below": threshold(evidence, error=config.selfplay.resign_error)[0]}
+    return {
+        "resign_below": threshold(evidence, error=config.selfplay.resign_false_positive_rate)[0]
+    }
 
 
 def _play_metrics(config: Config, sums: Metrics) -> Metrics:
     """Means over the games that ended in this cycle; NaN where none did."""
     finished = sums["games_finished"]
-    plies = config.selfplay.games * config.selfplay.plies_per_cycle
+    plies = config.selfplay.parallel_games * config.selfplay.plies_per_cycle
     return {
         "games_finished": finished,
         "plies": jnp.asarray(plies, jnp.float32),
@@ -172,7 +176,7 @@ def one_gate(
 ) -> tuple[TrainState, Metrics]:
     """AlphaGo Zero's evaluator: the candidate becomes the network that plays if it wins enough."""
     if state.actor is None:
-        raise ValueError('there is nothing to gate where selfplay.parameters = "newest"')
+        raise ValueError('there is nothing to gate where selfplay.actor = "latest"')
     key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
     key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
     player = functools.partial(SearchPlayer, game=game, network=network, config=config.search)

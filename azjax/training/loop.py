@@ -148,7 +148,7 @@ def _run(
             metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
             _refuse_non_finite(metrics, cycle, checkpoints)
             metrics["cycle_s"] = time.perf_counter() - started
-            if config.selfplay.parameters == "gated" and cycle % config.gate.every == 0:
+            if config.selfplay.actor == "gated" and cycle % config.gate.every == 0:
                 state, gate = trainer.gate(state)
                 metrics |= {k: float(v) for k, v in jax.device_get(_local(gate)).items()}
             log.cycle(cycle, metrics)
@@ -209,7 +209,7 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
             },
         )
     merit = float(np.mean(scores)) if scores else 0.0
-    if settings.report:
+    if settings.exact_report:
         card = report(trainer.game, [player]).players[0]
         if card.positions:
             log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})

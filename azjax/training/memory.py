@@ -28,17 +28,17 @@ def refuse_if_too_large(trainer: Trainer) -> None:
     if replay + search <= room:
         return
     need = (
-        f"replay.plies = {config.replay.plies} takes {_gib(replay)} and the search trees of "
-        f"selfplay.games = {config.selfplay.games} take {_gib(search)} of a device that has "
-        f"{_gib(room)}"
+        f"replay.capacity_plies = {config.replay.capacity_plies} takes {_gib(replay)} and the "
+        f"search trees of selfplay.parallel_games = {config.selfplay.parallel_games} take "
+        f"{_gib(search)} of a device that has {_gib(room)}"
     )
-    plies = (room - search) * config.replay.plies // replay
+    plies = (room - search) * config.replay.capacity_plies // replay
     plies -= plies % config.selfplay.plies_per_cycle
     if plies > 0:
-        raise UserError(f"{need}; replay.plies = {plies} would fit")
-    games = room * config.selfplay.games // (replay + search)
+        raise UserError(f"{need}; replay.capacity_plies = {plies} would fit")
+    games = room * config.selfplay.parallel_games // (replay + search)
     games -= games % trainer.mesh.size
-    raise UserError(f"{need}; selfplay.games = {max(games, trainer.mesh.size)} would fit")
+    raise UserError(f"{need}; selfplay.parallel_games = {max(games, trainer.mesh.size)} would fit")
 
 
 def replay_bytes(trainer: Trainer) -> int:
@@ -54,7 +54,7 @@ def search_bytes(trainer: Trainer) -> int:
     config, game = trainer.config, trainer.game
     tree = tree_bytes(game, config.search.num_simulations + 1)
     tree += 4 * _ROOT_NUMBERS * game.num_actions
-    return max(config.selfplay.games, config.replay.reanalysed) * tree // trainer.mesh.size
+    return max(config.selfplay.parallel_games, config.replay.reanalyse_positions) * tree // trainer.mesh.size
 
 
 def device_memory(device: jax.Device) -> int | None:

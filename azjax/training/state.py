@@ -46,7 +46,7 @@ class TrainState:
     """Everything that decides the rest of a run."""
 
     variables: Variables  # the newest network
-    average: Variables | None  # the moving average of it, where `learning.average` is above 0
+    average: Variables | None  # the moving average of it, where `learning.ema_decay` is above 0
     optimizer_state: Any
     actor: Variables | None  # the network that plays where a gate decides it, else None
     games: Games  # [B, ...], split over the devices
@@ -87,12 +87,12 @@ def state_specs(config: Config) -> TrainState:
     """How each part of the state lies on the mesh."""
     return TrainState(
         variables=EVERYWHERE,
-        average=EVERYWHERE if config.learning.average else None,
+        average=EVERYWHERE if config.learning.ema_decay else None,
         optimizer_state=EVERYWHERE,
-        actor=EVERYWHERE if config.selfplay.parameters == "gated" else None,
+        actor=EVERYWHERE if config.selfplay.actor == "gated" else None,
         games=SPLIT,
         replay=Replay(rows=PartitionSpec(None, AXIS), position=EVERYWHERE, filled=EVERYWHERE),
-        evidence=EVERYWHERE if config.selfplay.resign_error else None,
+        evidence=EVERYWHERE if config.selfplay.resign_false_positive_rate else None,
         key=EVERYWHERE,
         cycle=EVERYWHERE,
         updates=EVERYWHERE,
@@ -113,7 +113,7 @@ def init_state(
     variables = first_variables(network, run_key)
     games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
     games = start_games(
-        game, games_key, config.selfplay.games // devices, config.selfplay, openings
+        game, games_key, config.selfplay.parallel_games // devices, config.selfplay, openings
     )
     _, rows, _ = jax.eval_shape(
         lambda v, k, g: play(game, network_evaluate(game, network), v, k, g, config),
@@ -122,15 +122,15 @@ def init_state(
         games,
     )
     row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), rows)
-    gated = config.selfplay.parameters == "gated"
+    gated = config.selfplay.actor == "gated"
     return TrainState(
         variables=variables,
-        average=jax.tree.map(jnp.copy, variables) if config.learning.average else None,
+        average=jax.tree.map(jnp.copy, variables) if config.learning.ema_decay else None,
         optimizer_state=optimizer.init(variables["params"]),
         actor=jax.tree.map(jnp.copy, variables) if gated else None,
         games=games,
-        replay=empty_replay(row, config.replay.plies),
-        evidence=no_evidence() if config.selfplay.resign_error else None,
+        replay=empty_replay(row, config.replay.capacity_plies),
+        evidence=no_evidence() if config.selfplay.resign_false_positive_rate else None,
         key=key,
         cycle=jnp.zeros((), jnp.int32),
         updates=jnp.zeros((), jnp.int32),

@@ -62,13 +62,13 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
     """
     devices = mesh.size
     for name, value, unit in [
-        ("selfplay.games", config.selfplay.games, devices),
+        ("selfplay.parallel_games", config.selfplay.parallel_games, devices),
         ("learning.batch_size", config.learning.batch_size, devices),
-        ("replay.games", config.replay.games, devices),
-        ("replay.reanalysed", config.replay.reanalysed, devices),
+        ("replay.max_games", config.replay.max_games, devices),
+        ("replay.reanalyse_positions", config.replay.reanalyse_positions, devices),
         ("gate.games", config.gate.games, 2 * devices),
     ]:
-        if value % unit and not (name == "gate.games" and config.selfplay.parameters == "newest"):
+        if value % unit and not (name == "gate.games" and config.selfplay.actor == "latest"):
             raise UserError(
                 f"{name} = {value}: a multiple of {unit} is wanted to split it over "
                 f"{devices} devices"

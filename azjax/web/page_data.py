@@ -66,7 +66,7 @@ def describe_model(
         "shown": [*after, *FACTS, *clicks],
         "actions": actions,
         "cells": list(game.cell_names) if has_clicks(game) else None,
-        "exploration": search.pb_c_init,
+        "exploration": search.puct.pb_c_init,
     }
 
 

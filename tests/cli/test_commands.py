@@ -209,9 +209,9 @@ def test_games_that_are_no_pairs(games, refused, trained):
 
 def test_too_large_for_the_memory(refused, tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "device_memory", lambda device: 2**20)
-    file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES, replay={"plies": 80_000})
+    file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES, replay={"capacity_plies": 80_000})
     message = refused("train", file, "--run-dir", tmp_path / "run")
-    assert re.search(r"replay\.plies = \d+ would fit", message)
+    assert re.search(r"replay\.capacity_plies = \d+ would fit", message)
     assert not (tmp_path / "run").exists()
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 import tomllib
 import typing
 from pathlib import Path
@@ -18,16 +19,33 @@ from azjax.config import (
 from azjax.config.toml import config_from_dict, config_to_dict, load_config, save_config
 from azjax.errors import UserError
 
-SECTIONS = {
-    name: kind
-    for name, kind in typing.get_type_hints(Config).items()
-    if dataclasses.is_dataclass(kind) and name != "game"
-}
+
+def tables(kind, prefix=""):
+    """Every table of a config file, `search.puct` and the like included."""
+    for name, hint in typing.get_type_hints(kind).items():
+        if dataclasses.is_dataclass(hint) and name != "game":
+            yield prefix + name, hint
+            yield from tables(hint, f"{prefix}{name}.")
+
+
+SECTIONS = dict(tables(Config))
 FIELDS = [
     (section, field.name)
     for section, kind in SECTIONS.items()
     for field in dataclasses.fields(kind)
+    if f"{section}.{field.name}" not in SECTIONS
 ]
+
+
+def nested(section, values):
+    """`{"a": {"b": values}}` for section "a.b"."""
+    for name in reversed(section.split(".")):
+        values = {name: values}
+    return values
+
+
+def value_of(config, section, name):
+    return functools.reduce(getattr, section.split("."), config).__getattribute__(name)
 
 
 def another_value(section, name):
@@ -37,14 +55,14 @@ def another_value(section, name):
     if typing.get_origin(hint) is typing.Literal:
         return next(choice for choice in typing.get_args(hint) if choice != default)
     special = {
-        "learning.drops": [0.25, 0.5, 0.875],
+        "learning.lr_drops": [0.25, 0.5, 0.875],
         "network.auxiliary": ["ownership", "score"],
         "search.start_simulations": 8,
         "selfplay.openings": "lines.txt",
-        "learning.average": 0.99,
+        "learning.ema_decay": 0.99,
         "evaluation.opponents": ["uct:100", "random"],
         "selfplay.plies_per_cycle": 8,
-        "replay.plies": 512,
+        "replay.capacity_plies": 512,
         "gate.games": 66,
         "evaluation.games": 66,
     }
@@ -65,8 +83,8 @@ def refused(data):
 @pytest.mark.parametrize(("section", "name"), FIELDS)
 def test_every_field_comes_back_from_toml(section, name, tmp_path):
     value = another_value(section, name)
-    config = config_from_dict({section: {name: value}})
-    stored = getattr(getattr(config, section), name)
+    config = config_from_dict(nested(section, {name: value}))
+    stored = value_of(config, section, name)
     assert stored == (tuple(value) if isinstance(value, list) else value)
     assert config != Config()
     save_config(config, tmp_path / "config.toml")
@@ -84,7 +102,13 @@ def test_the_rest_comes_back_and_all_of_it_is_written(tmp_path):
     assert load_config(tmp_path / "config.toml") == config
     written = tomllib.loads((tmp_path / "config.toml").read_text())
     assert written == config_to_dict(config)
-    assert {(s, n) for s in SECTIONS for n in written[s]} == set(FIELDS)
+    found = {
+        (section, name)
+        for section in SECTIONS
+        for name, value in functools.reduce(dict.get, section.split("."), written).items()
+        if not isinstance(value, dict)
+    }
+    assert found == set(FIELDS)
     assert written["game"] == {"name": "go", "komi": 6.5, "note": "a", "size": 7, "suicide": True}
 
 
@@ -93,7 +117,7 @@ def test_game_may_be_named_by_a_string_alone():
     assert config_from_dict({}) == Config()
     assert "table with the game's name" in refused({"game": 3})
     assert "table with the game's name" in refused({"game": {"name": 3}})
-    assert "game.size: a number" in refused({"game": {"name": "go", "size": [7]}})
+    assert "game.size must be a number" in refused({"game": {"name": "go", "size": [7]}})
 
 
 @pytest.mark.parametrize(
@@ -115,22 +139,25 @@ def test_unknown_keys_are_answered_with_the_nearest(data, said):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"seed": "1"}, "seed = '1': a value of type int is wanted"),
-        ({"seed": True}, "seed = True: a value of type int is wanted"),
-        ({"seed": 1.0}, "seed = 1.0: a value of type int is wanted"),
-        ({"network": {"blocks": False}}, "network.blocks = False: a value of type int"),
-        ({"search": {"pb_c_init": True}}, "search.pb_c_init = True: a value of type float"),
-        ({"learning": {"symmetries": 1}}, "learning.symmetries = 1: a value of type bool"),
-        ({"learning": {"drops": 0.5}}, "learning.drops = 0.5: a list is wanted"),
-        ({"learning": {"drops": [True]}}, "learning.drops = True: a value of type float"),
-        ({"evaluation": {"opponents": "random"}}, "opponents = 'random': a list is wanted"),
-        ({"evaluation": {"opponents": [1]}}, "opponents = 1: a value of type str is wanted"),
-        ({"network": 3}, "network: a table is wanted, [network]"),
+        ({"seed": "1"}, "seed = '1' must be of type int"),
+        ({"seed": True}, "seed = True must be of type int"),
+        ({"seed": 1.0}, "seed = 1.0 must be of type int"),
+        ({"network": {"blocks": False}}, "network.blocks = False must be of type int"),
+        (
+            {"search": {"puct": {"pb_c_init": True}}},
+            "search.puct.pb_c_init = True must be of type float",
+        ),
+        ({"learning": {"symmetries": 1}}, "learning.symmetries = 1 must be of type bool"),
+        ({"learning": {"lr_drops": 0.5}}, "learning.lr_drops = 0.5 must be a list"),
+        ({"learning": {"lr_drops": [True]}}, "learning.lr_drops = True must be of type float"),
+        ({"evaluation": {"opponents": "random"}}, "opponents = 'random' must be a list"),
+        ({"evaluation": {"opponents": [1]}}, "opponents = 1 must be of type str"),
+        ({"network": 3}, "network must be a table, [network]"),
         (
             {"network": {"norm": "instance"}},
-            "network.norm = 'instance': one of 'batch', 'layer', 'none' is wanted",
+            "network.norm = 'instance' must be one of 'batch', 'layer', 'none'",
         ),
-        ({"network": {"dtype": []}}, "network.dtype = []: one of"),
+        ({"network": {"dtype": []}}, "network.dtype = [] must be one of"),
     ],
 )
 def test_wrong_types_are_named(data, said):
@@ -149,13 +176,15 @@ def test_an_integer_will_do_for_a_float():
     [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is float],
 )
 def test_floats_are_finite(section, name, value):
-    assert f"{section}.{name} = {value}: a finite number is wanted" in refused(
-        {section: {name: value}}
+    assert f"{section}.{name} = {value} must be a finite number" in refused(
+        nested(section, {name: value})
     )
 
 
 def test_floats_in_lists_are_finite():
-    assert "learning.drops = nan: a finite" in refused({"learning": {"drops": [float("nan")]}})
+    assert "learning.lr_drops = nan must be a finite" in refused(
+        {"learning": {"lr_drops": [float("nan")]}}
+    )
 
 
 LEAST = {
@@ -163,21 +192,20 @@ LEAST = {
     | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
     "search": {
         "num_simulations": 1,
-        "max_considered_actions": 1,
-        "dirichlet_fraction": 0.0,
         "start_simulations": 0,
-        "forced_playouts": 0.0,
     },
+    "search.gumbel": {"max_considered_actions": 1},
+    "search.puct": {"dirichlet_fraction": 0.0, "forced_playouts": 0.0},
     "selfplay": {
-        "games": 1,
+        "parallel_games": 1,
         "plies_per_cycle": 1,
-        "exploration_plies": 0,
+        "sampled_plies": 0,
         "opening_plies": 0,
         "fast_simulations": 1,
         "final_temperature": 0.0,
-        "resign_error": 0.0,
+        "resign_false_positive_rate": 0.0,
     },
-    "replay": {"plies": 1, "games": 0, "min_positions": 1, "reanalysed": 0},
+    "replay": {"capacity_plies": 1, "max_games": 0, "min_positions": 1, "reanalyse_positions": 0},
     "learning": {
         "batch_size": 1,
         "updates_per_cycle": 1,
@@ -191,26 +219,31 @@ LEAST = {
         "ownership_weight": 0.0,
         "root_value_weight": 0.0,
         "td_lambda": 0.0,
-        "average": 0.0,
+        "ema_decay": 0.0,
     },
     "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
     "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
     "checkpoint": {"every": 1, "keep": 1},
 }
 MOST = {
-    "search": {"dirichlet_fraction": 1.0},
+    "search.puct": {"dirichlet_fraction": 1.0},
     "learning": {
         "final_fraction": 1.0,
         "momentum": 1.0,
         "root_value_weight": 1.0,
         "td_lambda": 1.0,
     },
-    "selfplay": {"full_searches": 1.0, "resign_error": 1.0, "resign_played_out": 1.0},
+    "selfplay": {
+        "full_search_fraction": 1.0,
+        "resign_false_positive_rate": 1.0,
+        "resign_disabled_fraction": 1.0,
+    },
     "gate": {"threshold": 1.0},
 }
 POSITIVE = {
-    "search": ["pb_c_init", "pb_c_base", "dirichlet_total", "root_temperature", "value_scale"],
-    "selfplay": ["temperature", "full_searches", "resign_played_out"],
+    "search.gumbel": ["value_scale"],
+    "search.puct": ["pb_c_init", "pb_c_base", "dirichlet_concentration", "root_temperature"],
+    "selfplay": ["temperature", "full_search_fraction", "resign_disabled_fraction"],
     "learning": ["learning_rate", "clip_norm"],
 }
 
@@ -229,7 +262,7 @@ def test_ranges_end_where_they_should():
                 SECTIONS[section](**{name: high + 1e-6})
     for section, names in POSITIVE.items():
         for name in names:
-            if name != "full_searches":  # at least one ply of a cycle
+            if name != "full_search_fraction":  # at least one ply of a cycle
                 SECTIONS[section](**{name: 1e-6})
             with pytest.raises(UserError, match=rf"^{section}\.{name} = .*above 0"):
                 SECTIONS[section](**{name: 0.0})
@@ -247,37 +280,41 @@ def test_every_number_has_a_range():
 
 
 def test_what_must_fit_together():
-    Config(selfplay=SelfPlayConfig(plies_per_cycle=10), replay=ReplayConfig(plies=250))
-    with pytest.raises(UserError, match=r"replay\.plies = 256: a multiple of .* = 10 is wanted"):
+    Config(selfplay=SelfPlayConfig(plies_per_cycle=10), replay=ReplayConfig(capacity_plies=250))
+    with pytest.raises(
+        UserError, match=r"replay\.capacity_plies = 256 must be a multiple of .* = 10"
+    ):
         Config(selfplay=SelfPlayConfig(plies_per_cycle=10))
-    with pytest.raises(UserError, match="even numbers are wanted"):
+    with pytest.raises(UserError, match=r"evaluation\.games = 3 must be even"):
         Config(evaluation=EvaluationConfig(games=3))
-    Config(selfplay=SelfPlayConfig(games=4), replay=ReplayConfig(min_positions=512))
+    Config(selfplay=SelfPlayConfig(parallel_games=4), replay=ReplayConfig(min_positions=512))
     with pytest.raises(UserError, match="at most half of the 1024 positions"):
-        Config(selfplay=SelfPlayConfig(games=4), replay=ReplayConfig(min_positions=513))
-    with pytest.raises(UserError, match="cycles = 0: at least 1 wanted"):
+        Config(selfplay=SelfPlayConfig(parallel_games=4), replay=ReplayConfig(min_positions=513))
+    with pytest.raises(UserError, match="cycles = 0 must be at least 1"):
         Config(cycles=0)
     for drops in [(0.75, 0.5), (0.5, 0.5), (0.0,), (1.0,)]:
-        with pytest.raises(UserError, match=r"learning\.drops"):
-            LearningConfig(drops=drops)
+        with pytest.raises(UserError, match=r"learning\.lr_drops"):
+            LearningConfig(lr_drops=drops)
 
 
 def test_the_newer_methods_fit_together():
-    with pytest.raises(UserError, match=r"full_searches = 0\.02: of .* = 16 one .*0\.06"):
-        SelfPlayConfig(full_searches=0.02)
-    with pytest.raises(UserError, match=r"learning\.average = 1\.0: from 0 to below 1"):
-        LearningConfig(average=1.0)
-    with pytest.raises(UserError, match=r"network\.auxiliary = .*each once is wanted"):
+    with pytest.raises(UserError, match=r"full_search_fraction = 0\.02 leaves no .* = 16; .*0\.06"):
+        SelfPlayConfig(full_search_fraction=0.02)
+    with pytest.raises(
+        UserError, match=r"learning\.ema_decay = 1\.0 must be at least 0 and below 1"
+    ):
+        LearningConfig(ema_decay=1.0)
+    with pytest.raises(UserError, match=r"network\.auxiliary = .*contains duplicates"):
         NetworkConfig(auxiliary=("score", "score"))
     said = refused({"network": {"auxiliary": ["scores"]}})
-    assert "network.auxiliary = 'scores': one of 'score', 'ownership' is wanted" in said
+    assert "network.auxiliary = 'scores' must be one of 'score', 'ownership'" in said
 
 
 def test_planes_need_convolutions():
-    for other in ({"kind": "resnet", "policy_head": "planes"}, {"kind": "mlp"}):
+    for other in ({"architecture": "resnet", "policy_head": "planes"}, {"architecture": "mlp"}):
         config_from_dict({"network": other})
-    said = refused({"network": {"kind": "mlp", "policy_head": "planes"}})
-    assert 'network.policy_head = "planes": a tower of convolutions is wanted' in said
+    said = refused({"network": {"architecture": "mlp", "policy_head": "planes"}})
+    assert 'network.policy_head = "planes" needs network.architecture = "resnet"' in said
 
 
 def test_overrides_lie_over_the_file(tmp_path):

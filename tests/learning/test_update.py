@@ -46,7 +46,7 @@ def test_batch_is_what_the_mover_sees():
 
 # Updates.
 
-DENSE = NetworkConfig(kind="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
+DENSE = NetworkConfig(architecture="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
 TOWER = NetworkConfig(blocks=1, channels=8, value_hidden=8, value_head="wdl")
 
 

@@ -71,7 +71,9 @@ CHECKED = [
 ]
 
 
-@pytest.mark.parametrize("network", CHECKED, ids=lambda n: f"{n.config.kind}-{n.config.norm}")
+@pytest.mark.parametrize(
+    "network", CHECKED, ids=lambda n: f"{n.config.architecture}-{n.config.norm}"
+)
 def test_untrained_net_knows_nothing_and_is_reproducible(network):
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 
-from azjax.config import SearchConfig
+from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.model import make_recurrent_fn, mask_logits
 from azjax.search.policies import gumbel_policy, puct_policy
 from azjax.search.search import Exploration, search
@@ -81,11 +81,13 @@ def config_of(game, policy):
     return SearchConfig(
         algorithm=policy,
         num_simulations=SIMULATIONS,
-        max_considered_actions=CONSIDERED,
         # mctx's own values in one game, others in the others.
-        value_scale=0.1 if game.name == "tic_tac_toe" else 0.25,
-        rescale_values=game.name != "connect_four",
-        pb_c_init=1.25 if game.name == "tic_tac_toe" else 2.0,
+        gumbel=GumbelConfig(
+            max_considered_actions=CONSIDERED,
+            value_scale=0.1 if game.name == "tic_tac_toe" else 0.25,
+            rescale_values=game.name != "connect_four",
+        ),
+        puct=PUCTConfig(pb_c_init=1.25 if game.name == "tic_tac_toe" else 2.0),
     )
 
 
@@ -124,8 +126,8 @@ def compiled_stock(game, policy, loop_fn_of=None):
                 **options,
                 qtransform=functools.partial(
                     mctx.qtransform_completed_by_mix_value,
-                    value_scale=config.value_scale,
-                    rescale_values=config.rescale_values,
+                    value_scale=config.gumbel.value_scale,
+                    rescale_values=config.gumbel.rescale_values,
                 ),
                 max_num_considered_actions=CONSIDERED,
                 gumbel_scale=scale,
@@ -135,8 +137,8 @@ def compiled_stock(game, policy, loop_fn_of=None):
             **options,
             qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
             dirichlet_fraction=0.0,
-            pb_c_init=config.pb_c_init,
-            pb_c_base=config.pb_c_base,
+            pb_c_init=config.puct.pb_c_init,
+            pb_c_base=config.puct.pb_c_base,
         )
 
     return _compile(run)

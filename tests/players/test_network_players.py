@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.config import NetworkConfig, SearchConfig
+from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
 from azjax.network.network import make_network
 from azjax.players.base import Player
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
@@ -19,7 +19,7 @@ BATCH, SIMULATIONS = 64, 24
 
 
 def network_of(game):
-    config = NetworkConfig(kind="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
+    config = NetworkConfig(architecture="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
     return make_network(game, config)
 
 
@@ -136,7 +136,9 @@ def test_wins_in_one():
 def test_analysis_is_complete(algorithm):
     states, legal = positions(TIC_TAC_TOE)
     playing = legal.any(-1)
-    player = player_of(SearchPlayer, TIC_TAC_TOE, algorithm=algorithm, dirichlet_fraction=1.0)
+    player = player_of(
+        SearchPlayer, TIC_TAC_TOE, algorithm=algorithm, puct=PUCTConfig(dirichlet_fraction=1.0)
+    )
     assert player.name == f"search:{SIMULATIONS}"
     found = call(player, jax.random.key(1), states, True)
     assert all(np.isfinite(x).all() for x in found)

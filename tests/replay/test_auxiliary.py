@@ -17,7 +17,7 @@ from tests import tiny
 BOXES = {
     "game": {"name": "dots_and_boxes_2x2"},
     "network": {"auxiliary": ["score", "ownership"]},
-    "replay": {"plies": 32},
+    "replay": {"capacity_plies": 32},
     "search": {"num_simulations": 2},
 }
 

@@ -12,7 +12,7 @@ from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from tests import tiny
 
-CHANGES = {"replay": {"plies": 16, "reanalysed": 8}}
+CHANGES = {"replay": {"capacity_plies": 16, "reanalyse_positions": 8}}
 
 
 @functools.lru_cache
@@ -73,7 +73,10 @@ def test_the_window_keeps_whole_states_to_search_from():
     for reanalysed_, kept in [(0, False), (4, True)]:
         game = {"name": "chess"}
         trainer = tiny.trainer(
-            1, game=game, network={"channels": 4}, replay={"plies": 16, "reanalysed": reanalysed_}
+            1,
+            game=game,
+            network={"channels": 4},
+            replay={"capacity_plies": 16, "reanalyse_positions": reanalysed_},
         )
         rows = trainer.abstract_state().replay.rows
         assert (

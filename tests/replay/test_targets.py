@@ -16,7 +16,7 @@ find_jit = jax.jit(find_targets, static_argnames=("config", "devices"))
 def config_of(decay=1.0, own=0.0, games=0):
     return Config(
         learning=LearningConfig(td_lambda=decay, root_value_weight=own),
-        replay=ReplayConfig(games=games),
+        replay=ReplayConfig(max_games=games),
     )
 
 

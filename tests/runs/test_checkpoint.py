@@ -177,10 +177,10 @@ def test_of_another_config(tmp_path):
     for changes, named in [
         ({"network": {"channels": 24}}, "params.body.trunk.layers.0.kernel"),
         ({"network": {"norm": "none"}}, "params.body.trunk.layers.0.bias"),
-        ({"replay": {"plies": 32}}, "replay.rows"),
+        ({"replay": {"capacity_plies": 32}}, "replay.rows"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
-        ({"selfplay": {"parameters": "gated"}}, "variables"),
-        ({"learning": {"average": 0.9}}, "variables"),
+        ({"selfplay": {"actor": "gated"}}, "variables"),
+        ({"learning": {"ema_decay": 0.9}}, "variables"),
     ]:
         trainer = tiny.trainer(1, **changes)
         with pytest.raises(UserError, match="another config") as caught:

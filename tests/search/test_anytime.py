@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.config import NetworkConfig, SearchConfig
+from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
 from azjax.network.network import make_network
 from azjax.play.position import first_position, next_position
 from azjax.players.network_players import SearchPlayer
@@ -26,12 +26,14 @@ SIMULATIONS = 60
 @functools.cache
 def player(name):
     game = make(name)
-    tower = NetworkConfig(kind="mlp", blocks=1, channels=16, value_head=GAMES[name])
+    tower = NetworkConfig(architecture="mlp", blocks=1, channels=16, value_head=GAMES[name])
     network = make_network(game, tower)
     # Larger than an untrained network's, so that priors and values differ from move to move.
     variables = jax.jit(network.init)(jax.random.PRNGKey(3))
     variables["params"] = jax.tree.map(lambda x: 3 * x, variables["params"])
-    config = SearchConfig(algorithm="gumbel", num_simulations=SIMULATIONS, pb_c_init=2.0)
+    config = SearchConfig(
+        algorithm="gumbel", num_simulations=SIMULATIONS, puct=PUCTConfig(pb_c_init=2.0)
+    )
     return SearchPlayer(game=game, network=network, variables=variables, config=config)
 
 
@@ -214,7 +216,7 @@ def test_listens_twenty_times_a_second(hours):
 def test_memory_is_kept_to():
     for name in ("go_9x9", "gardner_chess"):
         game = make(name)
-        tower = NetworkConfig(kind="mlp", blocks=1, channels=16)
+        tower = NetworkConfig(architecture="mlp", blocks=1, channels=16)
         network = make_network(game, tower)
         config = SearchConfig()
         fake = SearchPlayer(game=game, network=network, variables={}, config=config)

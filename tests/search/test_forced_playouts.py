@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import make
 
-from azjax.config import SearchConfig
+from azjax.config import PUCTConfig, SearchConfig
 from azjax.search.forced_playouts import prune_visits
 from azjax.search.search import Exploration, search
 from tests.oracles.searches import random_positions
 
 GAME = make("connect_four")
-CONFIG = SearchConfig("puct", num_simulations=48, forced_playouts=2.0)
+CONFIG = SearchConfig("puct", num_simulations=48, puct=PUCTConfig(forced_playouts=2.0))
 BATCH = 24
 
 
@@ -47,7 +47,7 @@ def positions():
 
 
 def puct_score(prior, value, visits, total):
-    weight = CONFIG.pb_c_init + np.log((total + CONFIG.pb_c_base + 1) / CONFIG.pb_c_base)
+    weight = CONFIG.puct.pb_c_init + np.log((total + CONFIG.puct.pb_c_base + 1) / CONFIG.puct.pb_c_base)
     return (value + 1) / 2 + prior * weight * np.sqrt(total) / (1 + visits)
 
 
@@ -59,7 +59,7 @@ def pruned_one_by_one(visits, values, prior):
     for move in range(len(visits)):
         if move == best or not visits[move]:
             continue
-        for _ in range(int(np.sqrt(CONFIG.forced_playouts * prior[move] * total))):
+        for _ in range(int(np.sqrt(CONFIG.puct.forced_playouts * prior[move] * total))):
             if (
                 visits[move]
                 and puct_score(prior[move], values[move], visits[move] - 1, total) < limit

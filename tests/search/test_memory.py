@@ -19,7 +19,7 @@ from tests.oracles.wide import Wide
 GAMES, SIMULATIONS = 256, 64
 # As many actions as chess has and as large a state, and compiled much sooner.
 LIKE_CHESS = Wide(num_actions=4672, choices=30, words=443)
-SMALL = NetworkConfig(kind="mlp", blocks=1, channels=8, value_hidden=8)
+SMALL = NetworkConfig(architecture="mlp", blocks=1, channels=8, value_hidden=8)
 
 
 @functools.lru_cache
@@ -50,7 +50,9 @@ def test_256_games_of_chess_fit(policy):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_estimate_is_what_a_search_takes(game, policy):
     """Up to a fifth, in either direction: with an array of children (100 actions) or without."""
-    config = Config(search=SearchConfig(policy, SIMULATIONS), selfplay=SelfPlayConfig(games=GAMES))
+    config = Config(
+        search=SearchConfig(policy, SIMULATIONS), selfplay=SelfPlayConfig(parallel_games=GAMES)
+    )
     mesh = types.SimpleNamespace(size=1)
     estimate = search_bytes(types.SimpleNamespace(config=config, game=game, mesh=mesh))
     assert 1 / 1.2 < estimate / search_takes(game, policy) < 1.2

@@ -78,7 +78,9 @@ def test_old_evidence_fades():
 @pytest.mark.parametrize("devices", [1, 2])
 def test_players_resign_in_training(devices):
     """With all evidence saying so, all games but those played out end as soon as a value is low."""
-    trainer = tiny.trainer(devices, selfplay={"resign_error": 0.9, "resign_played_out": 0.5})
+    trainer = tiny.trainer(
+        devices, selfplay={"resign_false_positive_rate": 0.9, "resign_disabled_fraction": 0.5}
+    )
     state = tiny.start(trainer)
     sure = Evidence(players=jnp.full(100, 1e6), not_lost=jnp.zeros(100))
     state = jax.tree.map(lambda x: x, state)

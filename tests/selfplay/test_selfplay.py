@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.config import Config, ReplayConfig, SearchConfig, SelfPlayConfig
+from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.search.search import SearchResult, search
 from azjax.selfplay.openings import start_games
 from azjax.selfplay.selfplay import choose_move, full_plies, play
@@ -19,9 +19,11 @@ CASES = [("tic_tac_toe", "gumbel"), ("dots_and_boxes_2x2", "puct"), ("tic_tac_to
 
 def config_of(policy):
     return Config(
-        search=SearchConfig(policy, num_simulations=4, max_considered_actions=3),
-        selfplay=SelfPlayConfig(games=LANES, plies_per_cycle=PLIES, exploration_plies=EXPLORE),
-        replay=ReplayConfig(plies=PLIES, min_positions=1),
+        search=SearchConfig(
+            policy, num_simulations=4, gumbel=GumbelConfig(max_considered_actions=3)
+        ),
+        selfplay=SelfPlayConfig(parallel_games=LANES, plies_per_cycle=PLIES, sampled_plies=EXPLORE),
+        replay=ReplayConfig(capacity_plies=PLIES, min_positions=1),
     )
 
 
@@ -238,7 +240,7 @@ def test_random_openings():
 
 
 def test_full_searches_are_the_same_number_in_every_cycle():
-    config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_searches=0.25))
+    config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25))
     masks = np.stack([full_plies(jax.random.key(i), config) for i in range(40)])
     assert masks.shape == (40, 8)
     assert (masks.sum(-1) == 2).all()
@@ -256,7 +258,7 @@ def test_fast_searches_are_short_and_without_noise():
     game, key = make("tic_tac_toe"), jax.random.key(1)
     config = Config(
         search=SearchConfig(num_simulations=24),
-        selfplay=SelfPlayConfig(plies_per_cycle=2, full_searches=0.5, fast_simulations=3),
+        selfplay=SelfPlayConfig(plies_per_cycle=2, full_search_fraction=0.5, fast_simulations=3),
     )
     _, rows, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
     np.testing.assert_array_equal(rows.full, np.broadcast_to([[False], [True]], (2, 32)))

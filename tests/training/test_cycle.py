@@ -14,7 +14,7 @@ from azjax.training import cycle as cycle_module
 from azjax.training.trainer import make_trainer
 from tests import tiny
 
-GATED = {"selfplay": {"parameters": "gated"}}
+GATED = {"selfplay": {"actor": "gated"}}
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
@@ -104,7 +104,7 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
 
 def test_updates_wait_for_enough_positions(monkeypatch):
     traced = count_calls(monkeypatch, "append")
-    trainer = tiny.trainer(2, replay={"plies": 24, "min_positions": 160})
+    trainer = tiny.trainer(2, replay={"capacity_plies": 24, "min_positions": 160})
     state = tiny.start(trainer)
     waited = updated = 0
     for _ in range(6):
@@ -199,14 +199,14 @@ def test_the_gate_lets_the_better_one_through(change, monkeypatch):
 
 def test_nothing_to_gate():
     trainer = tiny.trainer(1)
-    with pytest.raises(ValueError, match=re.escape('selfplay.parameters = "newest"')):
+    with pytest.raises(ValueError, match=re.escape('selfplay.actor = "latest"')):
         trainer.gate(tiny.start(trainer))
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"selfplay": {"games": 18}}, "selfplay.games = 18: a multiple of 4"),
+        ({"selfplay": {"parallel_games": 18}}, "selfplay.parallel_games = 18: a multiple of 4"),
         ({"learning": {"batch_size": 15}}, "learning.batch_size = 15: a multiple of 4"),
         ({**GATED, "gate": {"games": 12}}, "gate.games = 12: a multiple of 8"),
     ],

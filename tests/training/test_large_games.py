@@ -32,9 +32,9 @@ def test_trains_from_end_to_end(name, tmp_path):
     config = tiny.config(
         game={"name": name},
         cycles=CYCLES[name],
-        network={"kind": "resnet", "channels": 8, "policy_head": "planes"},
-        selfplay={"games": 8, "plies_per_cycle": 64},
-        replay={"plies": 512, "min_positions": 256},
+        network={"architecture": "resnet", "channels": 8, "policy_head": "planes"},
+        selfplay={"parallel_games": 8, "plies_per_cycle": 64},
+        replay={"capacity_plies": 512, "min_positions": 256},
         evaluation={"every": CYCLES[name], "games": 2},
     )
     state = train(config, run_dir, console=console)

@@ -18,7 +18,7 @@ from azjax.training.loop import resume, train
 from azjax.training.state import restore_state
 from tests import tiny
 
-GATED = {"selfplay": {"parameters": "gated"}, "gate": {"threshold": 0.3}}
+GATED = {"selfplay": {"actor": "gated"}, "gate": {"threshold": 0.3}}
 QUIET = {"evaluation": {"every": 0}}
 
 

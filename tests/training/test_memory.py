@@ -43,27 +43,29 @@ def refused(monkeypatch, trainer, room):
 
 
 def test_a_shorter_window_is_named_and_fits(monkeypatch):
-    changes = {"replay": {"plies": 8000}}
+    changes = {"replay": {"capacity_plies": 8000}}
     trainer = tiny.trainer(2, **changes)
     room = search_bytes(trainer) + replay_bytes(trainer) // 3
     fitting = refused(monkeypatch, trainer, room)
     (plies,) = fitting["replay"].values()
     assert plies % 8 == 0
     assert 8000 // 3 - 8 <= plies <= 8000 // 3
-    refuse_if_too_large(tiny.trainer(2, replay={"plies": plies}))
+    refuse_if_too_large(tiny.trainer(2, replay={"capacity_plies": plies}))
     monkeypatch.setattr(memory, "device_memory", lambda device: room)
-    refused(monkeypatch, tiny.trainer(2, replay={"plies": plies + 8}), room)
+    refused(monkeypatch, tiny.trainer(2, replay={"capacity_plies": plies + 8}), room)
 
 
 def test_fewer_games_are_named_and_fit(monkeypatch):
-    changes = {"selfplay": {"games": 4096}, "search": {"num_simulations": 500}}
+    changes = {"selfplay": {"parallel_games": 4096}, "search": {"num_simulations": 500}}
     trainer = tiny.trainer(4, **changes)
     room = search_bytes(trainer) // 2
     fitting = refused(monkeypatch, trainer, room)
     (games,) = fitting["selfplay"].values()
     assert games % 4 == 0
     assert 1800 < games <= 2048
-    refuse_if_too_large(tiny.trainer(4, selfplay={"games": games}, search={"num_simulations": 500}))
+    refuse_if_too_large(
+        tiny.trainer(4, selfplay={"parallel_games": games}, search={"num_simulations": 500})
+    )
 
 
 def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):

@@ -24,19 +24,23 @@ EVERYTHING = {
         "algorithm": "puct",
         "num_simulations": 4,
         "start_simulations": 2,
-        "forced_playouts": 2.0,
-        "root_temperature": 1.1,
+        "puct": {"forced_playouts": 2.0, "root_temperature": 1.1},
     },
     "selfplay": {
-        "full_searches": 0.5,
+        "full_search_fraction": 0.5,
         "fast_simulations": 2,
-        "resign_error": 0.5,
+        "resign_false_positive_rate": 0.5,
         "opening_plies": 4,
         "final_temperature": 0.1,
-        "parameters": "gated",
+        "actor": "gated",
     },
-    "replay": {"plies": 32, "games": 40, "min_positions": 32, "reanalysed": 8},
-    "learning": {"average": 0.9, "td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
+    "replay": {
+        "capacity_plies": 32,
+        "max_games": 40,
+        "min_positions": 32,
+        "reanalyse_positions": 8,
+    },
+    "learning": {"ema_decay": 0.9, "td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
 }
 
 
@@ -85,7 +89,7 @@ def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
 @pytest.mark.parametrize(("parameters", "field"), [("newest", "average"), ("gated", "actor")])
 def test_what_plays_a_run(parameters, field, tmp_path):
     """The average of the weights; with a gate, what passed it, whatever became of the others."""
-    trainer = tiny.trainer(selfplay={"parameters": parameters}, learning={"average": 0.9})
+    trainer = tiny.trainer(selfplay={"actor": parameters}, learning={"ema_decay": 0.9})
     state = tiny.start(trainer)
     others = {
         name: jax.tree.map(lambda x, add=add: x + add, state.variables)

@@ -14,9 +14,14 @@ from azjax.players.network_players import SearchPlayer
 from azjax.web import server
 
 TOWERS = {
-    "mlp": NetworkConfig(kind="mlp", blocks=1, channels=16, value_hidden=16),
+    "mlp": NetworkConfig(architecture="mlp", blocks=1, channels=16, value_hidden=16),
     "resnet": NetworkConfig(
-        kind="resnet", blocks=1, channels=8, value_hidden=8, value_head="wdl", pooling_every=1
+        architecture="resnet",
+        blocks=1,
+        channels=8,
+        value_hidden=8,
+        value_head="wdl",
+        pooling_every=1,
     ),
 }
 
