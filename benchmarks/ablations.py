@@ -95,7 +95,7 @@ def _learning_cycles(trial: Path) -> list[float]:
     """Seconds of the trial's cycles in which it learnt."""
     metrics = trial / "metrics.jsonl"
     lines = map(json.loads, metrics.read_text().splitlines()) if metrics.is_file() else []
-    return [line["cycle_s"] for line in lines if line.get("loss/policy")]
+    return [line["time/cycle_s"] for line in lines if line.get("train/policy_loss")]
 
 
 def _flags(run: Path, changes: dict, seed: int, cycles: int) -> list[str]:

@@ -22,11 +22,11 @@ import tyro
 from azjax.config import Config
 from azjax.evaluation.position_suites import find_rulers
 from azjax.players.load import load_network, load_run_config
-from azjax.replay.buffer import Replay, Row
-from azjax.replay.targets import find_targets
+from azjax.replay.buffer import Replay, Transition
+from azjax.replay.targets import compute_targets
 from azjax.search.model import network_evaluate
 from azjax.selfplay.openings import Games
-from azjax.selfplay.selfplay import full_plies, play
+from azjax.selfplay.selfplay import draw_full_search_mask, play
 
 LAMBDAS = (1.0, 0.97, 0.95, 0.9, 0.8, 0.0)
 ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
@@ -61,7 +61,7 @@ def main(options: Arguments) -> None:
         )[1]
     )
     keys = jax.random.split(jax.random.key(options.seed), options.repeats)
-    windows = [run_on(key, full_plies(key, config)) for key in keys]
+    windows = [run_on(key, draw_full_search_mask(key, config)) for key in keys]
     table = [
         {"td_lambda": decay, "root_value_weight": own}
         | _errors(np.stack([_targets(rows, config, decay, own) for rows in windows]), exact)
@@ -81,18 +81,20 @@ def main(options: Arguments) -> None:
 
 def _to_the_end(config: Config, plies: int) -> Config:
     """The same self-play, but so long that every game is over; nobody resigns."""
-    selfplay = dataclasses.replace(config.selfplay, plies_per_cycle=plies, resign_error=0.0)
-    replay = dataclasses.replace(config.replay, plies=plies, games=0)
+    selfplay = dataclasses.replace(
+        config.selfplay, plies_per_cycle=plies, resign_false_positive_rate=0.0
+    )
+    replay = dataclasses.replace(config.replay, capacity_plies=plies, max_games=0)
     return dataclasses.replace(config, selfplay=selfplay, replay=replay)
 
 
-def _targets(rows: Row, config: Config, decay: float, own: float) -> np.ndarray:
+def _targets(transitions: Transition, config: Config, decay: float, own: float) -> np.ndarray:
     """The first ply's targets, float32 [B]."""
     learning = dataclasses.replace(config.learning, td_lambda=decay, root_value_weight=own)
     config = dataclasses.replace(config, learning=learning)
-    count = jnp.int32(len(rows.reward))
-    window = Replay(rows=rows, position=jnp.int32(0), filled=count)
-    return np.asarray(find_targets(window, config).value[0])
+    count = jnp.int32(len(transitions.reward))
+    window = Replay(transitions=transitions, position=jnp.int32(0), filled=count)
+    return np.asarray(compute_targets(window, config).value[0])
 
 
 def _errors(targets: np.ndarray, exact: np.ndarray) -> dict[str, float]:

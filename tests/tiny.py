@@ -108,6 +108,11 @@ def replace(config: Any, **changes: Any) -> Any:
     return dataclasses.replace(config, **changes)
 
 
+def with_learner(state: TrainState, **changes: Any) -> TrainState:
+    """The state with another network, average and so on in its learner."""
+    return replace(state, learner=replace(state.learner, **changes))
+
+
 def start_azjax(
     *arguments: str | Path, devices: int = 1, cwd: Path | None = None
 ) -> subprocess.Popen:

@@ -1,4 +1,4 @@
-"""Symmetries: every position is shown to the network turned and mirrored at random."""
+"""Data augmentation: every position is shown to the network under a random symmetry."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def random_symmetries(
     masks: Array,
     ownership: Array | None = None,
 ) -> tuple[Array, Array, Array, Array | None]:
-    """Each example under a symmetry of its own, drawn uniformly.
+    """Transforms each example by a symmetry of its own, drawn uniformly.
 
     Args:
       game: the game.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,46 +13,52 @@ import optax.contrib
 from azjax_envs import Game
 
 from azjax.config import Config, LearningConfig
+from azjax.learning.state import LearnerState
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.network import Network, Prediction, Variables
-from azjax.replay.auxiliary import AuxiliaryTargets, known_error
-from azjax.replay.buffer import Row, unpack_policy
-from azjax.replay.compact_states import restore_unseen
+from azjax.replay.auxiliary import AuxiliaryTargets, masked_squared_error
+from azjax.replay.buffer import Transition, unpack_policy
+from azjax.replay.compact_states import restore_unobserved
 from azjax.search.model import mask_logits
 from azjax.sharding import AXIS
-from azjax.types import Array
+from azjax.types import Array, Metrics
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["observations", "masks", "policy", "value", "auxiliary"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Batch:
-    """N examples, seen by the player to move."""
+    """N examples, from the mover's perspective."""
 
     observations: Array  # float32 [N, height, width, channels]
     masks: Array  # bool [N, A], legal actions
     policy: Array  # float32 [N, A]
-    value: Array  # float32 [N], what followed
+    value: Array  # float32 [N]
     auxiliary: AuxiliaryTargets | None
 
 
 def make_batch(
     game: Game,
     key: Array,
-    rows: Row,
+    transitions: Transition,
     value: Array,
     auxiliary: AuxiliaryTargets | None = None,
     *,
     symmetries: bool,
 ) -> Batch:
-    """Observes stored plies [N, ...], each under a random symmetry if wanted."""
-    states = restore_unseen(game, rows.states)
+    """Makes a batch of stored plies.
+
+    Args:
+      game: the game.
+      key: PRNG key, for the symmetries.
+      transitions: stored plies [N, ...].
+      value: value targets, float32 [N].
+      auxiliary: auxiliary targets [N, ...], where the network learns them.
+      symmetries: whether to transform each position by a random symmetry.
+    """
+    states = restore_unobserved(game, transitions.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
-    policy = unpack_policy(rows.policy, game.num_actions)
+    policy = unpack_policy(transitions.policy, game.num_actions)
     if symmetries:
         ownership = None if auxiliary is None else auxiliary.ownership
         observations, policy, masks, ownership = random_symmetries(
@@ -65,15 +70,25 @@ def make_batch(
 
 
 def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
-    """Cross-entropy [N] between the search's policy and the network's over legal actions."""
+    """Returns the cross-entropy [N] between the search's policy and the network's.
+
+    Args:
+      logits: float32 [N, A].
+      masks: legal actions, bool [N, A]; illegal ones do not count.
+      target: the search's policy, float32 [N, A].
+    """
     log_policy = jax.nn.log_softmax(mask_logits(logits, masks))
     return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
 
 
 def value_loss(prediction: Prediction, target: Array) -> Array:
-    """Value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
+    """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
 
-    A value between the three, as of a search, is shared between the two beside it.
+    With three classes, a target between them (a search's value) is split between the two nearest.
+
+    Args:
+      prediction: the network's output for N positions.
+      target: float32 [N], in [-1, 1].
     """
     if prediction.value_logits.shape[-1] == 1:
         return jnp.square(prediction.value - target)
@@ -83,8 +98,8 @@ def value_loss(prediction: Prediction, target: Array) -> Array:
     return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
 
 
-def schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
-    """The learning rate by update: a linear warm-up, then the chosen course."""
+def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
+    """Returns the learning rate by update: a linear warm-up, then the chosen schedule."""
     peak, warmup = config.learning_rate, config.warmup_updates
     rest = max(total_updates - warmup, 1)
     if config.schedule == "cosine":
@@ -100,8 +115,8 @@ def schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
 
 
 def make_optimizer(config: LearningConfig, total_updates: int) -> optax.GradientTransformation:
-    """Gradient clipping, then SGD with momentum, Muon or AdamW under the schedule."""
-    rate = schedule(config, total_updates)
+    """Returns gradient clipping, then SGD with momentum, Muon or AdamW under the schedule."""
+    rate = learning_rate_schedule(config, total_updates)
     if config.optimizer == "sgd":
         rule = optax.sgd(rate, momentum=config.momentum)
     elif config.optimizer == "muon":
@@ -118,7 +133,7 @@ def make_optimizer(config: LearningConfig, total_updates: int) -> optax.Gradient
 
 
 def _as_matrices(params: Any) -> Any:
-    """How Muon is to see each parameter: as a matrix, inputs by outputs, or not at all."""
+    """Returns how Muon treats each parameter: as a matrix, inputs by outputs, or not at all."""
 
     def as_matrix(x: Array) -> optax.contrib.MuonDimensionNumbers | None:
         inputs = tuple(range(x.ndim - 1))  # of a convolution with its window
@@ -127,41 +142,59 @@ def _as_matrices(params: Any) -> Any:
     return jax.tree.map(as_matrix, params)
 
 
+def init_learner(
+    variables: Variables, optimizer: optax.GradientTransformation, config: LearningConfig
+) -> LearnerState:
+    """Returns the learner's state before the first update."""
+    return LearnerState(
+        variables=variables,
+        ema=jax.tree.map(jnp.copy, variables) if config.ema_decay else None,
+        optimizer_state=optimizer.init(variables["params"]),
+        num_updates=jnp.zeros((), jnp.int32),
+    )
+
+
 def update(
     network: Network,
     optimizer: optax.GradientTransformation,
     config: Config,
-    variables: Variables,
-    optimizer_state: Any,
+    learner: LearnerState,
     batch: Batch,
-) -> tuple[Variables, Any, dict[str, Array]]:
-    """One gradient step on this device's share of a batch; call it under `shard_map`.
+) -> tuple[LearnerState, Metrics]:
+    """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
+
+    Args:
+      network: the network.
+      optimizer: see `make_optimizer`.
+      config: the loss weights and the decay of the moving average.
+      learner: equal on all devices.
+      batch: this device's share of the batch.
 
     Returns:
-      The new variables and optimizer state, equal on all devices, and the losses' means over the
-      whole batch.
+      The learner after the step, equal on all devices, and the losses' means over the whole batch.
     """
+    learning, variables = config.learning, learner.variables
 
-    def loss_fn(params: Any) -> tuple[Array, tuple[Any, dict[str, Array]]]:
+    def loss_fn(params: Any) -> tuple[Array, tuple[Any, Metrics]]:
         prediction, stats = network.apply_train(
             {"params": params, "stats": variables["stats"]}, batch.observations
         )
         policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
         value = jnp.mean(value_loss(prediction, batch.value))
         squares = sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params))
-        penalty = config.learning.l2 * squares
-        total = policy + config.learning.value_weight * value + penalty
+        penalty = learning.l2 * squares
+        total = policy + learning.value_weight * value + penalty
         more = _auxiliary_losses(prediction, batch.auxiliary)
-        total += sum(getattr(config.learning, f"{name}_weight") * x for name, x in more.items())
+        total += sum(getattr(learning, f"{name}_weight") * x for name, x in more.items())
         right = jnp.mean((jnp.abs(prediction.value - batch.value) < 0.5).astype(jnp.float32))
         losses = {
-            "loss/total": total,
-            "loss/policy": policy,
-            "loss/value": value,
-            "loss/l2": penalty,
-            "value_accuracy": right,
+            "train/loss": total,
+            "train/policy_loss": policy,
+            "train/value_loss": value,
+            "train/l2_penalty": penalty,
+            "train/value_accuracy": right,
         }
-        losses |= {f"loss/{name}": x for name, x in more.items()}
+        losses |= {f"train/{name}_loss": x for name, x in more.items()}
         return total, (stats, losses)
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
@@ -169,27 +202,44 @@ def update(
     # out of threads where several may run at once. The statistics are the same everywhere already.
     flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses))
     gradient, losses = unravel(jax.lax.pmean(flat, AXIS))
-    losses["grad_norm"] = optax.tree.norm(gradient)
-    change, optimizer_state = optimizer.update(gradient, optimizer_state, variables["params"])
-    params = optax.apply_updates(variables["params"], change)
-    return {"params": params, "stats": stats}, optimizer_state, losses
+    losses["train/grad_norm"] = optax.tree.norm(gradient)
+    change, optimizer_state = optimizer.update(
+        gradient, learner.optimizer_state, variables["params"]
+    )
+    variables = {"params": optax.apply_updates(variables["params"], change), "stats": stats}
+    ema = None
+    if learner.ema is not None:
+        ema = update_ema(learner.ema, variables, learner.num_updates, decay=learning.ema_decay)
+    learner = LearnerState(
+        variables=variables,
+        ema=ema,
+        optimizer_state=optimizer_state,
+        num_updates=learner.num_updates + 1,
+    )
+    return learner, losses
 
 
-def moving_average(average: Any, newest: Any, updates: Array, *, decay: float) -> Any:
-    """The average of the parameters after one update more; `updates` were made before.
+def update_ema(ema: Any, latest: Any, num_updates: Array, *, decay: float) -> Any:
+    """Returns the moving average of the parameters after one more update.
 
-    While these are few, the average reaches back over a tenth of them only: the random start would
-    weigh on it for long.
+    Early on, the average reaches back over only a tenth of the updates. Otherwise the random start
+    would weigh on it for long.
+
+    Args:
+      ema: the average so far.
+      latest: the latest parameters.
+      num_updates: int32 [], updates made before.
+      decay: the decay per update in the long run.
     """
-    keep = jnp.minimum(decay, (1.0 + updates) / (10.0 + updates))
-    return jax.tree.map(lambda old, new: keep * old + (1 - keep) * new, average, newest)
+    keep = jnp.minimum(decay, (1.0 + num_updates) / (10.0 + num_updates))
+    return jax.tree.map(lambda old, new: keep * old + (1 - keep) * new, ema, latest)
 
 
-def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> dict[str, Array]:
+def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> Metrics:
     if targets is None:
         return {}
     return {
-        name: known_error(getattr(prediction, name), target)
+        name: masked_squared_error(getattr(prediction, name), target)
         for name, target in vars(targets).items()
         if target is not None
     }

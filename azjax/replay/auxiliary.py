@@ -1,14 +1,12 @@
-"""More to learn from a finished game than who won: by how much, and who owned each cell.
+"""Auxiliary targets from finished games: the final margin and the owner of each cell.
 
-Each position then teaches many numbers rather than one, which is worth most while there are few
-games (KataGo, Wu 2019, section 4.1).
+Each position then teaches many numbers instead of one, which helps most while there are few games
+(KataGo, Wu 2019, section 4.1).
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,76 +14,85 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.errors import UserError
-from azjax.replay.buffer import Ending, Replay
+from azjax.replay.buffer import Replay, TerminalTargets
 from azjax.replay.targets import Targets
-from azjax.types import Array
+from azjax.types import Array, State
+
+_UNKNOWN = 127  # no owner: a player resigned
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["score", "ownership"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AuxiliaryTargets:
-    """Seen by the player to move; NaN where it is not known, None where it is not learnt."""
+    """From the mover's perspective; NaN where unknown, None where not learned."""
 
     score: Array | None  # float32 [N], final margin as a share of all points, in [-1, 1]
     ownership: Array | None  # float32 [N, cells], final owners: 1 mine, -1 theirs
 
 
-def refuse_what_the_game_lacks(game: Game, config: Config) -> None:
-    """UserError where the game has no such thing as the network is to predict."""
+def check_auxiliary(game: Game, config: Config) -> None:
+    """Checks that the game has what the network is to predict.
+
+    Raises:
+      UserError: it has not.
+    """
     for name in config.network.auxiliary:
         if not hasattr(game, name):
             has = [n for n in ("score", "ownership") if hasattr(game, n)]
-            raise UserError(
-                f"network.auxiliary: {game.name} has no {name}; "
-                + (f"it has {' and '.join(has)}" if has else "an empty list is wanted")
-            )
+            advice = f"it has {' and '.join(has)}" if has else "it must be an empty list"
+            raise UserError(f"network.auxiliary: {game.name} has no {name}; {advice}")
 
 
-def ending_of(game: Game, config: Config, mover: Array, states: Any, known: Array) -> Ending | None:
-    """How games stand in `states` [B, ...], seen by `mover` int32 [B]; unknown unless `known`."""
-    wanted = config.network.auxiliary
-    if not wanted:
+def terminal_targets(
+    game: Game, config: Config, mover: Array, states: State, known: Array
+) -> TerminalTargets | None:
+    """Returns how games stand, if the network learns to predict it.
+
+    Args:
+      game: the game.
+      config: `network.auxiliary`.
+      mover: int32 [B], from whose perspective.
+      states: positions [B, ...].
+      known: bool [B], False where the targets are unknown.
+    """
+    names = config.network.auxiliary
+    if not names:
         return None
     score = ownership = None
-    if "score" in wanted:
+    if "score" in names:
         points = jax.vmap(game.score)(states)
         own = jnp.take_along_axis(points, mover[:, None], axis=1)[:, 0]
         total = jnp.sum(points, axis=1)
         share = (2 * own - total) / jnp.maximum(total, 1)
         score = jnp.where(known, share, jnp.nan).astype(jnp.float16)
-    if "ownership" in wanted:
+    if "ownership" in names:
         owners = jax.vmap(game.ownership)(states)
         same = jax.vmap(game.current_player)(states) == mover
-        seen = jnp.where(same[:, None], owners, -owners)
-        ownership = jnp.where(known[:, None], jnp.rint(seen), _UNKNOWN).astype(jnp.int8)
-    return Ending(score=score, ownership=ownership)
+        own_view = jnp.where(same[:, None], owners, -owners)
+        ownership = jnp.where(known[:, None], jnp.rint(own_view), _UNKNOWN).astype(jnp.int8)
+    return TerminalTargets(score=score, ownership=ownership)
 
 
 def auxiliary_targets(replay: Replay, targets: Targets, indices: Array) -> AuxiliaryTargets | None:
-    """What the positions at flat indices [N] of the window are to teach besides."""
-    ending = replay.rows.ending
-    if ending is None:
+    """Returns the auxiliary targets of the positions at flat indices int32 [N]."""
+    terminal = replay.transitions.terminal
+    if terminal is None:
         return None
-    lanes = replay.rows.reward.shape[1]
+    lanes = replay.transitions.reward.shape[1]
     last, lane = targets.end.reshape(-1)[indices], indices % lanes
     side = targets.side.reshape(-1)[indices].astype(jnp.float32)
     score = ownership = None
-    if ending.score is not None:
-        score = side * ending.score[last, lane].astype(jnp.float32)
-    if ending.ownership is not None:
-        owners = ending.ownership[last, lane]
-        seen = side[:, None] * owners.astype(jnp.float32)
-        ownership = jnp.where(owners == _UNKNOWN, jnp.nan, seen)
+    if terminal.score is not None:
+        score = side * terminal.score[last, lane].astype(jnp.float32)
+    if terminal.ownership is not None:
+        owners = terminal.ownership[last, lane]
+        own_view = side[:, None] * owners.astype(jnp.float32)
+        ownership = jnp.where(owners == _UNKNOWN, jnp.nan, own_view)
     return AuxiliaryTargets(score=score, ownership=ownership)
 
 
-def known_error(prediction: Array, target: Array) -> Array:
-    """Mean squared error over the targets that are known; 0 if none is."""
+def masked_squared_error(prediction: Array, target: Array) -> Array:
+    """Returns the mean squared error over the targets that are not NaN; 0 if all are."""
     known = ~jnp.isnan(target)
     squares = jnp.where(known, jnp.square(prediction - jnp.where(known, target, 0.0)), 0.0)
     return jnp.sum(squares) / jnp.maximum(jnp.sum(known), 1)
-
-
-_UNKNOWN = 127  # no owner; for a game that a player resigned

@@ -1,7 +1,7 @@
-"""Reanalyse: fresh searches of stored positions by the network of now.
+"""Reanalyse: new searches of stored positions by the current network.
 
-Schrittwieser et al. 2020 (MuZero, appendix H) and 2021: a position is met once and can teach for as
-long as it is kept, if its policy and its value do not grow old.
+A position occurs once and teaches for as long as it is kept, if its policy and value do not grow
+old (MuZero, Schrittwieser et al. 2020, appendix H; MuZero Unplugged, Schrittwieser et al. 2021).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.replay.buffer import Replay, pack_policy, take
-from azjax.search.model import Evaluate, Params
+from azjax.search.model import Evaluate
 from azjax.search.search import exploration_of, search
-from azjax.types import Array
+from azjax.types import Array, Params
 
 
 def reanalyse(
@@ -26,22 +26,22 @@ def reanalyse(
     key: Array,
     replay: Replay,
     indices: Array,
-    known: Array,
+    enabled: Array,
     config: Config,
 ) -> Replay:
-    """The window with new policies and root values at flat indices int32 [N].
+    """Replaces the policies and root values of some stored positions by those of new searches.
 
     Args:
       game: the game.
-      evaluate: see `search`.
-      params: for `evaluate`, the newest network (or the average of the weights).
+      evaluate: the evaluation function; see `search`.
+      params: for `evaluate`: the candidate network.
       key: PRNG key.
-      replay: the window; its states are whole.
-      indices: what to search.
-      known: bool [], False changes nothing: there was nothing to draw from.
-      config: the search's constants.
+      replay: the buffer; its states are whole.
+      indices: int32 [N], flat indices of what to search.
+      enabled: bool []; False changes nothing, for a buffer without valid positions.
+      config: the search's settings.
     """
-    rows = replay.rows
+    stored = replay.transitions
     result = search(
         game,
         evaluate,
@@ -51,13 +51,13 @@ def reanalyse(
         config=config.search,
         exploration=exploration_of(config.search),
     )
-    size, lanes = rows.reward.shape
-    # A row that does not exist is dropped.
-    row = jnp.where(known, indices // lanes, size)
+    size, lanes = stored.reward.shape
+    # Writes to a row that does not exist are dropped.
+    row = jnp.where(enabled, indices // lanes, size)
 
     def write(ring: Array, new: Array) -> Array:
         return ring.at[row, indices % lanes].set(new.astype(ring.dtype), mode="drop")
 
-    policy = jax.tree.map(write, rows.policy, pack_policy(result.policy))
-    value = write(rows.value, result.value)
-    return replace(replay, rows=replace(rows, policy=policy, value=value))
+    policy = jax.tree.map(write, stored.policy, pack_policy(result.policy))
+    value = write(stored.value, result.value)
+    return replace(replay, transitions=replace(stored, policy=policy, value=value))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import functools
+import contextlib
+import gc
 import logging
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,6 +27,7 @@ from azjax.errors import UserError
 # rest of the training state.
 _VARIABLES = "variables"
 _REST = "rest"
+_METRIC = "selection_metric"
 
 
 class Checkpoints:
@@ -35,16 +37,16 @@ class Checkpoints:
     """
 
     def __init__(self, run_dir: Path, *, keep: int = 1, read_only: bool = False):
-        _quiet_orbax()
         self.directory = run_dir / "checkpoints"
         if read_only and not self.directory.is_dir():
             raise UserError(f"{run_dir}: no run with checkpoints is there")
-        best = BestN(get_metric_fn=_merit, n=1, keep_checkpoints_without_metrics=False)
+        best = BestN(get_metric_fn=_selection_metric, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
         options = ocp.CheckpointManagerOptions(
             read_only=read_only,
             preservation_policy=None if read_only else policy,
-            best_fn=_merit,  # without it no merit is written, and a resumed run forgets its best
+            # Without it no metric is written, and a resumed run forgets its best.
+            best_fn=_selection_metric,
             enable_async_checkpointing=True,
         )
         # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
@@ -68,18 +70,20 @@ class Checkpoints:
 
     def best(self) -> int | None:
         """The cycle of the checkpoint that evaluated best, None where none was evaluated."""
-        merits = {c: _merit(self._manager.metrics(c) or {}) for c in self.cycles()}
-        known = [(merit, c) for c, merit in merits.items() if merit > -math.inf]
+        metrics = {c: _selection_metric(self._manager.metrics(c) or {}) for c in self.cycles()}
+        known = [(metric, c) for c, metric in metrics.items() if metric > -math.inf]
         return max(known)[1] if known else None
 
-    def save(self, cycle: int, variables: Any, rest: Any, *, merit: float | None = None) -> None:
+    def save(
+        self, cycle: int, variables: Any, rest: Any, *, selection_metric: float | None = None
+    ) -> None:
         """Starts to write a checkpoint; returns as soon as training may go on.
 
         Args:
           cycle: the cycle that the checkpoint is of.
           variables: the network that plays; its arrays may be donated right after.
           rest: everything else that the run needs to go on, a pytree; likewise.
-          merit: how good it plays, larger is better; None if it was not evaluated.
+          selection_metric: how well it plays, larger is better; None if it was not evaluated.
         """
         # A copy of its own: on CPU the writer would otherwise read, without copying, the buffers
         # that the next cycle is given to write over.
@@ -90,7 +94,7 @@ class Checkpoints:
                 variables=ocp.args.StandardSave(variables),
                 rest=ocp.args.StandardSave(rest),
             ),
-            metrics={"merit": -math.inf if merit is None else merit},
+            metrics={_METRIC: -math.inf if selection_metric is None else selection_metric},
         )
 
     def restore_newest(
@@ -141,9 +145,10 @@ class Checkpoints:
     ) -> Any:
         for cycle in reversed(self.cycles()):
             try:
-                difference = self._difference(cycle, variables, rest)
-                if difference is None:
-                    return restore(cycle)
+                with _quiet_orbax():
+                    difference = self._difference(cycle, variables, rest)
+                    if difference is None:
+                        return restore(cycle)
             # Whatever a damaged file makes the reader raise means the same here: use an older one.
             except Exception as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
@@ -176,7 +181,7 @@ class Checkpoints:
 
 
 class _Manager(ocp.CheckpointManager):
-    """Orbax's manager, for which a damaged merit is none rather than an end to everything."""
+    """Orbax's manager, to which a damaged metric is a missing one rather than a failure."""
 
     def metrics(self, step: int) -> dict[str, float] | None:
         try:
@@ -185,15 +190,17 @@ class _Manager(ocp.CheckpointManager):
             return None
 
 
-@functools.cache
-def _quiet_orbax() -> None:
-    """Keeps from the terminal what Orbax reports of a damaged checkpoint, which we name in a line.
+@contextlib.contextmanager
+def _quiet_orbax() -> Iterator[None]:
+    """Keeps off the terminal what Orbax reports of a damaged checkpoint, which we say in a line.
 
-    It logs each file that is missing. And where one read fails, it abandons the others; they end at
-    some later time, and Python would report each by a page of its own.
+    It logs each file that is missing. When one read fails, it abandons the others, and Python would
+    report each of these with a page of its own when it is collected.
     """
-    logging.getLogger("absl").addFilter(lambda record: "orbax" not in record.pathname)
-    report = sys.unraisablehook
+    logger, report = logging.getLogger("absl"), sys.unraisablehook
+
+    def is_ours(record: logging.LogRecord) -> bool:
+        return "orbax" not in record.pathname
 
     def filtered(unraisable: Any) -> None:
         code = getattr(unraisable.object, "cr_code", None)
@@ -201,11 +208,18 @@ def _quiet_orbax() -> None:
         if not abandoned and str(unraisable.exc_value) != "Event loop is closed":
             report(unraisable)
 
+    logger.addFilter(is_ours)
     sys.unraisablehook = filtered
+    try:
+        yield
+    finally:
+        gc.collect()  # what was abandoned is reported now
+        sys.unraisablehook = report
+        logger.removeFilter(is_ours)
 
 
-def _merit(metrics: dict[str, float]) -> float:
-    return metrics.get("merit", -math.inf)
+def _selection_metric(metrics: dict[str, float]) -> float:
+    return metrics.get(_METRIC, -math.inf)
 
 
 def _by_path(tree: Any) -> dict[str, str]:

@@ -61,13 +61,18 @@ def losses(lines: Lines) -> Figure | None:
     """Policy loss over the entropy of its targets, which it cannot fall below, and value loss."""
     cycles = _of_kind(lines, "cycle")
     figure, (left, right) = figure_over_cycles(lines, 2)
-    _curve(left, cycles, "loss/policy", COLOURS[0], "policy: cross-entropy with the search")
+    _curve(left, cycles, "train/policy_loss", COLOURS[0], "policy: cross-entropy with the search")
     if not left.lines:
         return None
     _curve(
-        left, cycles, "policy_entropy", COLOURS[2], "entropy of the search: its floor", dashed=True
+        left,
+        cycles,
+        "selfplay/policy_entropy",
+        COLOURS[2],
+        "entropy of the search: its floor",
+        dashed=True,
     )
-    _curve(right, cycles, "loss/value", COLOURS[1], "value: error against the results")
+    _curve(right, cycles, "train/value_loss", COLOURS[1], "value: error against the results")
     left.set_ylabel("policy loss (nats)")
     right.set_ylabel("value loss")
     return finish(figure, "Losses")
@@ -147,10 +152,10 @@ def elo(lines: Lines) -> Figure | None:
 def game_lengths(lines: Lines) -> Figure | None:
     """The mean length of the games of self-play, and how they ended."""
     cycles = _of_kind(lines, "cycle")
-    results = {"first_player_score": "first player's score", "draw_rate": "draws"}
+    results = {"selfplay/first_player_score": "first player's score", "selfplay/draw_rate": "draws"}
     known = [name for name in results if any(x.get(name) is not None for x in cycles)]
     figure, panels = figure_over_cycles(lines, 2 if known else 1)
-    _curve(panels[0], cycles, "game_length", COLOURS[0], "mean of the games that ended")
+    _curve(panels[0], cycles, "selfplay/game_length", COLOURS[0], "mean of the games that ended")
     if not panels[0].lines:
         return None
     panels[0].set_ylabel("game length (plies)")
@@ -167,13 +172,13 @@ def speed(lines: Lines) -> Figure | None:
     """Positions and games a second, within the cycles."""
     rates = []
     for line in _of_kind(lines, "cycle"):
-        seconds = line.get("cycle_s")
+        seconds = line.get("time/cycle_s")
         if seconds:
             rates.append(
                 {
                     "cycle": line["cycle"],
-                    "positions": _number(line.get("plies")) / seconds,
-                    "games": _number(line.get("games_finished")) / seconds,
+                    "positions": _number(line.get("selfplay/plies")) / seconds,
+                    "games": _number(line.get("selfplay/games_finished")) / seconds,
                 }
             )
     figure, (left, right) = figure_over_cycles(lines, 2)

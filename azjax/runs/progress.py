@@ -14,12 +14,12 @@ from rich.text import Text
 
 _RATE_WINDOW = 20  # cycles
 _LOSSES = (
-    ("loss", "loss/total", "#.4g"),
-    ("policy", "loss/policy", "#.4g"),
-    ("value", "loss/value", "#.4g"),
+    ("loss", "train/loss", "#.4g"),
+    ("policy", "train/policy_loss", "#.4g"),
+    ("value", "train/value_loss", "#.4g"),
     ("learning rate", "learning_rate", ".3g"),
 )
-_GAMES = (("game length", "game_length", "#.3g"),)
+_GAMES = (("game length", "selfplay/game_length", "#.3g"),)
 Facts = list[tuple[str, str]]
 
 
@@ -59,10 +59,10 @@ class Progress:
         newest = _Cycle(
             start=self._last_end,
             end=end,
-            seconds=scalars.get("cycle_s", end - self._last_end),
-            games=scalars.get("games_finished", math.nan),
-            positions=scalars.get("plies", math.nan),
-            learnt=scalars.get("updates", math.inf) > 0,
+            seconds=scalars.get("time/cycle_s", end - self._last_end),
+            games=scalars.get("selfplay/games_finished", math.nan),
+            positions=scalars.get("selfplay/plies", math.nan),
+            learnt=scalars.get("train/updates", math.inf) > 0,
         )
         # The first cycle compiles, and those before the first that learns are shorter: they tell
         # of no rate as soon as there is another one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +11,13 @@ from azjax_envs import Game
 
 from azjax.config import SelfPlayConfig
 from azjax.errors import UserError
+from azjax.pytrees import take
 from azjax.rollouts import play_randomly
-from azjax.selfplay.resignation import Prospects, new_prospects
+from azjax.selfplay.resignation import GameMinima, initial_minima
 from azjax.types import Array, State
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["states", "plies"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Openings:
     """L positions to begin at."""
@@ -28,50 +26,49 @@ class Openings:
     plies: Array  # int32 [L], moves made so far
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["states", "plies", "prospects"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Games:
     """B games in progress."""
 
     states: State  # [B, ...]
     plies: Array  # int32 [B], moves made in each
-    prospects: Prospects | None  # where players resign
+    minima: GameMinima | None  # where players resign
 
 
 def start_games(
     game: Game, key: Array, batch: int, config: SelfPlayConfig, openings: Openings | None = None
 ) -> Games:
-    """`batch` new games: an opening drawn by lot, then 0 to `config.opening_plies` random moves.
+    """Starts `batch` games: a random opening, then 0 to `config.opening_plies` random moves.
 
-    Positions that good play never reaches are met, and valued by good play from there on.
+    Positions that good play never reaches occur this way, and are valued by good play from there.
     """
-    init_key, line_key, length_key, move_key, out_key = jax.random.split(key, 5)
+    init_key, line_key, length_key, move_key, resign_key = jax.random.split(key, 5)
     if openings is None:
         states = jax.vmap(game.init)(jax.random.split(init_key, batch))
         before = jnp.zeros(batch, jnp.int32)
     else:
         line = jax.random.randint(line_key, (batch,), 0, openings.plies.shape[0])
-        states = jax.tree.map(lambda x: x[line], openings.states)
+        states = take(openings.states, line)
         before = openings.plies[line]
     lengths = jax.random.randint(length_key, (batch,), 0, config.opening_plies + 1)
     states, plies = play_randomly(game, move_key, states, lengths, most=config.opening_plies)
-    prospects = None
+    minima = None
     if config.resign_false_positive_rate:
-        prospects = new_prospects(out_key, batch, played_out=config.resign_disabled_fraction)
-    return Games(states=states, plies=before + plies, prospects=prospects)
+        minima = initial_minima(
+            resign_key, batch, disabled_fraction=config.resign_disabled_fraction
+        )
+    return Games(states=states, plies=before + plies, minima=minima)
 
 
 def read_openings(game: Game, path: str | Path) -> Openings:
-    """Positions from a file: on each line the moves that lead there, with spaces between.
+    """Reads positions from a file: each line has the moves that lead there, with spaces between.
 
-    Empty lines, and what follows a #, are passed over; a line of a dash is the game's own start.
+    Empty lines and comments after a # are skipped. A line with a single dash is the game's own
+    start.
 
     Raises:
-      UserError: no such file, a move that is illegal, a game that is over, or no line at all.
+      UserError: there is no such file, a move is illegal, a game is over, or the file is empty.
     """
     try:
         text = Path(path).read_text()
@@ -90,11 +87,13 @@ def read_openings(game: Game, path: str | Path) -> Openings:
             except ValueError as error:
                 raise UserError(f"{path}, line {number}: {error}") from error
         if bool(game.is_terminal(state)):
-            raise UserError(f"{path}, line {number}: the game is over there; a position is wanted")
+            raise UserError(f"{path}, line {number}: the game is over after these moves")
         states.append(state)
         plies.append(0 if words == ["-"] else len(words))
     if not states:
-        raise UserError(f"{path}: a line of moves at least is wanted, such as a dash for the start")
-    # Of jax, and not of numpy, since they are read in a traced function.
+        raise UserError(
+            f"{path} lists no opening; each line must hold moves, or a dash for the game's start"
+        )
+    # Arrays of jax, not of numpy, since a traced function indexes them.
     stacked = jax.tree.map(lambda *x: jnp.stack(x), *states)
     return Openings(states=stacked, plies=jnp.array(plies, jnp.int32))

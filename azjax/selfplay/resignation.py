@@ -1,12 +1,11 @@
-"""Resignation, and what keeps it honest (AlphaGo Zero, Silver et al. 2017, Methods).
+"""Resignation, calibrated by games in which it is disabled (AlphaGo Zero, Silver et al. 2017).
 
-Some games are played to the end whatever the values. They tell how often a player who had come so
-low did not lose after all, and the threshold is the highest at which that is rare.
+Some games are played to the end whatever the values. They show how often a player whose value had
+fallen that low did not lose after all. The threshold is the highest value at which that is rare.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import jax
@@ -15,77 +14,92 @@ import jax.numpy as jnp
 from azjax.types import Array
 
 _BINS = 100  # of values from -1 to 0
-_MEMORY = 1000.0  # players; older evidence is forgotten
-_EVIDENCE = 20.0  # players, before anybody resigns
+_MEMORY = 1000.0  # players; older statistics decay
+_MIN_PLAYERS = 20.0  # before anybody resigns
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["players", "not_lost"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Evidence:
-    """Players of games that were played out, by the lowest value they had: 100 bins in [-1, 0]."""
+class ResignationStats:
+    """Players of games without resignation, by their lowest value: 100 bins in [-1, 0]."""
 
     players: Array  # float32 [100], all of them
     not_lost: Array  # float32 [100], those that won or drew
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["lowest", "played_out"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Prospects:
-    """What each of B games in progress will tell, once it has ended."""
+class GameMinima:
+    """The lowest values so far in B games in progress."""
 
     lowest: Array  # float32 [B, 2], the lowest value that each player had, 1 before the first
-    played_out: Array  # bool [B], nobody may resign
+    disabled: Array  # bool [B], nobody may resign
 
 
-def no_evidence() -> Evidence:
-    """What is known before the first game."""
-    return Evidence(players=jnp.zeros(_BINS), not_lost=jnp.zeros(_BINS))
+def initial_stats() -> ResignationStats:
+    """Returns the statistics before the first game."""
+    return ResignationStats(players=jnp.zeros(_BINS), not_lost=jnp.zeros(_BINS))
 
 
-def new_prospects(key: Array, batch: int, *, played_out: float) -> Prospects:
-    """Of `batch` new games; a share of them, drawn by lot, will be played out."""
-    return Prospects(
-        lowest=jnp.ones((batch, 2)), played_out=jax.random.bernoulli(key, played_out, (batch,))
+def initial_minima(key: Array, batch: int, *, disabled_fraction: float) -> GameMinima:
+    """Returns the minima of `batch` new games; a random fraction disables resignation."""
+    return GameMinima(
+        lowest=jnp.ones((batch, 2)), disabled=jax.random.bernoulli(key, disabled_fraction, (batch,))
     )
 
 
-def after_search(prospects: Prospects, mover: Array, value: Array) -> Prospects:
-    """After a search that found `value` float32 [B] for the players to move, int32 [B]."""
+def update_minima(minima: GameMinima, mover: Array, value: Array) -> GameMinima:
+    """Returns the minima after a search.
+
+    Args:
+      minima: of B games.
+      mover: int32 [B], the players to move.
+      value: float32 [B], the search's values for them.
+    """
     own = jnp.arange(2)[None] == mover[:, None]
-    lowest = jnp.where(own, jnp.minimum(prospects.lowest, value[:, None]), prospects.lowest)
-    return Prospects(lowest=lowest, played_out=prospects.played_out)
+    lowest = jnp.where(own, jnp.minimum(minima.lowest, value[:, None]), minima.lowest)
+    return GameMinima(lowest=lowest, disabled=minima.disabled)
 
 
-def evidence_of(prospects: Prospects, done: Array, result: Array) -> Evidence:
-    """What the games tell that are `done` (bool [B]) with `result` float32 [B, 2] by player."""
-    counts = (done & prospects.played_out)[:, None] & (prospects.lowest < 0)
-    place = jnp.clip(jnp.floor((prospects.lowest + 1) * _BINS), 0, _BINS - 1).astype(jnp.int32)
-    hot = counts[..., None] & (place[..., None] == jnp.arange(_BINS)[None, None])  # [B, 2, 100]
+def stats_of_finished(minima: GameMinima, done: Array, result: Array) -> ResignationStats:
+    """Returns the statistics of the games that have ended.
+
+    Args:
+      minima: of B games.
+      done: bool [B], which games have ended.
+      result: float32 [B, 2], the result of each player.
+    """
+    counts = (done & minima.disabled)[:, None] & (minima.lowest < 0)
+    index = jnp.clip(jnp.floor((minima.lowest + 1) * _BINS), 0, _BINS - 1).astype(jnp.int32)
+    hot = counts[..., None] & (index[..., None] == jnp.arange(_BINS)[None, None])  # [B, 2, 100]
     not_lost = hot & (result > -1)[..., None]
-    return Evidence(
+    return ResignationStats(
         players=jnp.sum(hot, axis=(0, 1), dtype=jnp.float32),
         not_lost=jnp.sum(not_lost, axis=(0, 1), dtype=jnp.float32),
     )
 
 
-def remember(old: Evidence, new: Evidence) -> Evidence:
-    """Both together, the old fading as the new comes in."""
-    fading = 1 - jnp.minimum(jnp.sum(new.players) / _MEMORY, 1)
-    return jax.tree.map(lambda a, b: fading * a + b, old, new)
+def decay_and_add(old: ResignationStats, new: ResignationStats) -> ResignationStats:
+    """Adds new statistics to old ones, which decay by as much as comes in."""
+    kept = 1 - jnp.minimum(jnp.sum(new.players) / _MEMORY, 1)
+    return jax.tree.map(lambda a, b: kept * a + b, old, new)
 
 
-def threshold(evidence: Evidence, *, error: float) -> tuple[Array, Array]:
-    """The value below which to resign, and the share of such players that did not lose.
+def resignation_threshold(
+    stats: ResignationStats, *, false_positive_rate: float
+) -> tuple[Array, Array]:
+    """Returns the value below which to resign, and the measured false positive rate there.
 
-    The highest bin's end below which at most a share `error` of the players did not lose; below -1,
-    where nobody can be, as long as there is too little evidence.
+    Args:
+      stats: from games without resignation.
+      false_positive_rate: the largest allowed fraction of players who did not lose.
+
+    Returns:
+      The upper end of the highest bin at or below which the rate is allowed, and the rate. With too
+      few players the threshold is -2, below every value, and the rate is NaN. Both float32 [].
     """
-    players, not_lost = jnp.cumsum(evidence.players), jnp.cumsum(evidence.not_lost)
-    fine = (players >= _EVIDENCE) & (not_lost <= error * players)
+    players, not_lost = jnp.cumsum(stats.players), jnp.cumsum(stats.not_lost)
+    fine = (players >= _MIN_PLAYERS) & (not_lost <= false_positive_rate * players)
     highest = _BINS - 1 - jnp.argmax(fine[::-1])
     found = jnp.any(fine)
     rate = not_lost[highest] / jnp.maximum(players[highest], 1)

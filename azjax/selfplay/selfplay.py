@@ -1,10 +1,9 @@
-"""Self-play: B games advance together, one search and one move a ply."""
+"""Self-play: B games advance together, one search and one move per ply."""
 
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -12,17 +11,32 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.pytrees import where
-from azjax.replay.auxiliary import ending_of
-from azjax.replay.buffer import Row, pack_policy
-from azjax.replay.compact_states import drop_unseen
-from azjax.search.model import Evaluate, Params, State, transition
+from azjax.replay.auxiliary import terminal_targets
+from azjax.replay.buffer import Transition, pack_policy
+from azjax.replay.compact_states import drop_unobserved
+from azjax.search.model import Evaluate, transition
 from azjax.search.search import SearchResult, exploration_of, search
 from azjax.selfplay.openings import Games, Openings, start_games
-from azjax.selfplay.resignation import after_search, evidence_of
-from azjax.types import Array
+from azjax.selfplay.resignation import ResignationStats, stats_of_finished, update_minima
+from azjax.types import Array, Params, State
 
 
-def play(
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SelfPlayStats:
+    """Sums over all plies of a call, each float32 []."""
+
+    games_finished: Array
+    game_plies: Array  # of the finished games
+    draws: Array
+    first_player_result: Array
+    policy_entropy: Array  # of the full searches
+    full_searches: Array
+    resigned: Array | None  # where players resign
+    resignation: ResignationStats | None  # where players resign
+
+
+def self_play(
     game: Game,
     evaluate: Evaluate,
     params: Params,
@@ -31,95 +45,100 @@ def play(
     config: Config,
     *,
     openings: Openings | None = None,
-    full: Array | None = None,
-    resign_below: Array | float = -2.0,
-) -> tuple[Games, Row, dict[str, Any]]:
+    full_search_mask: Array | None = None,
+    resign_threshold: Array | None = None,
+) -> tuple[Games, Transition, SelfPlayStats]:
     """Advances all games by `config.selfplay.plies_per_cycle` plies.
 
     Args:
       game: the game.
-      evaluate: see `search`.
+      evaluate: the evaluation function; see `search`.
       params: for `evaluate`.
       key: PRNG key.
-      games: games in progress.
-      config: search and self-play.
-      openings: where new games begin; None for the game's start.
-      full: bool [T], the plies that are searched in full; None for all. See `full_plies`.
-      resign_below: the value below which players resign, where they do.
+      games: B games in progress.
+      config: the settings of search and self-play.
+      openings: where new games begin; None for the game's own start.
+      full_search_mask: bool [T], which plies get a full search; None for all. See
+        `draw_full_search_mask`.
+      resign_threshold: float32 [], the value below which players resign; None if nobody does.
 
     Returns:
-      The games, their plies as rows [T, B, ...] for the replay ring, and sums over all plies:
-      "games_finished", "game_plies" (of the finished games), "draws", "first_player_result",
-      "policy_entropy" (of full searches), "searched" (in full), and where players resign
-      "resigned" and "evidence".
+      The games, their plies as transitions [T, B, ...] for the replay buffer, and sums over all
+      plies.
     """
-    in_depth, at_a_glance = (
+    full_search, fast_search = (
         functools.partial(_search, game, evaluate, params, config, fast) for fast in (False, True)
     )
 
-    def ply(games: Games, step: tuple[Array, Array | None]) -> tuple[Games, tuple[Row, Any]]:
-        key, in_full = step
+    def ply(
+        games: Games, step: tuple[Array, Array | None]
+    ) -> tuple[Games, tuple[Transition, SelfPlayStats]]:
+        key, is_full = step
         search_key, move_key, start_key = jax.random.split(key, 3)
         explore = games.plies < config.selfplay.sampled_plies
         position = (search_key, games.states, explore)
-        if in_full is None:
-            result = in_depth(*position)
+        if is_full is None:
+            result = full_search(*position)
         else:
-            result = jax.lax.cond(in_full, in_depth, at_a_glance, *position)
+            result = jax.lax.cond(is_full, full_search, fast_search, *position)
         action = choose_move(config, move_key, result, explore)
         mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = jax.vmap(functools.partial(transition, game))(
             games.states, action
         )
-        done, prospects = jax.vmap(game.is_terminal)(states), games.prospects
+        done, minima = jax.vmap(game.is_terminal)(states), games.minima
         resigned = jnp.zeros_like(done)
-        if prospects is not None:
-            prospects = after_search(prospects, mover, result.value)
-            resigned = (result.value < resign_below) & ~prospects.played_out
+        if minima is not None:
+            minima = update_minima(minima, mover, result.value)
+            if resign_threshold is not None:
+                resigned = (result.value < resign_threshold) & ~minima.disabled
             reward = jnp.where(resigned, -1.0, reward)
             discount = jnp.where(resigned, 0.0, discount)
             done |= resigned
-        row = Row(
-            states=games.states
-            if config.replay.reanalyse_positions
-            else drop_unseen(game, games.states),
+        keep_whole = bool(config.replay.reanalyse_positions)
+        new = Transition(
+            states=games.states if keep_whole else drop_unobserved(game, games.states),
             policy=pack_policy(result.policy),
             value=result.value.astype(jnp.float16),
-            full=jnp.broadcast_to(True if in_full is None else in_full, done.shape),
+            full=jnp.broadcast_to(True if is_full is None else is_full, done.shape),
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
-            ending=ending_of(game, config, mover, states, done & ~resigned),
+            terminal=terminal_targets(game, config, mover, states, done & ~resigned),
         )
         plies = games.plies + 1
         entropy = -jnp.sum(result.policy * jnp.log(jnp.maximum(result.policy, 1e-12)), axis=-1)
-        sums = {
-            "games_finished": jnp.sum(done),
-            "game_plies": jnp.sum(jnp.where(done, plies, 0)),
-            "draws": jnp.sum(done & (reward == 0)),
-            "first_player_result": jnp.sum(
-                jnp.where(done, jnp.where(mover == 0, reward, -reward), 0.0)
-            ),
-            "policy_entropy": jnp.sum(jnp.where(row.full, entropy, 0.0)),
-            "searched": jnp.sum(row.full),
-        }
-        if prospects is not None:
+        first_result = jnp.where(mover == 0, reward, -reward)
+        stats = SelfPlayStats(
+            games_finished=jnp.sum(done),
+            game_plies=jnp.sum(jnp.where(done, plies, 0)),
+            draws=jnp.sum(done & (reward == 0)),
+            first_player_result=jnp.sum(jnp.where(done, first_result, 0.0)),
+            policy_entropy=jnp.sum(jnp.where(new.full, entropy, 0.0)),
+            full_searches=jnp.sum(new.full),
+            resigned=None,
+            resignation=None,
+        )
+        if minima is not None:
             sign = jnp.where(jnp.arange(2)[None] == mover[:, None], 1.0, -1.0)
-            sums["resigned"] = jnp.sum(resigned)
-            sums["evidence"] = evidence_of(prospects, done, sign * reward[:, None])
+            stats = replace(
+                stats,
+                resigned=jnp.sum(resigned),
+                resignation=stats_of_finished(minima, done, sign * reward[:, None]),
+            )
         fresh = start_games(game, start_key, plies.shape[0], config.selfplay, openings)
-        games = where(done, fresh, Games(states, plies, prospects))
-        return games, (row, jax.tree.map(lambda x: x.astype(jnp.float32), sums))
+        games = where(done, fresh, Games(states, plies, minima))
+        return games, (new, jax.tree.map(lambda x: x.astype(jnp.float32), stats))
 
     keys = jax.random.split(key, config.selfplay.plies_per_cycle)
-    games, (rows, sums) = jax.lax.scan(ply, games, (keys, full))
-    return games, rows, jax.tree.map(lambda x: jnp.sum(x, axis=0), sums)
+    games, (transitions, stats) = jax.lax.scan(ply, games, (keys, full_search_mask))
+    return games, transitions, jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
 
 
-def full_plies(key: Array, config: Config) -> Array | None:
-    """The plies of a cycle that are searched in full, bool [T]; None where all are.
+def draw_full_search_mask(key: Array, config: Config) -> Array | None:
+    """Draws the plies of a cycle that get a full search, bool [T]; None where all do.
 
-    Drawn by lot, always equally many, and the same for all games: searches run side by side, and a
-    batch would take as long as the longest. The games are of all ages.
+    Their number is constant, and they are the same for all games: searches run side by side, and a
+    batch would take as long as its longest search. The games are of all ages.
     """
     plies = config.selfplay.plies_per_cycle
     count = round(config.selfplay.full_search_fraction * plies)
@@ -127,10 +146,20 @@ def full_plies(key: Array, config: Config) -> Array | None:
 
 
 def choose_move(config: Config, key: Array, result: SearchResult, explore: Array) -> Array:
-    """The moves int32 [B] that are played; `explore` bool [B] is True early in a game.
+    """Chooses the moves to play.
 
-    Gumbel: mctx's own action; its noise is off (`gumbel_scale` 0) where `explore` is False.
-    PUCT: by the policy ** (1 / temperature), or the likeliest where the temperature is 0.
+    Gumbel plays mctx's own action, whose noise is off (`gumbel_scale` 0) where `explore` is False.
+    PUCT samples from policy ** (1 / temperature), or plays the most visited move where the
+    temperature is 0.
+
+    Args:
+      config: the settings of search and self-play.
+      key: PRNG key.
+      result: what the search found for B positions.
+      explore: bool [B], True early in a game.
+
+    Returns:
+      Actions, int32 [B].
     """
     if config.search.algorithm == "gumbel":
         return result.action
@@ -154,7 +183,7 @@ def _search(
     states: State,
     explore: Array,
 ) -> SearchResult:
-    """A search to learn from; or a fast one without noise, which plays as well as it can."""
+    """Searches to learn from the result; or fast and without noise, to play well."""
     find = functools.partial(search, game, evaluate, params, key, states)
     settings = config.search
     if fast:

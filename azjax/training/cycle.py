@@ -1,195 +1,211 @@
-"""One training cycle: self-play, then updates, as one pure function; and the gate."""
+"""One training cycle: self-play, reanalysis and updates, as one pure function.
+
+Each phase takes the training state and returns the next one.
+"""
 
 from __future__ import annotations
 
-import functools
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import optax
-from azjax_envs import Game
 
-from azjax.config import Config
-from azjax.evaluation.match import match_scores
-from azjax.learning.update import make_batch, moving_average, update
-from azjax.network.network import Network
-from azjax.players.network_players import SearchPlayer
+from azjax.learning.state import LearnerState
+from azjax.learning.update import make_batch, update
+from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
-from azjax.replay.buffer import append, draw_indices, take
-from azjax.replay.reanalyse import reanalyse
-from azjax.replay.targets import Targets, find_targets
-from azjax.search.model import network_evaluate
-from azjax.selfplay.openings import Openings
-from azjax.selfplay.resignation import Evidence, remember, threshold
-from azjax.selfplay.selfplay import full_plies, play
+from azjax.replay.reanalyse import reanalyse as reanalyse_positions
+from azjax.replay.targets import Targets
+from azjax.replay.targets import compute_targets as targets_of_replay
+from azjax.selfplay import selfplay
+from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
-from azjax.training.state import TrainState
+from azjax.training.state import Experiment, TrainState
 from azjax.types import Array, Metrics
 
 
-def one_cycle(
-    game: Game,
-    network: Network,
-    optimizer: optax.GradientTransformation,
-    config: Config,
-    openings: Openings | None,
-    state: TrainState,
-) -> tuple[TrainState, Metrics]:
-    """Self-play and updates on one device's share of the games; metrics are global."""
-    shared_key = jax.random.fold_in(state.key, 2 * state.cycle)
-    key = jax.random.fold_in(shared_key, jax.lax.axis_index(AXIS))
-    play_key, reanalyse_key, learn_key = jax.random.split(key, 3)
-    evaluate = network_evaluate(game, network)
-    games, rows, sums = play(
-        game,
-        evaluate,
-        state.player,
-        play_key,
+def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
+    """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
+
+    Args:
+      experiment: what stays the same throughout the run.
+      state: this device's share of the training state.
+
+    Returns:
+      The state after the cycle, and the cycle's metrics, which are equal on all devices.
+    """
+    keys = cycle_keys(state)
+    state, stats = self_play(experiment, state, keys)
+    state = reanalyse(experiment, state, keys.reanalyse)
+    targets, stats = synchronise(compute_targets(experiment, state), stats)
+    state, losses = learn(experiment, state, targets, stats, keys.learn)
+    state = calibrate_resignation(state, stats)
+    return replace(state, cycle=state.cycle + 1), losses | summarise(experiment, state, stats)
+
+
+class CycleKeys(NamedTuple):
+    """The PRNG keys of one cycle."""
+
+    shared: Array  # the same on all devices
+    self_play: Array
+    reanalyse: Array
+    learn: Array
+
+
+class CycleStats(NamedTuple):
+    """Sums over one cycle: of one device, or of all after `synchronise`."""
+
+    self_play: selfplay.SelfPlayStats
+    positions: Array  # float32 [], positions of the buffer that can be learned from
+    devices: Array  # float32 [], devices that have such a position
+
+
+def cycle_keys(state: TrainState) -> CycleKeys:
+    """Derives this device's keys of the cycle after `state`."""
+    shared = jax.random.fold_in(state.key, 2 * state.cycle)
+    key = jax.random.fold_in(shared, jax.lax.axis_index(AXIS))
+    return CycleKeys(shared, *jax.random.split(key, 3))
+
+
+def self_play(
+    experiment: Experiment, state: TrainState, keys: CycleKeys
+) -> tuple[TrainState, selfplay.SelfPlayStats]:
+    """Advances all games by some plies and appends these to the replay buffer."""
+    config = experiment.config
+    threshold = None
+    if state.resignation is not None:
+        threshold, _ = resignation_threshold(
+            state.resignation, false_positive_rate=config.selfplay.resign_false_positive_rate
+        )
+    games, transitions, stats = selfplay.self_play(
+        experiment.game,
+        experiment.evaluate,
+        state.acting,
+        keys.self_play,
         state.games,
         config,
-        openings=openings,
-        full=full_plies(shared_key, config),
-        **_resigning(config, state.evidence),
+        openings=experiment.openings,
+        full_search_mask=selfplay.draw_full_search_mask(keys.shared, config),
+        resign_threshold=threshold,
     )
-    replay = append(state.replay, rows)
-    devices = jax.lax.axis_size(AXIS)
-    targets = find_targets(replay, config, devices=devices)
-    count = jnp.sum(targets.known)
-    if config.replay.reanalyse_positions:
-        draw_key, search_key = jax.random.split(reanalyse_key)
-        indices = draw_indices(
-            draw_key, targets.known, (config.replay.reanalyse_positions // devices,)
-        )
-        newest = state.candidate
-        replay = reanalyse(game, evaluate, newest, search_key, replay, indices, count > 0, config)
-        targets = find_targets(replay, config, devices=devices)
-    sums |= {"positions": count.astype(jnp.float32), "devices": (count > 0).astype(jnp.float32)}
-    flat, unravel = jax.flatten_util.ravel_pytree(sums)
+    return replace(state, games=games, replay=buffer.append(state.replay, transitions)), stats
+
+
+def reanalyse(experiment: Experiment, state: TrainState, key: Array) -> TrainState:
+    """Searches some positions of the replay buffer again with the candidate network."""
+    config, devices = experiment.config, jax.lax.axis_size(AXIS)
+    if not config.replay.reanalyse_positions:
+        return state
+    valid = compute_targets(experiment, state).valid
+    draw_key, search_key = jax.random.split(key)
+    count = config.replay.reanalyse_positions // devices
+    replay = reanalyse_positions(
+        experiment.game,
+        experiment.evaluate,
+        state.candidate,
+        search_key,
+        state.replay,
+        buffer.draw_indices(draw_key, valid, (count,)),
+        jnp.any(valid),
+        config,
+    )
+    return replace(state, replay=replay)
+
+
+def compute_targets(experiment: Experiment, state: TrainState) -> Targets:
+    """Computes what every position of the replay buffer is to teach."""
+    return targets_of_replay(state.replay, experiment.config, devices=jax.lax.axis_size(AXIS))
+
+
+def synchronise(targets: Targets, stats: selfplay.SelfPlayStats) -> tuple[Targets, CycleStats]:
+    """Sums the statistics over all devices: the one collective before the updates."""
+    count = jnp.sum(targets.valid)
+    local = CycleStats(
+        self_play=stats,
+        positions=count.astype(jnp.float32),
+        devices=(count > 0).astype(jnp.float32),
+    )
+    flat, unravel = jax.flatten_util.ravel_pytree(local)
     totals = jax.lax.psum(flat, AXIS)
     # The updates come after this sum, so that collectives never overlap: XLA's CPU backend blocks
     # a thread for each that is in flight, and runs out of threads where several are.
     totals, targets = jax.lax.optimization_barrier((totals, targets))
-    sums = unravel(totals)
-    # Computed alike on all devices, each of which must have something to draw from.
-    ready = (sums["positions"] >= config.replay.min_positions) & (sums["devices"] == devices)
-    state = replace(state, games=games, replay=replay, cycle=state.cycle + 1)
-    state, metrics = _learn(game, network, optimizer, config, state, targets, ready, learn_key)
-    # Non-finite as soon as an update has thrown the parameters away; the losses tell a step later.
-    metrics["param_norm"] = optax.tree.norm(state.variables["params"])
-    metrics |= _play_metrics(config, sums) | {"replay/positions": sums["positions"]}
-    if state.evidence is not None:
-        evidence = remember(state.evidence, sums["evidence"])
-        below, error = threshold(evidence, error=config.selfplay.resign_false_positive_rate)
-        metrics |= {
-            "resign/below": below,
-            "resign/error": error,
-            "resign/share": sums["resigned"] / sums["games_finished"],
-        }
-        state = replace(state, evidence=evidence)
-    return state, metrics
+    return targets, unravel(totals)
 
 
-def _learn(
-    game: Game,
-    network: Network,
-    optimizer: optax.GradientTransformation,
-    config: Config,
-    state: TrainState,
-    targets: Targets,
-    ready: Array,
-    key: Array,
+def learn(
+    experiment: Experiment, state: TrainState, targets: Targets, stats: CycleStats, key: Array
 ) -> tuple[TrainState, Metrics]:
-    """The updates of a cycle, on batches drawn from the window; none unless `ready`."""
-    local_batch = config.learning.batch_size // jax.lax.axis_size(AXIS)
-    updates = config.learning.updates_per_cycle
-    draw_key, *turn_keys = jax.random.split(key, updates + 1)
-    indices = draw_indices(draw_key, targets.known, (updates, local_batch))
+    """Makes the updates of a cycle; none while the buffer holds too few positions."""
+    config, replay = experiment.config, state.replay
+    updates, devices = config.learning.updates_per_cycle, jax.lax.axis_size(AXIS)
+    draw_key, *symmetry_keys = jax.random.split(key, updates + 1)
+    indices = buffer.draw_indices(
+        draw_key, targets.valid, (updates, config.learning.batch_size // devices)
+    )
 
-    def one_update(carry: tuple[Any, ...], step: tuple[Array, ...]) -> tuple[Any, Metrics]:
-        variables, average, optimizer_state = carry
-        indices, key, done = step
+    def one_update(learner: LearnerState, step: tuple[Array, Array]) -> tuple[LearnerState, Any]:
+        indices, key = step
         batch = make_batch(
-            game,
+            experiment.game,
             key,
-            take(state.replay, indices),
+            buffer.take(replay, indices),
             targets.value.reshape(-1)[indices],
-            auxiliary_targets(state.replay, targets, indices),
+            auxiliary_targets(replay, targets, indices),
             symmetries=config.learning.symmetries,
         )
-        variables, optimizer_state, losses = update(
-            network, optimizer, config, variables, optimizer_state, batch
+        return update(experiment.network, experiment.optimizer, config, learner, batch)
+
+    def learn() -> tuple[LearnerState, Metrics]:
+        steps = (indices, jnp.stack(symmetry_keys))
+        learner, losses = jax.lax.scan(one_update, state.learner, steps)
+        return learner, jax.tree.map(jnp.mean, losses)
+
+    def wait() -> tuple[LearnerState, Metrics]:
+        losses = jax.eval_shape(learn)[1]
+        return state.learner, jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), losses)
+
+    # Computed alike on all devices, each of which needs something to draw from.
+    ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
+    learner, metrics = jax.lax.cond(ready, learn, wait)
+    metrics["train/updates"] = jnp.where(ready, updates, 0)
+    # Not finite as soon as an update ruins the parameters; the losses show it a step later.
+    metrics["train/param_norm"] = optax.tree.norm(learner.variables["params"])
+    return replace(state, learner=learner), metrics
+
+
+def calibrate_resignation(state: TrainState, stats: CycleStats) -> TrainState:
+    """Adds the finished games of a cycle to the statistics that set the resignation threshold."""
+    if state.resignation is None:
+        return state
+    new = stats.self_play.resignation
+    return replace(state, resignation=decay_and_add(state.resignation, new))
+
+
+def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> Metrics:
+    """Returns the metrics of self-play: means over the games that ended, NaN where none did."""
+    config, sums = experiment.config.selfplay, stats.self_play
+    finished = sums.games_finished
+    plies = config.parallel_games * config.plies_per_cycle
+    metrics = {
+        "selfplay/games_finished": finished,
+        "selfplay/plies": jnp.asarray(plies, jnp.float32),
+        "selfplay/game_length": sums.game_plies / finished,
+        "selfplay/draw_rate": sums.draws / finished,
+        "selfplay/first_player_score": 0.5 + 0.5 * sums.first_player_result / finished,
+        "selfplay/policy_entropy": sums.policy_entropy / sums.full_searches,
+        "replay/positions": stats.positions,
+    }
+    if state.resignation is not None:
+        threshold, rate = resignation_threshold(
+            state.resignation, false_positive_rate=config.resign_false_positive_rate
         )
-        if average is not None:
-            average = moving_average(average, variables, done, decay=config.learning.ema_decay)
-        return (variables, average, optimizer_state), losses
-
-    before = (state.variables, state.average, state.optimizer_state)
-    steps = (indices, jnp.stack(turn_keys), state.updates + jnp.arange(updates))
-
-    def learn() -> tuple[Any, Metrics]:
-        after, losses = jax.lax.scan(one_update, before, steps)
-        return after, jax.tree.map(jnp.mean, losses)
-
-    def wait() -> tuple[Any, Metrics]:
-        return before, jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), jax.eval_shape(learn)[1])
-
-    (variables, average, optimizer_state), metrics = jax.lax.cond(ready, learn, wait)
-    done = jnp.where(ready, updates, 0)
-    metrics["updates"] = done
-    state = replace(
-        state,
-        variables=variables,
-        average=average,
-        optimizer_state=optimizer_state,
-        updates=state.updates + done,
-    )
-    return state, metrics
-
-
-def _resigning(config: Config, evidence: Evidence | None) -> dict[str, Array]:
-    if evidence is None:
-        return {}
-    return {
-        "resign_below": threshold(evidence, error=config.selfplay.resign_false_positive_rate)[0]
-    }
-
-
-def _play_metrics(config: Config, sums: Metrics) -> Metrics:
-    """Means over the games that ended in this cycle; NaN where none did."""
-    finished = sums["games_finished"]
-    plies = config.selfplay.parallel_games * config.selfplay.plies_per_cycle
-    return {
-        "games_finished": finished,
-        "plies": jnp.asarray(plies, jnp.float32),
-        "game_length": sums["game_plies"] / finished,
-        "draw_rate": sums["draws"] / finished,
-        "first_player_score": 0.5 + 0.5 * sums["first_player_result"] / finished,
-        "policy_entropy": sums["policy_entropy"] / sums["searched"],
-    }
-
-
-def one_gate(
-    game: Game, network: Network, config: Config, devices: int, state: TrainState
-) -> tuple[TrainState, Metrics]:
-    """AlphaGo Zero's evaluator: the candidate becomes the network that plays if it wins enough."""
-    if state.actor is None:
-        raise ValueError('there is nothing to gate where selfplay.actor = "latest"')
-    key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
-    key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
-    player = functools.partial(SearchPlayer, game=game, network=network, config=config.search)
-    scores, _, _ = match_scores(
-        game,
-        player(variables=state.candidate),
-        player(variables=state.actor),
-        key,
-        config.gate.games // (2 * devices),
-        config.gate.opening_plies,
-    )
-    score = jax.lax.pmean(jnp.mean(scores), AXIS)
-    passed = score >= config.gate.threshold
-    actor = jax.tree.map(lambda new, old: jnp.where(passed, new, old), state.candidate, state.actor)
-    metrics = {"gate/score": score, "gate/passed": passed.astype(jnp.float32)}
-    return replace(state, actor=actor), metrics
+        metrics |= {
+            "selfplay/resign_threshold": threshold,
+            "selfplay/resign_false_positive_rate": rate,
+            "selfplay/resigned_fraction": sums.resigned / finished,
+        }
+    return metrics

@@ -15,6 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from azjax_envs import Game
 from jax.experimental import multihost_utils
 from rich.console import Console
 
@@ -23,15 +24,14 @@ from azjax.config.toml import save_config
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.report import report
-from azjax.games import make_game
+from azjax.games import game_config, make_game
 from azjax.players.load import CONFIG_FILE, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
 from azjax.players.spec import parse_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import RunLogger
-from azjax.sharding import make_mesh
-from azjax.training.memory import refuse_if_too_large
+from azjax.training.memory import check_memory
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.trainer import Trainer, make_trainer
 
@@ -39,36 +39,46 @@ OPENINGS_FILE = "openings.txt"
 """A run's own copy of its `selfplay.openings`."""
 
 Watch = Callable[[Path, bool], None]
-"""Told of a run as it goes on: (its directory, whether it ends here), after each cycle, when all
-that was measured of it is on disk."""
+"""Called after each cycle with the run's directory and whether the run ends here. Everything that
+was measured so far is on disk then."""
 
 
 def train(
     config: Config,
     run_dir: str | Path,
     *,
+    game: Game | None = None,
     console: Console | None = None,
     watch: Watch | None = None,
 ) -> TrainState:
-    """Trains from nothing in a new run directory and returns the last state.
+    """Trains from scratch in a new run directory.
 
     Args:
       config: the whole run.
-      run_dir: a directory that is empty or not there yet.
+      run_dir: a directory that is empty or does not exist yet.
+      game: the game, in place of the one that `config.game` names. The run directory keeps its name
+        if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
       console: where progress is printed; standard output by default.
       watch: shows the run in place of the printed progress, as `azjax.notebook.live_curves` does.
 
+    Returns:
+      The last training state.
+
     Raises:
-      UserError: the directory holds something already, or the config cannot run.
+      UserError: the directory is not empty, or the config cannot run.
     """
     run_dir = Path(run_dir)
-    trainer = make_trainer(make_game(config), config, make_mesh())
-    _refuse_unknown_opponents(trainer)
-    with _refusing_together():
+    if game is None:
+        game = make_game(config)
+    else:
+        config = replace(config, game=game_config(game))
+    trainer = make_trainer(game, config)
+    _check_opponents(trainer)
+    with _failing_together():
         # One process looks and writes: the others would take its files for those of another run.
         if jax.process_index() == 0:
-            _refuse_occupied(run_dir)
-        refuse_if_too_large(trainer)
+            _check_empty(run_dir)
+        check_memory(trainer)
     if jax.process_index() == 0:
         run_dir.mkdir(parents=True, exist_ok=True)
         save_config(config, run_dir / CONFIG_FILE)
@@ -80,25 +90,32 @@ def train(
 
 
 def resume(
-    run_dir: str | Path, *, console: Console | None = None, watch: Watch | None = None
+    run_dir: str | Path,
+    *,
+    game: Game | None = None,
+    console: Console | None = None,
+    watch: Watch | None = None,
 ) -> TrainState:
     """Continues a run from its newest intact checkpoint, as if it had never stopped.
 
     Args:
       run_dir: the run's directory.
-      console, watch: as in `train`.
+      game, console, watch: as in `train`.
+
+    Returns:
+      The last training state.
 
     Raises:
       UserError: there is no run, no intact checkpoint, or one of another config.
     """
     run_dir = Path(run_dir)
-    config = _with_its_openings(load_run_config(run_dir), run_dir)
-    trainer = make_trainer(make_game(config), config, make_mesh())
-    _refuse_unknown_opponents(trainer)
+    config = _with_own_openings(load_run_config(run_dir), run_dir)
+    trainer = make_trainer(make_game(config) if game is None else game, config)
+    _check_opponents(trainer)
     console = console or Console()
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         if checkpoints.cycles():
-            # As it is: a path is neither to be broken into lines nor to be read as markup.
+            # A path must be neither broken into lines nor read as markup.
             warn = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
             state = restore_state(checkpoints, trainer.abstract_state(), warn=warn)
         else:
@@ -107,8 +124,8 @@ def resume(
         return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 
-def _with_its_openings(config: Config, run_dir: Path) -> Config:
-    """The config with the run's own copy of its openings, whatever became of the file."""
+def _with_own_openings(config: Config, run_dir: Path) -> Config:
+    """Returns the config with the run's own copy of its openings."""
     own = run_dir / OPENINGS_FILE
     if not (config.selfplay.openings and own.is_file()):
         return config
@@ -146,20 +163,20 @@ def _run(
             started = time.perf_counter()
             state, metrics = trainer.cycle(state)
             metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
-            _refuse_non_finite(metrics, cycle, checkpoints)
-            metrics["cycle_s"] = time.perf_counter() - started
+            _check_finite(metrics, cycle, checkpoints)
+            metrics["time/cycle_s"] = time.perf_counter() - started
             if config.selfplay.actor == "gated" and cycle % config.gate.every == 0:
                 state, gate = trainer.gate(state)
                 metrics |= {k: float(v) for k, v in jax.device_get(_local(gate)).items()}
             log.cycle(cycle, metrics)
             last = cycle == config.cycles
             stop = _any_process(bool(stopping))
-            merit = None
+            selection_metric = None
             due = config.evaluation.every and cycle % config.evaluation.every == 0
             if (due or (last and config.evaluation.every)) and not stop:
-                merit = _evaluate(trainer, state, log, cycle)
+                selection_metric = _evaluate(trainer, state, log, cycle)
             if last or stop or cycle % config.checkpoint.every == 0:
-                save_state(checkpoints, state, merit=merit)
+                save_state(checkpoints, state, selection_metric=selection_metric)
                 saved = cycle
             if watch is not None and lead:
                 watch(run_dir, last or stop)
@@ -175,7 +192,7 @@ def _run(
 
 
 def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -> float:
-    """Meets the configured opponents; returns how good the player is, larger is better.
+    """Plays the configured opponents; returns the metric that selects the best checkpoint.
 
     Every process does the same, so that all agree which checkpoint is best.
     """
@@ -183,7 +200,7 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
     player = SearchPlayer(
         game=trainer.game,
         network=trainer.network,
-        variables=_local(state.player),  # on this process's first device
+        variables=_local(state.acting),  # on this process's first device
         config=played_search(trainer.config),
     )
     key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
@@ -208,47 +225,51 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
                 "elo_high": result.elo_high,
             },
         )
-    merit = float(np.mean(scores)) if scores else 0.0
+    selection_metric = float(np.mean(scores)) if scores else 0.0
     if settings.exact_report:
         card = report(trainer.game, [player]).players[0]
         if card.positions:
             log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
-            merit += 1.0 - card.mistakes / card.positions
-    return merit
+            selection_metric += 1.0 - card.mistakes / card.positions
+    return selection_metric
 
 
-def _refuse_unknown_opponents(trainer: Trainer) -> None:
-    """At the start, rather than hours later at the first evaluation."""
+def _check_opponents(trainer: Trainer) -> None:
+    """Checks the opponents at the start rather than hours later, at the first evaluation."""
     if trainer.config.evaluation.every:
         for spec in trainer.config.evaluation.opponents:
             parse_player(spec, trainer.game)
 
 
-def _refuse_occupied(run_dir: Path) -> None:
+def _check_empty(run_dir: Path) -> None:
     if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
         raise UserError(
-            f"{run_dir}: not empty; continue that run with `azjax resume {run_dir}`, or name "
-            "another directory with --run-dir"
+            f"{run_dir} is not empty; resume that run (azjax resume {run_dir}) or choose another "
+            "directory"
         )
 
 
 @contextlib.contextmanager
-def _refusing_together() -> Iterator[None]:
-    """Where one process refuses to go on, all do: the others would wait for it forever."""
+def _failing_together() -> Iterator[None]:
+    """If one process fails, all fail: the others would wait for it forever."""
     refusal: UserError | None = None
     try:
         yield
     except UserError as error:
         refusal = error
     if _any_process(refusal is not None):
-        raise refusal or UserError("another process of the run refused to go on; see what it says")
+        raise refusal or UserError("another process of the run failed; its message says why")
 
 
-def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:
-    """Stops a run whose loss is no number any more; what was saved before stays."""
-    if not metrics["updates"]:
+def _check_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:
+    """Stops a run whose loss is not finite; what was saved before stays."""
+    if not metrics["train/updates"]:
         return
-    wrong = [k for k in ("loss/total", "grad_norm", "param_norm") if not math.isfinite(metrics[k])]
+    wrong = [
+        k
+        for k in ("train/loss", "train/grad_norm", "train/param_norm")
+        if not math.isfinite(metrics[k])
+    ]
     if wrong:
         kept = checkpoints.cycles()
         last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"
@@ -260,7 +281,7 @@ def _refuse_non_finite(metrics: dict[str, float], cycle: int, checkpoints: Check
 
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[list[int]]:
-    """A list that a SIGTERM or Ctrl-C is put on; a second Ctrl-C stops at once."""
+    """Yields a list of the signals received, SIGTERM or Ctrl-C; a second Ctrl-C stops at once."""
     received: list[int] = []
 
     def on_signal(number: int, frame: Any) -> None:
@@ -281,12 +302,12 @@ def _stop_signals() -> Iterator[list[int]]:
 
 
 def _any_process(flag: bool) -> bool:
-    """Whether any process of the run raises `flag`; all get the same answer."""
+    """Returns whether any process of the run raises `flag`; all get the same answer."""
     if jax.process_count() == 1:
         return flag
     return bool(multihost_utils.process_allgather(np.asarray(flag)).any())
 
 
 def _local(tree: Any) -> Any:
-    """This process's copy of arrays that are the same on all devices."""
+    """Returns this process's copy of arrays that are the same on all devices."""
     return jax.tree.map(lambda x: x.addressable_data(0), tree)

@@ -1,4 +1,4 @@
-"""What a config needs of a device's memory, and a refusal in time where that is too much."""
+"""The memory that a config needs, and a check that a device has it."""
 
 from __future__ import annotations
 
@@ -14,54 +14,57 @@ from azjax.training.trainer import Trainer
 _ROOT_NUMBERS = 16
 
 
-def refuse_if_too_large(trainer: Trainer) -> None:
-    """Refuses a run whose replay window and search trees would not fit into a device.
+def check_memory(trainer: Trainer) -> None:
+    """Checks that the replay buffer and the search trees of a run fit into a device.
 
     Raises:
-      UserError: naming what is needed, what there is, and a setting that would fit.
+      UserError: they do not; it names what is needed, what there is, and a setting that would fit.
     """
-    room = device_memory(trainer.mesh.local_devices[0])
-    if room is None:
+    capacity = device_memory(trainer.mesh.local_devices[0])
+    if capacity is None:
         return
     config = trainer.config
     replay, search = replay_bytes(trainer), search_bytes(trainer)
-    if replay + search <= room:
+    if replay + search <= capacity:
         return
     need = (
         f"replay.capacity_plies = {config.replay.capacity_plies} takes {_gib(replay)} and the "
         f"search trees of selfplay.parallel_games = {config.selfplay.parallel_games} take "
-        f"{_gib(search)} of a device that has {_gib(room)}"
+        f"{_gib(search)} of a device that has {_gib(capacity)}"
     )
-    plies = (room - search) * config.replay.capacity_plies // replay
+    plies = (capacity - search) * config.replay.capacity_plies // replay
     plies -= plies % config.selfplay.plies_per_cycle
     if plies > 0:
         raise UserError(f"{need}; replay.capacity_plies = {plies} would fit")
-    games = room * config.selfplay.parallel_games // (replay + search)
+    games = capacity * config.selfplay.parallel_games // (replay + search)
     games -= games % trainer.mesh.size
     raise UserError(f"{need}; selfplay.parallel_games = {max(games, trainer.mesh.size)} would fit")
 
 
 def replay_bytes(trainer: Trainer) -> int:
-    """Bytes of the replay window on each device, with the copy that a checkpoint is made from."""
-    rows = trainer.abstract_state().replay.rows
-    total = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(rows))
+    """Returns the bytes of the replay buffer on each device, with the copy for a checkpoint."""
+    stored = trainer.abstract_state().replay.transitions
+    total = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stored))
     return 2 * total // trainer.mesh.size
 
 
 def search_bytes(trainer: Trainer) -> int:
-    """Bytes of the search trees of one ply of self-play, or of reanalysis where that is more, on
-    each device, the network's aside."""
+    """Returns the bytes of the search trees on each device, without the network.
+
+    Self-play and reanalysis search one after the other: the larger of the two counts.
+    """
     config, game = trainer.config, trainer.game
     tree = tree_bytes(game, config.search.num_simulations + 1)
     tree += 4 * _ROOT_NUMBERS * game.num_actions
-    return max(config.selfplay.parallel_games, config.replay.reanalyse_positions) * tree // trainer.mesh.size
+    searches = max(config.selfplay.parallel_games, config.replay.reanalyse_positions)
+    return searches * tree // trainer.mesh.size
 
 
 def device_memory(device: jax.Device) -> int | None:
-    """Bytes that arrays may take on `device`, None where it does not tell.
+    """Returns the bytes that arrays may take on `device`, None if it does not report them.
 
-    CPU devices share the memory of the machine. What is free of it right now says little, since
-    the system fills it with files that it gives up when asked.
+    CPU devices share the memory of the machine. How much is free right now says little, since the
+    system fills it with cached files.
     """
     if device.platform == "cpu":
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()

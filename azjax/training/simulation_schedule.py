@@ -1,6 +1,6 @@
-"""Progressive simulations: a run begins with small searches and doubles them on its way.
+"""Progressive simulations: a run begins with small searches and doubles them over time.
 
-Of an untrained network's values many are worth little more than few, and fast games bring the
+With an untrained network, many simulations are worth little more than few, and fast games bring the
 results that it needs first.
 """
 
@@ -12,7 +12,7 @@ from azjax.config import Config, SearchConfig
 
 
 def simulation_stages(config: SearchConfig) -> tuple[int, ...]:
-    """The numbers of simulations that a run goes through, the last being `num_simulations`."""
+    """Returns the numbers of simulations of a run in order; the last is `num_simulations`."""
     if not config.start_simulations:
         return (config.num_simulations,)
     stages = [config.start_simulations]
@@ -22,13 +22,13 @@ def simulation_stages(config: SearchConfig) -> tuple[int, ...]:
 
 
 def stage_of(config: Config, cycle: int) -> int:
-    """The stage of the cycle after `cycle` cycles: each is an equal share of the run."""
+    """Returns the stage of the cycle that follows `cycle` cycles; stages are equally long."""
     stages = len(simulation_stages(config.search))
     return min(cycle * stages // config.cycles, stages - 1)
 
 
 def at_stage(config: Config, stage: int) -> Config:
-    """The config with this stage's simulations; fast searches have no more than these."""
+    """Returns the config with this stage's simulations; fast searches have at most as many."""
     simulations = simulation_stages(config.search)[stage]
     selfplay = config.selfplay
     return replace(

@@ -1,149 +1,96 @@
-"""Everything that decides the rest of a run, as one pytree: its parts, its place, its beginning."""
+"""The training state: one pytree with everything that decides the rest of a run."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import jax
-import jax.numpy as jnp
 import optax
 from azjax_envs import Game
-from jax.sharding import PartitionSpec
 
 from azjax.config import Config
-from azjax.network.network import Network, Variables, first_variables
-from azjax.replay.buffer import Replay, empty_replay
+from azjax.learning.state import LearnerState
+from azjax.network.network import Network, Variables
+from azjax.replay.buffer import Replay
 from azjax.runs.checkpoint import Checkpoints
-from azjax.search.model import network_evaluate
-from azjax.selfplay.openings import Games, Openings, start_games
-from azjax.selfplay.resignation import Evidence, no_evidence
-from azjax.selfplay.selfplay import play
-from azjax.sharding import AXIS, EVERYWHERE, SPLIT
+from azjax.search.model import Evaluate, network_evaluate
+from azjax.selfplay.openings import Games, Openings
+from azjax.selfplay.resignation import ResignationStats
 from azjax.types import Array
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[
-        "variables",
-        "average",
-        "optimizer_state",
-        "actor",
-        "games",
-        "replay",
-        "evidence",
-        "key",
-        "cycle",
-        "updates",
-    ],
-    meta_fields=[],
-)
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """What stays the same throughout a run, and is static in its compiled functions."""
+
+    game: Game
+    network: Network
+    optimizer: optax.GradientTransformation
+    config: Config
+    openings: Openings | None = None  # where games begin, if not at the game's own start
+
+    @property
+    def evaluate(self) -> Evaluate:
+        """The evaluation function of the search: the network's policy and value."""
+        return network_evaluate(self.game, self.network)
+
+
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TrainState:
     """Everything that decides the rest of a run."""
 
-    variables: Variables  # the newest network
-    average: Variables | None  # the moving average of it, where `learning.ema_decay` is above 0
-    optimizer_state: Any
-    actor: Variables | None  # the network that plays where a gate decides it, else None
+    learner: LearnerState
+    gated: Variables | None  # the network that passed the last gate, where `actor` is "gated"
     games: Games  # [B, ...], split over the devices
     replay: Replay  # [R, B, ...], split over the devices along B
-    evidence: Evidence | None  # where players resign: when it is safe to
-    key: Array  # uint32 [2], never changes: cycle i uses fold_in(key, i)
+    resignation: ResignationStats | None  # where players resign: when it is safe
+    key: Array  # uint32 [2], constant: cycle i uses fold_in(key, 2 * i), its gate 2 * i + 1
     cycle: Array  # int32 [], cycles done
-    updates: Array  # int32 [], gradient steps done
 
     @property
     def candidate(self) -> Variables:
-        """What a gate examines: the average where there is one, or else the newest network."""
-        return self.variables if self.average is None else self.average
+        """The network that a gate examines: the moving average if there is one, else the latest."""
+        return self.learner.candidate
 
     @property
-    def player(self) -> Variables:
-        """The network that plays, in self-play and elsewhere: where there is a gate, the last that
-        passed it (before the first, the one that the run began with), or else the candidate."""
-        return self.candidate if self.actor is None else self.actor
+    def acting(self) -> Variables:
+        """The network that plays, in self-play and elsewhere.
 
-    def split(self) -> tuple[Variables, dict[str, Any]]:
-        """Returns the network that plays, and everything else, as a checkpoint keeps them."""
-        rest = dict(vars(self))
-        return rest.pop(self._playing), rest
+        With a gate it is the last one that passed, or the first network of the run. Without one it
+        is the candidate.
+        """
+        return self.candidate if self.gated is None else self.gated
 
-    def joined(self, variables: Variables, rest: dict[str, Any]) -> TrainState:
-        """Returns the state whose `split` gives these; `self` has its layout."""
-        return TrainState(**rest | {self._playing: variables})
+    def split(self) -> tuple[Variables, TrainState]:
+        """Returns the acting network, and the state without it, as a checkpoint keeps them."""
+        return self.acting, self._with_acting(None)
 
-    @property
-    def _playing(self) -> str:
-        if self.actor is not None:
-            return "actor"
-        return "variables" if self.average is None else "average"
+    def join(self, acting: Variables, rest: TrainState) -> TrainState:
+        """Returns the state whose `split` gives `acting` and `rest`; `self` has its layout."""
+        place = self.gated is None, self.learner.ema is None
+        return rest._with_acting(acting, place)
 
-
-def state_specs(config: Config) -> TrainState:
-    """How each part of the state lies on the mesh."""
-    return TrainState(
-        variables=EVERYWHERE,
-        average=EVERYWHERE if config.learning.ema_decay else None,
-        optimizer_state=EVERYWHERE,
-        actor=EVERYWHERE if config.selfplay.actor == "gated" else None,
-        games=SPLIT,
-        replay=Replay(rows=PartitionSpec(None, AXIS), position=EVERYWHERE, filled=EVERYWHERE),
-        evidence=EVERYWHERE if config.selfplay.resign_false_positive_rate else None,
-        key=EVERYWHERE,
-        cycle=EVERYWHERE,
-        updates=EVERYWHERE,
-    )
+    def _with_acting(
+        self, acting: Variables | None, place: tuple[bool, bool] | None = None
+    ) -> TrainState:
+        ungated, unaveraged = place or (self.gated is None, self.learner.ema is None)
+        if not ungated:
+            return replace(self, gated=acting)
+        name = "variables" if unaveraged else "ema"
+        return replace(self, learner=replace(self.learner, **{name: acting}))
 
 
-def init_state(
-    game: Game,
-    network: Network,
-    optimizer: optax.GradientTransformation,
-    config: Config,
-    openings: Openings | None,
-    devices: int,
-    key: Array,
-) -> TrainState:
-    run_key = key
-    key, _, games_key = jax.random.split(key, 3)
-    variables = first_variables(network, run_key)
-    games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
-    games = start_games(
-        game, games_key, config.selfplay.parallel_games // devices, config.selfplay, openings
-    )
-    _, rows, _ = jax.eval_shape(
-        lambda v, k, g: play(game, network_evaluate(game, network), v, k, g, config),
-        variables,
-        key,
-        games,
-    )
-    row = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), rows)
-    gated = config.selfplay.actor == "gated"
-    return TrainState(
-        variables=variables,
-        average=jax.tree.map(jnp.copy, variables) if config.learning.ema_decay else None,
-        optimizer_state=optimizer.init(variables["params"]),
-        actor=jax.tree.map(jnp.copy, variables) if gated else None,
-        games=games,
-        replay=empty_replay(row, config.replay.capacity_plies),
-        evidence=no_evidence() if config.selfplay.resign_false_positive_rate else None,
-        key=key,
-        cycle=jnp.zeros((), jnp.int32),
-        updates=jnp.zeros((), jnp.int32),
-    )
-
-
-def save_state(checkpoints: Checkpoints, state: TrainState, *, merit: float | None = None) -> None:
+def save_state(
+    checkpoints: Checkpoints, state: TrainState, *, selection_metric: float | None = None
+) -> None:
     """Starts to write `state`, whose arrays may be donated right after; see `Checkpoints.save`."""
-    checkpoints.save(int(state.cycle), *state.split(), merit=merit)
+    checkpoints.save(int(state.cycle), *state.split(), selection_metric=selection_metric)
 
 
 def restore_state(
     checkpoints: Checkpoints, abstract: TrainState, *, warn: Callable[[str], None]
 ) -> TrainState:
     """Restores the newest intact state; see `Checkpoints.restore_newest`."""
-    return abstract.joined(*checkpoints.restore_newest(*abstract.split(), warn=warn))
+    return abstract.join(*checkpoints.restore_newest(*abstract.split(), warn=warn))

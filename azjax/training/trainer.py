@@ -1,10 +1,10 @@
-"""The jitted functions of a run, on any number of devices."""
+"""The compiled functions of a run, on any number of devices."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -14,35 +14,42 @@ from jax.sharding import Mesh, PartitionSpec
 
 from azjax.config import Config
 from azjax.errors import UserError
-from azjax.learning.update import make_optimizer
-from azjax.network.network import Network, make_network
-from azjax.replay.auxiliary import refuse_what_the_game_lacks
-from azjax.selfplay.openings import read_openings
-from azjax.sharding import EVERYWHERE, shard, shardings
-from azjax.training.cycle import one_cycle, one_gate
+from azjax.learning.state import LearnerState
+from azjax.learning.update import init_learner, make_optimizer
+from azjax.network.network import Network, first_variables, make_network
+from azjax.replay.auxiliary import check_auxiliary
+from azjax.replay.buffer import Replay, empty_replay
+from azjax.selfplay.openings import read_openings, start_games
+from azjax.selfplay.resignation import initial_stats
+from azjax.selfplay.selfplay import self_play
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
+from azjax.training.cycle import train_cycle
+from azjax.training.gate import gate
 from azjax.training.simulation_schedule import at_stage, simulation_stages, stage_of
-from azjax.training.state import TrainState, init_state, state_specs
+from azjax.training.state import Experiment, TrainState
 from azjax.types import Array, Metrics
+
+Step = Callable[[TrainState], tuple[TrainState, Metrics]]
 
 
 @dataclass(frozen=True)
 class Trainer:
-    """The jitted functions of one run, and where its arrays live."""
+    """The compiled functions of one run, and where its arrays live."""
 
     game: Game
     network: Network
     config: Config
     mesh: Mesh
     init: Callable[[Array], TrainState]  # from a PRNG key
-    stages: tuple[Callable[[TrainState], tuple[TrainState, Metrics]], ...]  # see `cycle`
-    gate: Callable[[TrainState], tuple[TrainState, Metrics]]  # donates its argument
+    stages: tuple[Step, ...]  # one for each number of simulations; see `cycle`
+    gate: Step  # donates its argument
 
     def cycle(self, state: TrainState) -> tuple[TrainState, Metrics]:
-        """One cycle, at the stage of the run that `state` is in; donates its argument."""
+        """Runs one cycle with the simulations of its stage; donates its argument."""
         return self.stages[stage_of(self.config, int(state.cycle))](state)
 
     def abstract_state(self) -> TrainState:
-        """Shapes, dtypes and shardings of the state; nothing is computed."""
+        """Returns shapes, dtypes and shardings of the state; nothing is computed."""
         shapes = jax.eval_shape(self.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
         specs = jax.tree.broadcast(
             state_specs(self.config), shapes, is_leaf=lambda x: isinstance(x, PartitionSpec)
@@ -54,13 +61,110 @@ class Trainer:
         )
 
 
-def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
-    """Builds the functions of a run on `mesh`; nothing is compiled yet.
+def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Trainer:
+    """Builds the functions of a run; nothing is compiled yet.
+
+    Args:
+      game: the game.
+      config: the run.
+      mesh: the devices, see `sharding.make_mesh`; None for all of them.
 
     Raises:
-      UserError: the games or the batch cannot be split evenly over the devices.
+      UserError: the games or the batch cannot be split evenly over the devices, or the game lacks
+        what the network is to predict.
     """
-    devices = mesh.size
+    mesh = make_mesh() if mesh is None else mesh
+    _check_divisible(config, mesh.size)
+    check_auxiliary(game, config)
+    path = config.selfplay.openings
+    experiment = Experiment(
+        game=game,
+        network=make_network(game, config.network),
+        optimizer=make_optimizer(
+            config.learning, config.cycles * config.learning.updates_per_cycle
+        ),
+        config=config,
+        openings=read_openings(game, path) if path else None,
+    )
+    specs = state_specs(config)
+
+    def step(function: Callable[[Experiment, TrainState], Any], experiment: Experiment) -> Step:
+        on_devices = functools.partial(function, experiment)
+        return _jit_blocking(mesh, shard(on_devices, mesh, (specs,), (specs, EVERYWHERE)))
+
+    return Trainer(
+        game=game,
+        network=experiment.network,
+        config=config,
+        mesh=mesh,
+        init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
+        stages=tuple(
+            step(train_cycle, replace(experiment, config=at_stage(config, stage)))
+            for stage in range(len(simulation_stages(config.search)))
+        ),
+        gate=step(gate, experiment),
+    )
+
+
+def init_state(experiment: Experiment, key: Array) -> TrainState:
+    """Returns one device's share of the first state; call it under `shard_map`.
+
+    Args:
+      experiment: what stays the same throughout the run.
+      key: PRNG key, uint32 [2].
+    """
+    game, config, network = experiment.game, experiment.config, experiment.network
+    devices = jax.lax.axis_size(AXIS)
+    run_key, _, games_key = jax.random.split(key, 3)
+    variables = first_variables(network, key)
+    games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
+    games = start_games(
+        game,
+        games_key,
+        config.selfplay.parallel_games // devices,
+        config.selfplay,
+        experiment.openings,
+    )
+    _, transitions, _ = jax.eval_shape(
+        lambda v, k, g: self_play(game, experiment.evaluate, v, k, g, config),
+        variables,
+        run_key,
+        games,
+    )
+    layout = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), transitions)
+    gated = config.selfplay.actor == "gated"
+    return TrainState(
+        learner=init_learner(variables, experiment.optimizer, config.learning),
+        gated=jax.tree.map(jnp.copy, variables) if gated else None,
+        games=games,
+        replay=empty_replay(layout, config.replay.capacity_plies),
+        resignation=initial_stats() if config.selfplay.resign_false_positive_rate else None,
+        key=run_key,
+        cycle=jnp.zeros((), jnp.int32),
+    )
+
+
+def state_specs(config: Config) -> TrainState:
+    """Returns how each part of the state lies on the mesh: a `PartitionSpec` for each."""
+    return TrainState(
+        learner=LearnerState(
+            variables=EVERYWHERE,
+            ema=EVERYWHERE if config.learning.ema_decay else None,
+            optimizer_state=EVERYWHERE,
+            num_updates=EVERYWHERE,
+        ),
+        gated=EVERYWHERE if config.selfplay.actor == "gated" else None,
+        games=SPLIT,
+        replay=Replay(
+            transitions=PartitionSpec(None, AXIS), position=EVERYWHERE, filled=EVERYWHERE
+        ),
+        resignation=EVERYWHERE if config.selfplay.resign_false_positive_rate else None,
+        key=EVERYWHERE,
+        cycle=EVERYWHERE,
+    )
+
+
+def _check_divisible(config: Config, devices: int) -> None:
     for name, value, unit in [
         ("selfplay.parallel_games", config.selfplay.parallel_games, devices),
         ("learning.batch_size", config.learning.batch_size, devices),
@@ -70,42 +174,17 @@ def make_trainer(game: Game, config: Config, mesh: Mesh) -> Trainer:
     ]:
         if value % unit and not (name == "gate.games" and config.selfplay.actor == "latest"):
             raise UserError(
-                f"{name} = {value}: a multiple of {unit} is wanted to split it over "
-                f"{devices} devices"
+                f"{name} = {value} must be a multiple of {unit} to be split over {devices} devices"
             )
-    refuse_what_the_game_lacks(game, config)
-    network = make_network(game, config.network)
-    optimizer = make_optimizer(config.learning, config.cycles * config.learning.updates_per_cycle)
-    path = config.selfplay.openings
-    openings = read_openings(game, path) if path else None
-    specs = state_specs(config)
-    init = functools.partial(init_state, game, network, optimizer, config, openings, devices)
-    gate = functools.partial(one_gate, game, network, config, devices)
-    jit = functools.partial(_jit_blocking, mesh)
-
-    def cycle(stage: int) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
-        now = at_stage(config, stage)
-        one = functools.partial(one_cycle, game, network, optimizer, now, openings)
-        return jit(shard(one, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0)
-
-    return Trainer(
-        game=game,
-        network=network,
-        config=config,
-        mesh=mesh,
-        init=jax.jit(shard(init, mesh, EVERYWHERE, specs)),
-        stages=tuple(cycle(i) for i in range(len(simulation_stages(config.search)))),
-        gate=jit(shard(gate, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0),
-    )
 
 
-def _jit_blocking(mesh: Mesh, function: Callable, **options: Any) -> Callable:
-    """`jax.jit`; on CPU, one that returns when its results are there.
+def _jit_blocking(mesh: Mesh, function: Callable) -> Step:
+    """Compiles a step that donates its state; on CPU, it returns when its results are there.
 
     Collectives of XLA's CPU backend block the threads of a pool that has one for each core. With
     two calls in flight, one device can hold the thread that the other needs, and both wait forever.
     """
-    compiled = jax.jit(function, **options)
+    compiled = jax.jit(function, donate_argnums=0)
     if mesh.devices.flat[0].platform != "cpu":
         return compiled
     return lambda state: jax.block_until_ready(compiled(state))

@@ -8,7 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import LearningConfig
-from azjax.learning.update import make_optimizer, policy_loss, schedule, value_loss
+from azjax.learning.update import learning_rate_schedule, make_optimizer, policy_loss, value_loss
 from azjax.network.network import Prediction
 
 GAME = make("tic_tac_toe")
@@ -73,7 +73,7 @@ def test_value_loss_of_win_draw_loss():
 
 
 def rates(updates, total, **options):
-    course = schedule(LearningConfig(learning_rate=0.2, **options), total)
+    course = learning_rate_schedule(LearningConfig(learning_rate=0.2, **options), total)
     return [float(course(update)) for update in updates]
 
 
@@ -85,7 +85,7 @@ def test_warm_up_then_cosine():
 
 
 def test_step_drops_where_the_shares_of_the_run_say():
-    options = {"schedule": "step", "drops": (0.5, 0.75)}
+    options = {"schedule": "step", "lr_drops": (0.5, 0.75)}
     updates = [10, 49, 51, 74, 76, 99]
     expected = [0.2, 0.2, 0.02, 0.02, 0.002, 0.002]
     np.testing.assert_allclose(rates(updates, 100, warmup_updates=10, **options), expected, 1e-5)

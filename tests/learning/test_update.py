@@ -11,9 +11,16 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import Config, LearningConfig, NetworkConfig
-from azjax.learning.update import Batch, make_batch, make_optimizer, moving_average, update
+from azjax.learning.update import (
+    Batch,
+    init_learner,
+    make_batch,
+    make_optimizer,
+    update,
+    update_ema,
+)
 from azjax.network.network import make_network
-from azjax.replay.buffer import Row
+from azjax.replay.buffer import Transition
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from tests.oracles.searches import random_positions
 
@@ -28,7 +35,7 @@ def test_batch_is_what_the_mover_sees():
     states = random_positions(GAME, jax.random.key(0), 128)
     policy = jax.random.uniform(jax.random.key(1), (128, 9)).astype(jnp.float16)
     nothing = jnp.zeros(128, jnp.float16)
-    rows = Row(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
+    rows = Transition(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
     value = jnp.linspace(-1, 1, 128)
     made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
     plain = made(jax.random.key(2), rows, value, symmetries=False)
@@ -79,7 +86,7 @@ def compiled_update(network_config, devices, **learning):
     mesh = make_mesh(jax.devices()[:devices])
     assert mesh.size == devices
     function = functools.partial(update, network, optimizer, config)
-    sharded = shard(function, mesh, (EVERYWHERE, EVERYWHERE, SPLIT), EVERYWHERE)
+    sharded = shard(function, mesh, (EVERYWHERE, SPLIT), EVERYWHERE)
     # Unoptimised: compiling takes far longer than a few updates.
     options = {"xla_backend_optimization_level": 0}
     return network, optimizer, jax.jit(sharded, compiler_options=options)
@@ -88,12 +95,13 @@ def compiled_update(network_config, devices, **learning):
 def run_updates(network_config, devices, count=1, **learning):
     network, optimizer, step = compiled_update(network_config, devices, **learning)
     variables = jax.jit(network.init)(jax.random.key(0))
-    state, history = optimizer.init(variables["params"]), []
+    learner, history = init_learner(variables, optimizer, LearningConfig(**learning)), []
     for _ in range(count):
         # Never two calls in flight: XLA's CPU backend may deadlock in their collectives.
-        variables, state, losses = jax.block_until_ready(step(variables, state, fixed_batch()))
+        learner, losses = jax.block_until_ready(step(learner, fixed_batch()))
         history.append(jax.tree.map(float, losses))
-    return variables, state, history
+    assert learner.num_updates == count
+    return learner.variables, learner.optimizer_state, history
 
 
 def test_one_update_is_gradient_descent_on_the_loss():
@@ -122,14 +130,14 @@ def test_one_update_is_gradient_descent_on_the_loss():
     expected, gradient = jax.jit(jax.value_and_grad(total))(before["params"])
     after, _, (losses,) = run_updates(DENSE, 1, **learning)
     policy, value, l2 = loss_fn(before["params"])
-    np.testing.assert_allclose(losses["loss/total"], expected, rtol=1e-5)
-    np.testing.assert_allclose(losses["loss/policy"], policy, rtol=1e-5)
-    np.testing.assert_allclose(losses["loss/value"], value, rtol=1e-5)
-    np.testing.assert_allclose(losses["loss/l2"], l2, rtol=1e-5)
-    np.testing.assert_allclose(losses["grad_norm"], optax.tree.norm(gradient), rtol=1e-5)
+    np.testing.assert_allclose(losses["train/loss"], expected, rtol=1e-5)
+    np.testing.assert_allclose(losses["train/policy_loss"], policy, rtol=1e-5)
+    np.testing.assert_allclose(losses["train/value_loss"], value, rtol=1e-5)
+    np.testing.assert_allclose(losses["train/l2_penalty"], l2, rtol=1e-5)
+    np.testing.assert_allclose(losses["train/grad_norm"], optax.tree.norm(gradient), rtol=1e-5)
     prediction = network.apply(before, batch.observations)
     right = np.abs(prediction.value - batch.value) < 0.5
-    np.testing.assert_allclose(losses["value_accuracy"], right.mean(), rtol=1e-6)
+    np.testing.assert_allclose(losses["train/value_accuracy"], right.mean(), rtol=1e-6)
     wanted = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
     chex.assert_trees_all_close(after["params"], wanted, rtol=1e-5, atol=1e-7)
     assert jax.tree.all(
@@ -141,7 +149,7 @@ def test_updates_lower_the_loss_and_count():
     variables, state, history = run_updates(
         TOWER, 1, 8, optimizer="sgd", learning_rate=0.05, l2=1e-3
     )
-    totals = [losses["loss/total"] for losses in history]
+    totals = [losses["train/loss"] for losses in history]
     assert totals[1] < totals[0]
     assert totals[-1] < totals[0] - 0.05
     assert np.isfinite([list(losses.values()) for losses in history]).all()
@@ -186,7 +194,7 @@ def test_the_average_follows_and_forgets_its_start():
     newest = lots.normal(size=400)
     average = 100.0  # a start to be forgotten
     for n, value in enumerate(newest):
-        average = float(moving_average(average, value, jnp.asarray(n), decay=0.95))
+        average = float(update_ema(average, value, jnp.asarray(n), decay=0.95))
         if n == 30:
             assert abs(average) < 1
     weights = 0.05 * 0.95 ** np.arange(400)[::-1]

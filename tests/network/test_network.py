@@ -63,11 +63,11 @@ def test_shapes_and_dtypes_of_every_config(kind):
 
 
 CHECKED = [
-    network_of(kind="resnet", norm="batch", value_head="tanh"),
-    network_of(kind="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
-    network_of(kind="mlp", norm="batch", value_head="wdl"),
-    network_of(kind="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
-    network_of(kind="mlp", norm="none", convolutions=2, filters=4),
+    network_of(architecture="resnet", norm="batch", value_head="tanh"),
+    network_of(architecture="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
+    network_of(architecture="mlp", norm="batch", value_head="wdl"),
+    network_of(architecture="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
+    network_of(architecture="mlp", norm="none", convolutions=2, filters=4),
 ]
 
 
@@ -124,7 +124,7 @@ def test_bfloat16_is_close_to_float32_and_not_equal(shape):
 
 
 def test_convolutions_before_dense_layers_by_hand():
-    network = network_of(kind="mlp", norm="none", convolutions=2, filters=4)
+    network = network_of(architecture="mlp", norm="none", convolutions=2, filters=4)
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))
     params = variables["params"]

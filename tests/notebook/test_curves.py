@@ -17,7 +17,13 @@ pytest.importorskip("IPython")
 
 from azjax.notebook import curves
 
-CYCLE = {"loss/policy": 1.0, "loss/value": 0.5, "plies": 8.0, "cycle_s": 0.1, "game_length": 7.0}
+CYCLE = {
+    "train/policy_loss": 1.0,
+    "train/value_loss": 0.5,
+    "selfplay/plies": 8.0,
+    "time/cycle_s": 0.1,
+    "selfplay/game_length": 7.0,
+}
 
 
 class Display:

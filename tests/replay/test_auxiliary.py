@@ -10,8 +10,8 @@ from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.network import Network
-from azjax.replay.auxiliary import auxiliary_targets, ending_of, known_error
-from azjax.replay.targets import find_targets
+from azjax.replay.auxiliary import auxiliary_targets, masked_squared_error, terminal_targets
+from azjax.replay.targets import compute_targets
 from tests import tiny
 
 BOXES = {
@@ -35,10 +35,10 @@ def played():
 def test_endings_are_the_final_boxes_seen_from_every_position():
     """Forward from each stored position by the moves that were made, to the game's last state."""
     trainer, state, _ = played()
-    game, rows = trainer.game, state.replay.rows
-    targets = find_targets(state.replay, trainer.config)
+    game, rows = trainer.game, state.replay.transitions
+    targets = compute_targets(state.replay, trainer.config)
     size, lanes = rows.reward.shape
-    known = np.flatnonzero(np.asarray(targets.known))
+    known = np.flatnonzero(np.asarray(targets.valid))
     found = jax.device_get(auxiliary_targets(state.replay, targets, jnp.asarray(known)))
     mover = np.asarray(jax.vmap(jax.vmap(game.current_player))(rows.states))
     last = jax.tree.map(
@@ -66,29 +66,31 @@ def test_endings_are_the_final_boxes_seen_from_every_position():
 
 def test_losses_of_what_is_learnt_are_told():
     _, _, metrics = played()
-    assert 0 < metrics["loss/score"] < 2
-    assert 0 < metrics["loss/ownership"] < 1
-    weighted = 0.5 * (metrics["loss/score"] + metrics["loss/ownership"])
-    rest = metrics["loss/policy"] + metrics["loss/value"] + metrics["loss/l2"]
-    np.testing.assert_allclose(metrics["loss/total"], rest + weighted, rtol=1e-5)
+    assert 0 < metrics["train/score_loss"] < 2
+    assert 0 < metrics["train/ownership_loss"] < 1
+    weighted = 0.5 * (metrics["train/score_loss"] + metrics["train/ownership_loss"])
+    rest = metrics["train/policy_loss"] + metrics["train/value_loss"] + metrics["train/l2_penalty"]
+    np.testing.assert_allclose(metrics["train/loss"], rest + weighted, rtol=1e-5)
 
 
 def test_who_resigned_leaves_no_ending():
     game = make("dots_and_boxes_2x2")
     config = tiny.config(**BOXES)
     states = jax.vmap(lambda _: game.init())(jnp.arange(2))
-    ending = ending_of(game, config, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False]))
+    ending = terminal_targets(
+        game, config, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False])
+    )
     assert np.isnan(ending.score).tolist() == [False, True]
     assert (ending.ownership[0] == 0).all()
     assert (ending.ownership[1] == 127).all()
-    assert ending_of(game, tiny.config(), None, states, None) is None
+    assert terminal_targets(game, tiny.config(), None, states, None) is None
 
 
 def test_errors_are_over_what_is_known():
     target = jnp.asarray([1.0, jnp.nan, -1.0])
-    assert known_error(jnp.asarray([0.5, 9.0, -1.0]), target) == 0.125
-    assert known_error(jnp.zeros(3), jnp.full(3, jnp.nan)) == 0
-    gradient = jax.grad(known_error)(jnp.asarray([0.5, 9.0, -1.0]), target)
+    assert masked_squared_error(jnp.asarray([0.5, 9.0, -1.0]), target) == 0.125
+    assert masked_squared_error(jnp.zeros(3), jnp.full(3, jnp.nan)) == 0
+    gradient = jax.grad(masked_squared_error)(jnp.asarray([0.5, 9.0, -1.0]), target)
     np.testing.assert_allclose(gradient, [-0.5, 0, 0])
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from azjax.learning.update import make_batch
 from azjax.replay.buffer import (
-    Row,
     TopPolicy,
+    Transition,
     append,
     draw_indices,
     empty_replay,
@@ -35,14 +35,14 @@ def random_rows(lots, plies, *, ends):
 
 
 def as_row(rows):
-    return Row(
+    return Transition(
         states={"board": jnp.asarray(rows["states"], jnp.int32)},
         policy=jnp.asarray(rows["policy"], jnp.float16),
         reward=jnp.asarray(rows["reward"], jnp.float16),
         discount=jnp.asarray(rows["discount"], jnp.int8),
         value=jnp.asarray(rows["value"], jnp.float16),
         full=jnp.asarray(rows["full"], bool),
-        ending=None,
+        terminal=None,
     )
 
 
@@ -68,9 +68,9 @@ append_jit, take_jit = map(jax.jit, (append, take))
 def test_an_empty_ring():
     replay = new_ring()
     assert replay.filled == replay.position == 0
-    assert replay.rows.states["board"].shape == (RING, LANES)
-    assert replay.rows.policy.dtype == replay.rows.value.dtype == jnp.float16
-    assert replay.rows.discount.dtype == jnp.int8
+    assert replay.transitions.states["board"].shape == (RING, LANES)
+    assert replay.transitions.policy.dtype == replay.transitions.value.dtype == jnp.float16
+    assert replay.transitions.discount.dtype == jnp.int8
 
 
 def test_the_ring_keeps_the_newest():
@@ -87,9 +87,9 @@ def test_the_ring_keeps_the_newest():
         oldest = 0 if 4 * count < RING else int(replay.position)
         for age, ply in enumerate(plies):
             place = (oldest + age) % RING
-            np.testing.assert_array_equal(replay.rows.states["board"][place], ply["states"])
+            np.testing.assert_array_equal(replay.transitions.states["board"][place], ply["states"])
             for name in ("policy", "value", "full", "reward", "discount"):
-                kept = getattr(replay.rows, name)[place]
+                kept = getattr(replay.transitions, name)[place]
                 np.testing.assert_array_equal(kept, ply[name].astype(kept.dtype))
 
 
@@ -206,14 +206,14 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     policy = jnp.asarray(masks * np.random.default_rng(3).random(masks.shape), jnp.float32)
     policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-6)
     rest = {"reward": jnp.zeros(64, jnp.float16), "discount": jnp.ones(64, jnp.int8)}
-    rest |= {"value": jnp.zeros(64, jnp.float16), "full": jnp.ones(64, bool), "ending": None}
-    rows = Row(states=states, policy=pack_policy(policy), **rest)
+    rest |= {"value": jnp.zeros(64, jnp.float16), "full": jnp.ones(64, bool), "terminal": None}
+    rows = Transition(states=states, policy=pack_policy(policy), **rest)
     assert isinstance(rows.policy, TopPolicy)
     # Through the ring and back, one lane of 64 plies.
     ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype), rows)
     replay = append(empty_replay(ply, 64), jax.tree.map(lambda x: x[:, None], rows))
     rows = take(replay, jnp.arange(64)[::-1])
-    whole = Row(states=states, policy=policy.astype(jnp.float16), **rest)
+    whole = Transition(states=states, policy=policy.astype(jnp.float16), **rest)
     whole = jax.tree.map(lambda x: x[::-1], whole)
     value = jnp.zeros(64)
     batches = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.replay.compact_states import drop_unseen, restore_unseen
+from azjax.replay.compact_states import drop_unobserved, restore_unobserved
 
 
 def positions(game, plies):
@@ -20,7 +20,7 @@ def positions(game, plies):
 def test_a_state_that_is_seen_whole_stays_whole(name):
     game = make(name)
     states = positions(game, 3)
-    kept = drop_unseen(game, states)
+    kept = drop_unobserved(game, states)
     assert jax.tree.structure(kept) == jax.tree.structure(states)
     assert all(map(np.array_equal, jax.tree.leaves(kept), jax.tree.leaves(states)))
 
@@ -28,11 +28,11 @@ def test_a_state_that_is_seen_whole_stays_whole(name):
 def test_go_keeps_its_boards_and_not_its_history():
     game = make("go_3x3")
     states = positions(game, 5)
-    kept = drop_unseen(game, states)
+    kept = drop_unobserved(game, states)
     assert kept.history is None
     assert kept.fingerprint is None
     assert kept.boards is states.boards
-    restored = restore_unseen(game, kept)
+    restored = restore_unobserved(game, kept)
     assert jax.tree.structure(restored) == jax.tree.structure(states)
     for method in (game.observe, game.legal_action_mask):
         see = jax.jit(jax.vmap(method))

@@ -44,7 +44,7 @@ def reanalysed(config, variables, replay, indices, known):
 def test_a_fresh_search_takes_the_old_ones_place():
     config, state = window()
     other = jax.tree.map(
-        lambda x: x + 0.3 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), state.player
+        lambda x: x + 0.3 * jnp.cos(jnp.arange(x.size)).reshape(x.shape), state.acting
     )
     indices = jnp.asarray([3, 50, 77, 200])
     after, found = reanalysed(config, other, state.replay, indices, True)
@@ -64,7 +64,7 @@ def test_a_fresh_search_takes_the_old_ones_place():
 
 def test_nothing_changes_where_nothing_is_known():
     config, state = window()
-    after, _ = reanalysed(config, state.player, state.replay, jnp.zeros(4, jnp.int32), False)
+    after, _ = reanalysed(config, state.acting, state.replay, jnp.zeros(4, jnp.int32), False)
     tiny.assert_equal(after, state.replay)
 
 
@@ -78,7 +78,7 @@ def test_the_window_keeps_whole_states_to_search_from():
             network={"channels": 4},
             replay={"capacity_plies": 16, "reanalyse_positions": reanalysed_},
         )
-        rows = trainer.abstract_state().replay.rows
+        rows = trainer.abstract_state().replay.transitions
         assert (
             len(jax.tree.leaves(rows.states))
             == len(jax.tree.leaves(jax.eval_shape(trainer.game.init)))

@@ -6,11 +6,11 @@ import pytest
 
 from azjax.config import Config, LearningConfig, ReplayConfig
 from azjax.replay.buffer import append
-from azjax.replay.targets import find_targets
+from azjax.replay.targets import compute_targets
 from tests.replay.test_buffer import LANES, RING, as_row, new_ring, no_rows, random_rows
 
 append_jit = jax.jit(append)
-find_jit = jax.jit(find_targets, static_argnames=("config", "devices"))
+find_jit = jax.jit(compute_targets, static_argnames=("config", "devices"))
 
 
 def config_of(decay=1.0, own=0.0, games=0):
@@ -63,8 +63,8 @@ class Reference:
 
 def test_an_empty_ring_knows_nothing():
     targets = find_jit(new_ring(), config_of())
-    assert not targets.known.any()
-    assert targets.value.shape == targets.known.shape == (RING, LANES)
+    assert not targets.valid.any()
+    assert targets.value.shape == targets.valid.shape == (RING, LANES)
     assert np.isfinite(targets.value).all()
 
 
@@ -96,15 +96,15 @@ def test_against_plain_lists(ends, decay, own, games):
                     last, side = reference.last(age, lane)
                     if games and reference.later_games(last, lane) >= games // devices:
                         known, seen_old = False, seen_old + 1
-                assert found.known[place, lane] == known
+                assert found.valid[place, lane] == known
                 if known:
                     assert abs(found.value[place, lane] - target) < 1e-5
                     assert found.end[place, lane] == (oldest + last) % RING
                     assert found.side[place, lane] == side
-        seen_known += found.known.sum()
-        seen_unknown += (~found.known[: len(reference.plies)]).sum()
+        seen_known += found.valid.sum()
+        seen_unknown += (~found.valid[: len(reference.plies)]).sum()
         if 4 * count < RING:
-            assert not found.known[4 * count :].any()
+            assert not found.valid[4 * count :].any()
     assert seen_known > 5
     assert seen_unknown > 20
     assert (seen_old > 0) == (games > 0 and ends > 0.1)
@@ -118,7 +118,7 @@ def test_a_double_turn_keeps_the_sign():
     targets = find_jit(append_jit(new_ring(), as_row(rows)), config_of())
     np.testing.assert_array_equal(targets.value[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.side[:4, 0], [1, -1, 1, 1])
-    np.testing.assert_array_equal(targets.known[:, 0], [True] * 4 + [False] * (RING - 4))
+    np.testing.assert_array_equal(targets.valid[:, 0], [True] * 4 + [False] * (RING - 4))
 
 
 def test_a_search_that_knew_better_than_the_result():

@@ -32,11 +32,13 @@ def on_devices(state, devices=1):
     return jax.tree.map(lambda x, a: jax.device_put(x, a.sharding), state, abstract)
 
 
-def save(run_dir, cycles, *, keep=9, merits=()):
-    merits = dict(zip(cycles, merits, strict=False))
+def save(run_dir, cycles, *, keep=9, metrics=()):
+    metrics = dict(zip(cycles, metrics, strict=False))
     with Checkpoints(run_dir, keep=keep) as checkpoints:
         for cycle in cycles:
-            save_state(checkpoints, on_devices(states()[cycle]), merit=merits.get(cycle))
+            save_state(
+                checkpoints, on_devices(states()[cycle]), selection_metric=metrics.get(cycle)
+            )
 
 
 def restore(run_dir, devices=1, trainer=None):
@@ -73,12 +75,15 @@ def test_restored_on_other_devices(devices, tmp_path):
     assert not said
     tiny.assert_equal(restored, states()[2])
     assert len(restored.games.plies.sharding.device_set) == devices
-    assert len(restored.replay.rows.reward.addressable_shards) == devices
-    assert restored.replay.rows.reward.addressable_shards[0].data.shape == (16, 16 // devices)
+    assert len(restored.replay.transitions.reward.addressable_shards) == devices
+    assert restored.replay.transitions.reward.addressable_shards[0].data.shape == (
+        16,
+        16 // devices,
+    )
 
 
 @pytest.mark.parametrize(
-    ("merits", "kept", "best"),
+    ("metrics", "kept", "best"),
     [
         ([0.1, 0.2, 0.3, 0.4], [3, 4], 4),
         ([0.4, 0.3, 0.2, 0.1], [1, 3, 4], 1),
@@ -88,10 +93,10 @@ def test_restored_on_other_devices(devices, tmp_path):
         ([0.5, 0.5, 0.1, None], [2, 3, 4], 2),
     ],
 )
-def test_the_newest_and_the_best_are_kept(merits, kept, best, tmp_path):
+def test_the_newest_and_the_best_are_kept(metrics, kept, best, tmp_path):
     # In two sittings: what came before a resumption counts too.
-    save(tmp_path, [1, 2], keep=2, merits=merits[:2])
-    save(tmp_path, [3, 4], keep=2, merits=merits[2:])
+    save(tmp_path, [1, 2], keep=2, metrics=metrics[:2])
+    save(tmp_path, [3, 4], keep=2, metrics=metrics[2:])
     with Checkpoints(tmp_path, keep=2) as checkpoints:
         assert checkpoints.cycles() == kept
         assert checkpoints.best() == best
@@ -104,12 +109,12 @@ def test_the_newest_and_the_best_are_kept(merits, kept, best, tmp_path):
                 load_network(tmp_path, checkpoint=name)
             continue
         _, _, variables = load_network(tmp_path, checkpoint=name)
-        tiny.assert_equal(variables, states()[cycle].variables)
+        tiny.assert_equal(variables, states()[cycle].learner.variables)
 
 
 @pytest.mark.parametrize("damage", ["half", "empty", "deleted"])
 def test_no_damaged_file_gives_wrong_values(damage, tmp_path):
-    save(tmp_path / "whole", [2, 4], merits=[0.1, 0.2])
+    save(tmp_path / "whole", [2, 4], metrics=[0.1, 0.2])
     newest = tmp_path / "whole" / "checkpoints" / "4"
     files = sorted(p.relative_to(newest) for p in newest.rglob("*") if p.is_file())
     assert len(files) > 15
@@ -177,7 +182,7 @@ def test_of_another_config(tmp_path):
     for changes, named in [
         ({"network": {"channels": 24}}, "params.body.trunk.layers.0.kernel"),
         ({"network": {"norm": "none"}}, "params.body.trunk.layers.0.bias"),
-        ({"replay": {"capacity_plies": 32}}, "replay.rows"),
+        ({"replay": {"capacity_plies": 32}}, "replay.transitions"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
         ({"selfplay": {"actor": "gated"}}, "variables"),
         ({"learning": {"ema_decay": 0.9}}, "variables"),
@@ -193,12 +198,14 @@ def test_of_another_config(tmp_path):
 
 def test_one_cycle(tmp_path):
     save(tmp_path, [1, 2])
-    shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states()[1].variables)
+    shapes = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states()[1].learner.variables
+    )
     with Checkpoints(tmp_path, read_only=True) as checkpoints:
         with pytest.raises(UserError, match=re.escape("no checkpoint 7; there are 1, 2")):
             checkpoints.restore_variables(shapes, 7, warn=print)
         tiny.assert_equal(
-            checkpoints.restore_variables(shapes, 1, warn=print), states()[1].variables
+            checkpoints.restore_variables(shapes, 1, warn=print), states()[1].learner.variables
         )
 
 

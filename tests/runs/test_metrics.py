@@ -42,7 +42,9 @@ def tensorboard_events(run_dir):
 
 def test_lines_are_strict_json_and_on_disk_at_once(tmp_path):
     with logger(tmp_path) as log:
-        log.cycle(1, {"loss/total": math.nan, "plies": np.float32(64), "updates": math.inf})
+        log.cycle(
+            1, {"train/loss": math.nan, "selfplay/plies": np.float32(64), "train/updates": math.inf}
+        )
         text = (tmp_path / "metrics.jsonl").read_text()
         line = json.loads(text, parse_constant=pytest.fail)  # no bare NaN or Infinity
         assert text.endswith("\n")
@@ -50,18 +52,18 @@ def test_lines_are_strict_json_and_on_disk_at_once(tmp_path):
         assert line == {
             "kind": "cycle",
             "cycle": 1,
-            "loss/total": None,
-            "plies": 64.0,
-            "updates": None,
+            "train/loss": None,
+            "selfplay/plies": 64.0,
+            "train/updates": None,
         }
 
 
 def test_tensorboard_holds_the_same_numbers(tmp_path):
     with logger(tmp_path) as log:
-        log.cycle(1, {"loss/policy": 0.5, "game_length": math.nan})
+        log.cycle(1, {"train/policy_loss": 0.5, "selfplay/game_length": math.nan})
         log.evaluation(1, {"opponent": 'gtp:"gnugo --mode gtp"', "score": 0.75, "elo": math.inf})
     assert tensorboard_events(tmp_path) == [
-        ("loss/policy", 1, 0.5),
+        ("train/policy_loss", 1, 0.5),
         ("eval/gtp_gnugo_--mode_gtp_/score", 1, 0.75),
     ]
 
@@ -69,14 +71,14 @@ def test_tensorboard_holds_the_same_numbers(tmp_path):
 def test_a_resumed_run_reads_as_one(tmp_path):
     with logger(tmp_path) as log:
         for cycle in (1, 2, 3):
-            log.cycle(cycle, {"plies": 1.0})
+            log.cycle(cycle, {"selfplay/plies": 1.0})
             log.evaluation(cycle, {"mistakes": 10 - cycle, "positions": 10})
         log._progress._zero -= 100  # a hundred seconds went by
-        log.cycle(4, {"plies": 1.0})
+        log.cycle(4, {"selfplay/plies": 1.0})
     with logger(tmp_path, first_cycle=2) as log:
-        log.cycle(3, {"plies": 2.0})
+        log.cycle(3, {"selfplay/plies": 2.0})
     lines = read_metrics(tmp_path)
-    seen = [(line["kind"], line["cycle"], line.get("plies")) for line in lines]
+    seen = [(line["kind"], line["cycle"], line.get("selfplay/plies")) for line in lines]
     assert seen == [
         ("cycle", 1, 1.0),
         ("eval", 1, None),
@@ -111,7 +113,7 @@ def test_no_run_is_a_users_mistake(tmp_path):
 def test_quiet_writes_and_prints_nothing(tmp_path):
     console = piped()
     with logger(tmp_path, console, quiet=True) as log:
-        log.cycle(1, {"plies": 1.0})
+        log.cycle(1, {"selfplay/plies": 1.0})
         log.evaluation(1, {"mistakes": 0, "positions": 1})
         log.note("unheard")
     assert not list(tmp_path.iterdir())
@@ -122,7 +124,10 @@ def test_a_pipe_gets_the_first_and_the_last_cycle_and_few_between(tmp_path):
     console = piped()
     with logger(tmp_path, console) as log:
         for cycle in range(1, 6):
-            log.cycle(cycle, {"plies": 400.0, "cycle_s": 0.5, "game_length": math.nan})
+            log.cycle(
+                cycle,
+                {"selfplay/plies": 400.0, "time/cycle_s": 0.5, "selfplay/game_length": math.nan},
+            )
             if cycle == 3:
                 log._last_plain -= 11
         log.note("[stopped]")
@@ -140,8 +145,12 @@ def test_a_pipe_gets_the_first_and_the_last_cycle_and_few_between(tmp_path):
 def test_rates_leave_out_the_cycle_that_compiles(tmp_path):
     console = piped()
     with logger(tmp_path, console) as log:
-        log.cycle(1, {"plies": 100.0, "games_finished": 0.0, "cycle_s": 60.0})
-        log.cycle(2, {"plies": 100.0, "games_finished": 10.0, "cycle_s": 0.5})
+        log.cycle(
+            1, {"selfplay/plies": 100.0, "selfplay/games_finished": 0.0, "time/cycle_s": 60.0}
+        )
+        log.cycle(
+            2, {"selfplay/plies": 100.0, "selfplay/games_finished": 10.0, "time/cycle_s": 0.5}
+        )
     assert "positions/s 200" in console.file.getvalue().splitlines()[-1]
 
 
@@ -149,7 +158,15 @@ def test_the_live_display_keeps_its_height():
     console = terminal()
     progress = Progress("run", 10, 0)
     heights = [len(console.render_lines(progress.display()))]
-    progress.update(1, {"loss/total": 1.0, "games_finished": 2.0, "plies": 9.0, "cycle_s": 1.0})
+    progress.update(
+        1,
+        {
+            "train/loss": 1.0,
+            "selfplay/games_finished": 2.0,
+            "selfplay/plies": 9.0,
+            "time/cycle_s": 1.0,
+        },
+    )
     for opponent in ("random", "policy", "another one " * 20):
         progress.evaluated(1, f"against {opponent}")
         heights.append(len(console.render_lines(progress.display())))
@@ -162,7 +179,7 @@ def test_the_live_display_gives_the_terminal_back(tmp_path):
 
     def interrupted():
         with logger(tmp_path, console) as log:
-            log.cycle(3, {"loss/total": 1.25, "games_finished": 2.0, "cycle_s": 1.0})
+            log.cycle(3, {"train/loss": 1.25, "selfplay/games_finished": 2.0, "time/cycle_s": 1.0})
             log.evaluation(3, {"opponent": "random", "score": 1.0, "elo_low": 100.0})
             assert hide in console.file.getvalue()
             raise KeyboardInterrupt
@@ -181,7 +198,7 @@ def test_time_left_is_told_from_cycles_that_learn(monkeypatch):
 
     def after(cycle, end, updates):
         shown._now = end
-        shown.update(cycle, {"updates": updates})
+        shown.update(cycle, {"train/updates": updates})
         return shown.plain().split("  ")[1].partition(", ")[2]
 
     assert after(1, 20.0, 0.0) == "warming up"  # it compiled

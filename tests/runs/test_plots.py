@@ -23,14 +23,26 @@ def run(run_dir, cycles, evaluations=()):
 
 CYCLES = [
     {
-        "loss/policy": np.nan,
-        "loss/value": np.nan,
-        "plies": 8.0,
-        "cycle_s": 9.0,
-        "game_length": np.nan,
+        "train/policy_loss": np.nan,
+        "train/value_loss": np.nan,
+        "selfplay/plies": 8.0,
+        "time/cycle_s": 9.0,
+        "selfplay/game_length": np.nan,
     },
-    {"loss/policy": 1.0, "loss/value": 0.5, "plies": 8.0, "cycle_s": 0.1, "game_length": 7.0},
-    {"loss/policy": 0.8, "loss/value": 0.6, "plies": 8.0, "cycle_s": 0.1, "game_length": 8.0},
+    {
+        "train/policy_loss": 1.0,
+        "train/value_loss": 0.5,
+        "selfplay/plies": 8.0,
+        "time/cycle_s": 0.1,
+        "selfplay/game_length": 7.0,
+    },
+    {
+        "train/policy_loss": 0.8,
+        "train/value_loss": 0.6,
+        "selfplay/plies": 8.0,
+        "time/cycle_s": 0.1,
+        "selfplay/game_length": 8.0,
+    },
 ]
 MATCH = {"opponent": "random", "score": 0.9, "elo": 380.0, "elo_low": 300.0, "elo_high": 500.0}
 WON_ALL = {"opponent": "policy", "score": 1.0, "elo": np.inf, "elo_low": 200.0, "elo_high": np.inf}

@@ -10,7 +10,7 @@ from azjax_envs import make
 from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.search.search import SearchResult, search
 from azjax.selfplay.openings import start_games
-from azjax.selfplay.selfplay import choose_move, full_plies, play
+from azjax.selfplay.selfplay import choose_move, draw_full_search_mask, self_play
 from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
@@ -33,7 +33,7 @@ def played(name, policy):
     game = make(name)
     options = {"xla_backend_optimization_level": 0}  # compiling takes longer than playing
     run = jax.jit(
-        lambda params, key, games: play(
+        lambda params, key, games: self_play(
             game, make_evaluate(game), params, key, games, config_of(policy)
         ),
         compiler_options=options,
@@ -46,7 +46,8 @@ def played(name, policy):
         games, new, total = run(params, jax.random.key(cycle), games)
         rows.append(new)
         ends.append(games)
-        sums.append(jax.tree.map(float, total))
+        total = jax.tree.map(float, vars(total))
+        sums.append({name: x for name, x in total.items() if x is not None})
     rows = jax.tree.map(lambda *x: np.concatenate(x), *rows)
     return game, rows, ends, sums
 
@@ -143,7 +144,7 @@ def test_counts_are_those_of_a_recount(name, policy):
             expected["draws"] += (over & (rows.reward[t] == 0)).sum()
             expected["first_player_result"] += first[over].sum()
             policy_ = np.asarray(rows.policy[t], np.float64)
-            expected["searched"] += LANES
+            expected["full_searches"] += LANES
             expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
             plies[over] = 0
         np.testing.assert_array_equal(ends[cycle].plies, plies)
@@ -241,17 +242,18 @@ def test_random_openings():
 
 def test_full_searches_are_the_same_number_in_every_cycle():
     config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25))
-    masks = np.stack([full_plies(jax.random.key(i), config) for i in range(40)])
+    masks = np.stack([draw_full_search_mask(jax.random.key(i), config) for i in range(40)])
     assert masks.shape == (40, 8)
     assert (masks.sum(-1) == 2).all()
     assert (masks.sum(0) > 2).all()
-    assert full_plies(jax.random.key(0), Config(selfplay=SelfPlayConfig())) is None
+    assert draw_full_search_mask(jax.random.key(0), Config(selfplay=SelfPlayConfig())) is None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def one_cycle_of(game, config, key, full):
     games = start_games(game, jax.random.key(0), 32, config.selfplay)
-    return play(game, make_evaluate(game), random_params(game, key), key, games, config, full=full)
+    params = random_params(game, key)
+    return self_play(game, make_evaluate(game), params, key, games, config, full_search_mask=full)
 
 
 def test_fast_searches_are_short_and_without_noise():
@@ -270,4 +272,4 @@ def test_fast_searches_are_short_and_without_noise():
     np.testing.assert_array_equal(rows.policy[0], found.policy.astype(jnp.float16))
     assert (rows.policy[0] == rows.policy[0, 0][None]).all()
     assert len(np.unique(rows.policy[1], axis=0)) > 4
-    assert sums["searched"] == 32
+    assert sums.full_searches == 32

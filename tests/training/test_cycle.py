@@ -8,9 +8,10 @@ import pytest
 
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.replay.targets import find_targets
+from azjax.replay import buffer
+from azjax.replay.targets import compute_targets
 from azjax.sharding import make_mesh
-from azjax.training import cycle as cycle_module
+from azjax.training import gate as gate_module
 from azjax.training.trainer import make_trainer
 from tests import tiny
 
@@ -29,7 +30,7 @@ def test_cycles_on_a_mesh_of(count, devices):
     assert len({s.device for s in shards}) == count
     assert {s.data.shape for s in shards} == {(16 // count,)}
 
-    before = tiny.on_host(state.variables["params"])
+    before = tiny.on_host(state.learner.variables["params"])
     metrics = {}
     for cycle in range(1, 4):
         state, metrics = trainer.cycle(state)
@@ -37,19 +38,37 @@ def test_cycles_on_a_mesh_of(count, devices):
         assert int(state.cycle) == cycle
         assert int(state.replay.filled) == min(plies, 16)
         assert int(state.replay.position) == plies % 16
-        assert float(metrics["plies"]) == 8 * 16
-    assert len(state.replay.rows.reward.sharding.device_set) == count
-    after = tiny.on_host(state.variables["params"])
+        assert float(metrics["selfplay/plies"]) == 8 * 16
+    assert len(state.replay.transitions.reward.sharding.device_set) == count
+    after = tiny.on_host(state.learner.variables["params"])
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (before, after)), strict=True))
     # What is said to be the same on all devices is.
-    for x in jax.tree.leaves((state.variables, state.optimizer_state)):
+    for x in jax.tree.leaves((state.learner.variables, state.learner.optimizer_state)):
         copies = [np.asarray(s.data) for s in x.addressable_shards]
         assert len(copies) == count
         assert all((c == copies[0]).all() for c in copies)
     assert {
-        *("loss/total", "loss/policy", "loss/value", "loss/l2", "grad_norm", "param_norm"),
-        *("value_accuracy", "games_finished", "plies", "game_length", "draw_rate"),
-        *("first_player_score", "policy_entropy", "replay/positions", "updates"),
+        *(
+            "train/loss",
+            "train/policy_loss",
+            "train/value_loss",
+            "train/l2_penalty",
+            "train/grad_norm",
+            "train/param_norm",
+        ),
+        *(
+            "train/value_accuracy",
+            "selfplay/games_finished",
+            "selfplay/plies",
+            "selfplay/game_length",
+            "selfplay/draw_rate",
+        ),
+        *(
+            "selfplay/first_player_score",
+            "selfplay/policy_entropy",
+            "replay/positions",
+            "train/updates",
+        ),
     } == metrics.keys()
     assert all(np.isfinite(float(x)) and x.shape == () for x in metrics.values()), metrics
 
@@ -61,10 +80,10 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
     for _ in range(3):  # once around the ring and a half
         state, metrics = trainer.cycle(state)
     state = tiny.on_host(state)
-    rows, position = state.replay.rows, int(state.replay.position)
+    rows, position = state.replay.transitions, int(state.replay.position)
     order = [(position + t) % 16 for t in range(16)]  # oldest first
-    found = find_targets(state.replay, trainer.config)
-    targets, known = map(np.asarray, (found.value, found.known))
+    found = compute_targets(state.replay, trainer.config)
+    targets, known = map(np.asarray, (found.value, found.valid))
     assert known.sum() == float(metrics["replay/positions"])
     step = jax.jit(jax.vmap(jax.vmap(game.step, (None, 0)), (0, None)))
     movers = np.asarray(jax.vmap(jax.vmap(game.current_player))(rows.states))
@@ -103,25 +122,29 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
 
 
 def test_updates_wait_for_enough_positions(monkeypatch):
-    traced = count_calls(monkeypatch, "append")
+    traced = count_calls(monkeypatch, buffer, "append")
     trainer = tiny.trainer(2, replay={"capacity_plies": 24, "min_positions": 160})
     state = tiny.start(trainer)
     waited = updated = 0
     for _ in range(6):
-        old = tiny.on_host((state.variables, state.optimizer_state, state.updates))
+        old = tiny.on_host(
+            (state.learner.variables, state.learner.optimizer_state, state.learner.num_updates)
+        )
         state, metrics = trainer.cycle(state)
         ready = float(metrics["replay/positions"]) >= 160
-        assert float(metrics["updates"]) == ready
+        assert float(metrics["train/updates"]) == ready
         if ready:
             updated += 1
             continue
         waited += 1
-        tiny.assert_equal((state.variables, state.optimizer_state, state.updates), old)
-        assert np.isnan(float(metrics["loss/total"]))
+        tiny.assert_equal(
+            (state.learner.variables, state.learner.optimizer_state, state.learner.num_updates), old
+        )
+        assert np.isnan(float(metrics["train/loss"]))
     assert (waited > 0, updated > 1) == (True, True)
-    assert int(state.updates) == updated
+    assert int(state.learner.num_updates) == updated
     assert len(traced) == 1  # one trace for all cycles
-    assert np.isfinite(float(metrics["loss/total"]))
+    assert np.isfinite(float(metrics["train/loss"]))
 
 
 def test_equal_seeds_are_equal_and_others_are_not():
@@ -136,49 +159,51 @@ def test_equal_seeds_are_equal_and_others_are_not():
     first = trained(0)
     tiny.assert_equal(first, trained(0))
     other = trained(1)
-    assert (first.replay.rows.policy != other.replay.rows.policy).any()
+    assert (first.replay.transitions.policy != other.replay.transitions.policy).any()
 
 
-def test_the_actor_plays_while_the_variables_learn():
+def test_the_gated_network_plays_while_the_latest_learns():
     trainer = tiny.trainer(1, **GATED)
     plain = tiny.trainer(1)
     state, free = tiny.start(trainer), tiny.start(plain)
-    actor = tiny.on_host(state.actor)
-    tiny.assert_equal(actor, state.variables)
-    tiny.assert_equal(actor, free.variables)
+    gated = tiny.on_host(state.gated)
+    tiny.assert_equal(gated, state.learner.variables)
+    tiny.assert_equal(gated, free.learner.variables)
     for _ in range(4):
         state, _ = trainer.cycle(state)
         free, _ = plain.cycle(free)
-    assert int(state.updates) >= 2
-    tiny.assert_equal(actor, state.actor)
-    tiny.assert_equal(actor, state.player)
-    kernels = [x for x in tiny.leaves(state.variables) if "kernel" in x]
+    assert int(state.learner.num_updates) >= 2
+    tiny.assert_equal(gated, state.gated)
+    tiny.assert_equal(gated, state.acting)
+    kernels = [x for x in tiny.leaves(state.learner.variables) if "kernel" in x]
     assert kernels
     for name in kernels:
-        assert (tiny.leaves(state.variables)[name] != tiny.leaves(actor)[name]).any()
-    # And it is the actor that plays: with other actors, other games follow from the same state.
+        assert (tiny.leaves(state.learner.variables)[name] != tiny.leaves(gated)[name]).any()
+    # And it is the gated network that plays: another one plays other games from the same state.
     replay = tiny.on_host(state.replay)
-    assert (replay.rows.policy != np.asarray(free.replay.rows.policy)).any()
+    assert (replay.transitions.policy != np.asarray(free.replay.transitions.policy)).any()
 
 
 @pytest.mark.parametrize(("threshold", "passes"), [(0.0, True), (1.0, False)])
 def test_gate(threshold, passes, monkeypatch):
-    traced = count_calls(monkeypatch, "match_scores")
+    traced = count_calls(monkeypatch, gate_module, "match_scores")
     trainer = tiny.trainer(1, gate={"threshold": threshold}, **GATED)
     state = tiny.start(trainer)
     # Equal networks share the points, so that 1.0 is not reached.
     state, metrics = trainer.gate(state)
     assert 0.25 <= float(metrics["gate/score"]) <= 0.75
     assert float(metrics["gate/passed"]) == passes
-    tiny.assert_equal(state.actor, state.variables)
-    state = tiny.replace(state, variables=jax.tree.map(lambda x: x + 0.01, state.variables))
+    tiny.assert_equal(state.gated, state.learner.variables)
+    state = tiny.with_learner(
+        state, variables=jax.tree.map(lambda x: x + 0.01, state.learner.variables)
+    )
     old = tiny.on_host(state)
     state, metrics = trainer.gate(state)
     assert 0 <= float(metrics["gate/score"]) <= 1
     assert float(metrics["gate/passed"]) == passes
-    tiny.assert_equal(state.actor, old.variables if passes else old.actor)
-    # Nothing but the actor changes.
-    tiny.assert_equal(tiny.replace(state, actor=None), tiny.replace(old, actor=None))
+    tiny.assert_equal(state.gated, old.learner.variables if passes else old.gated)
+    # Nothing but the gated network changes.
+    tiny.assert_equal(tiny.replace(state, gated=None), tiny.replace(old, gated=None))
     assert len(traced) == 1
 
 
@@ -188,11 +213,11 @@ def test_the_gate_lets_the_better_one_through(change, monkeypatch):
         a, b = (sum(map(jnp.sum, jax.tree.leaves(x.variables))) for x in (player_a, player_b))
         return jnp.full(2 * pairs, (a > b).astype(jnp.float32)), None, None
 
-    monkeypatch.setattr(cycle_module, "match_scores", larger_wins)
+    monkeypatch.setattr(gate_module, "match_scores", larger_wins)
     trainer = tiny.trainer(1, gate={"games": 6}, **GATED)
     state = tiny.start(trainer)
-    changed = jax.tree.map(lambda x: x + change, state.variables)
-    state, metrics = trainer.gate(tiny.replace(state, variables=changed))
+    changed = jax.tree.map(lambda x: x + change, state.learner.variables)
+    state, metrics = trainer.gate(tiny.with_learner(state, variables=changed))
     assert float(metrics["gate/passed"]) == (change > 0)
     assert float(metrics["gate/score"]) == (change > 0)
 
@@ -206,9 +231,12 @@ def test_nothing_to_gate():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"selfplay": {"parallel_games": 18}}, "selfplay.parallel_games = 18: a multiple of 4"),
-        ({"learning": {"batch_size": 15}}, "learning.batch_size = 15: a multiple of 4"),
-        ({**GATED, "gate": {"games": 12}}, "gate.games = 12: a multiple of 8"),
+        (
+            {"selfplay": {"parallel_games": 18}},
+            "selfplay.parallel_games = 18 must be a multiple of 4",
+        ),
+        ({"learning": {"batch_size": 15}}, "learning.batch_size = 15 must be a multiple of 4"),
+        ({**GATED, "gate": {"games": 12}}, "gate.games = 12 must be a multiple of 8"),
     ],
 )
 def test_what_cannot_be_split_is_refused(changes, said, devices):
@@ -230,13 +258,13 @@ def test_abstract_state_is_what_init_makes():
         assert want.sharding.is_equivalent_to(have.sharding, have.ndim)
 
 
-def count_calls(monkeypatch, name):
-    """A list that grows with each call of a function of `azjax.training.cycle`: with each trace."""
-    calls, function = [], getattr(cycle_module, name)
+def count_calls(monkeypatch, module, name):
+    """A list that grows with each call of a function of a module: with each trace."""
+    calls, function = [], getattr(module, name)
 
     def counted(*arguments):
         calls.append(1)
         return function(*arguments)
 
-    monkeypatch.setattr(cycle_module, name, counted)
+    monkeypatch.setattr(module, name, counted)
     return calls

@@ -38,9 +38,9 @@ def test_trains_from_end_to_end(name, tmp_path):
         evaluation={"every": CYCLES[name], "games": 2},
     )
     state = train(config, run_dir, console=console)
-    assert int(state.updates) >= 1
-    assert isinstance(state.replay.rows.policy, TopPolicy)
-    losses = [line["loss/total"] for line in read_metrics(run_dir) if "loss/total" in line]
+    assert int(state.learner.num_updates) >= 1
+    assert isinstance(state.replay.transitions.policy, TopPolicy)
+    losses = [line["train/loss"] for line in read_metrics(run_dir) if "train/loss" in line]
     assert np.isfinite(losses[-1])
 
     game, player = make(name), load_player(run_dir, simulations=4)

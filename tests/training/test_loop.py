@@ -166,9 +166,9 @@ def test_what_lies_in_a_run_directory(tmp_path):
     evaluations = [x for x in lines if x["kind"] == "eval"]
     assert [(x["cycle"], x["opponent"]) for x in evaluations] == [(3, "random"), (6, "random")]
     assert all(0 <= x["score"] <= 1 for x in evaluations)
-    learned = [x for x in lines if x["kind"] == "cycle" and x["updates"]]
+    learned = [x for x in lines if x["kind"] == "cycle" and x["train/updates"]]
     assert learned
-    assert all(np.isfinite(x["loss/total"]) for x in learned)
+    assert all(np.isfinite(x["train/loss"]) for x in learned)
     assert list((run / "tensorboard").glob("events.out.tfevents.*"))
     assert {p.name for p in (run / "plots").glob("*.png")} >= {"losses.png", "game_lengths.png"}
     assert {p.name for p in (run / "checkpoints").iterdir()} >= {"3", "6"}
@@ -205,7 +205,7 @@ def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
     assert newest_cycle(tmp_path / "run") == wrong - 1
     state = restore(tmp_path / "run", config)
     assert int(state.cycle) == wrong - 1
-    for name, x in tiny.leaves((state.variables, state.optimizer_state)).items():
+    for name, x in tiny.leaves((state.learner.variables, state.learner.optimizer_state)).items():
         assert np.isfinite(x).all(), name
         assert (np.abs(x) < 1e6).all(), name
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()

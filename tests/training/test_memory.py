@@ -4,7 +4,7 @@ import pytest
 
 from azjax.errors import UserError
 from azjax.training import memory
-from azjax.training.memory import device_memory, refuse_if_too_large, replay_bytes, search_bytes
+from azjax.training.memory import check_memory, device_memory, replay_bytes, search_bytes
 from tests import tiny
 
 # Tic-tac-toe's state: two boards of 9 bits and whose turn it is, see the game.
@@ -34,7 +34,7 @@ def test_sizes(devices):
 def refused(monkeypatch, trainer, room):
     monkeypatch.setattr(memory, "device_memory", lambda device: room)
     with pytest.raises(UserError) as caught:
-        refuse_if_too_large(trainer)
+        check_memory(trainer)
     message = str(caught.value)
     assert "\n" not in message
     setting, value = re.search(r"(\w+\.\w+) = (\d+) would fit$", message).groups()
@@ -50,7 +50,7 @@ def test_a_shorter_window_is_named_and_fits(monkeypatch):
     (plies,) = fitting["replay"].values()
     assert plies % 8 == 0
     assert 8000 // 3 - 8 <= plies <= 8000 // 3
-    refuse_if_too_large(tiny.trainer(2, replay={"capacity_plies": plies}))
+    check_memory(tiny.trainer(2, replay={"capacity_plies": plies}))
     monkeypatch.setattr(memory, "device_memory", lambda device: room)
     refused(monkeypatch, tiny.trainer(2, replay={"capacity_plies": plies + 8}), room)
 
@@ -63,7 +63,7 @@ def test_fewer_games_are_named_and_fit(monkeypatch):
     (games,) = fitting["selfplay"].values()
     assert games % 4 == 0
     assert 1800 < games <= 2048
-    refuse_if_too_large(
+    check_memory(
         tiny.trainer(4, selfplay={"parallel_games": games}, search={"num_simulations": 500})
     )
 
@@ -73,7 +73,7 @@ def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):
     need = replay_bytes(trainer) + search_bytes(trainer)
     for room in (need, None):
         monkeypatch.setattr(memory, "device_memory", lambda device, room=room: room)
-        refuse_if_too_large(trainer)
+        check_memory(trainer)
     refused_room = need - 1
     refused(monkeypatch, trainer, refused_room)
 

@@ -61,16 +61,23 @@ def whole_run():
 
 def test_a_run_with_everything_learns():
     state, metrics = whole_run()
-    assert metrics["updates"] == 1
-    measured = {k: v for k, v in metrics.items() if not k.startswith("resign/")}
-    games = ("game_length", "draw_rate", "first_player_score")
-    if metrics["games_finished"]:
+    assert metrics["train/updates"] == 1
+    measured = {k: v for k, v in metrics.items() if "resign" not in k}
+    games = ("selfplay/game_length", "selfplay/draw_rate", "selfplay/first_player_score")
+    if metrics["selfplay/games_finished"]:
         games = ()
     assert all(np.isfinite(v) for k, v in measured.items() if k not in games), metrics
-    assert {"loss/score", "loss/ownership", "resign/below", "resign/share"} <= metrics.keys()
+    assert {
+        "train/score_loss",
+        "train/ownership_loss",
+        "selfplay/resign_threshold",
+        "selfplay/resigned_fraction",
+    } <= metrics.keys()
     changed = [
         (a != b).any()
-        for a, b in zip(*map(jax.tree.leaves, (state.average, state.variables)), strict=True)
+        for a, b in zip(
+            *map(jax.tree.leaves, (state.learner.ema, state.learner.variables)), strict=True
+        )
     ]
     assert any(changed)
 
@@ -86,22 +93,25 @@ def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
     tiny.assert_equal(tiny.on_host(state), whole_run()[0])
 
 
-@pytest.mark.parametrize(("parameters", "field"), [("newest", "average"), ("gated", "actor")])
-def test_what_plays_a_run(parameters, field, tmp_path):
-    """The average of the weights; with a gate, what passed it, whatever became of the others."""
-    trainer = tiny.trainer(selfplay={"actor": parameters}, learning={"ema_decay": 0.9})
+@pytest.mark.parametrize("actor", ["latest", "gated"])
+def test_what_plays_a_run(actor, tmp_path):
+    """The average of the weights; with a gate, the network that passed it."""
+    trainer = tiny.trainer(selfplay={"actor": actor}, learning={"ema_decay": 0.9})
     state = tiny.start(trainer)
-    others = {
-        name: jax.tree.map(lambda x, add=add: x + add, state.variables)
-        for add, name in enumerate(("variables", "average", "actor"))
-        if getattr(state, name) is not None
+    networks = {
+        name: jax.tree.map(lambda x, add=add: x + add, state.learner.variables)
+        for add, name in enumerate(("variables", "ema", "gated"))
     }
-    state = tiny.replace(state, **others)
+    gated = networks.pop("gated")
+    state = tiny.with_learner(state, **networks)
+    if state.gated is not None:
+        state = tiny.replace(state, gated=gated)
+    expected = gated if actor == "gated" else networks["ema"]
     save_config(trainer.config, tmp_path / "config.toml")
     with Checkpoints(tmp_path) as checkpoints:
         save_state(checkpoints, state)
     _, _, variables = load_network(tmp_path)
-    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(others[field]))
+    tiny.assert_equal(tiny.on_host(variables), tiny.on_host(expected))
     with Checkpoints(tmp_path) as checkpoints:
         restored = restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
     tiny.assert_equal(restored, state)

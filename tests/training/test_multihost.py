@@ -67,7 +67,7 @@ def test_two_processes_train_one_is_killed_and_both_resume(tmp_path):
     for _ in range(120):
         state, _ = trainer.cycle(state)
     tiny.assert_equal(final_state(run), state)
-    assert all(np.isfinite(x).all() for x in tiny.leaves(state.variables).values())
+    assert all(np.isfinite(x).all() for x in tiny.leaves(state.learner.variables).values())
     assert [x["cycle"] for x in read_metrics(run) if x["kind"] == "cycle"] == list(range(1, 121))
 
     # An occupied directory is refused by both, and one says why.

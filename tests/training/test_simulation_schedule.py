@@ -36,7 +36,7 @@ def test_a_run_changes_stage_and_does_what_it_says():
         state, found = tiny.start(trainer), []
         for cycle in cycles:
             state, metrics = cycle(state)
-            found.append(float(metrics["policy_entropy"]))
+            found.append(float(metrics["selfplay/policy_entropy"]))
         return found
 
     run = entropies(*4 * [trainer.cycle])

@@ -1,0 +1,27 @@
+"""What an update changes: the network, its average and the optimizer's state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import optax
+
+from azjax.network.network import Variables
+from azjax.types import Array
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LearnerState:
+    """What one update turns into the next; `jax.lax.scan` carries it whole."""
+
+    variables: Variables  # the latest network
+    ema: Variables | None  # its moving average, where `learning.ema_decay` is above 0
+    optimizer_state: optax.OptState
+    num_updates: Array  # int32 [], updates done
+
+    @property
+    def candidate(self) -> Variables:
+        """The network that a gate examines: the moving average if there is one, else the latest."""
+        return self.variables if self.ema is None else self.ema

@@ -1,0 +1,46 @@
+"""The gate: a candidate plays for the right to play (AlphaGo Zero, Silver et al. 2017)."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+
+from azjax.evaluation.match import match_scores
+from azjax.players.network_players import SearchPlayer
+from azjax.sharding import AXIS
+from azjax.training.state import Experiment, TrainState
+from azjax.types import Metrics
+
+
+def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
+    """Plays the candidate against the gated network, which it replaces if it scores enough.
+
+    Call it under `shard_map` over `sharding.AXIS`: each device plays its share of the games.
+
+    Raises:
+      ValueError: the run has no gate.
+    """
+    if state.gated is None:
+        raise ValueError('nothing to gate: selfplay.actor = "latest"')
+    config = experiment.config
+    key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
+    key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
+    player = functools.partial(
+        SearchPlayer, game=experiment.game, network=experiment.network, config=config.search
+    )
+    scores, _, _ = match_scores(
+        experiment.game,
+        player(variables=state.candidate),
+        player(variables=state.gated),
+        key,
+        config.gate.games // (2 * jax.lax.axis_size(AXIS)),
+        config.gate.opening_plies,
+    )
+    score = jax.lax.pmean(jnp.mean(scores), AXIS)
+    passed = score >= config.gate.threshold
+    gated = jax.tree.map(lambda new, old: jnp.where(passed, new, old), state.candidate, state.gated)
+    metrics = {"gate/score": score, "gate/passed": passed.astype(jnp.float32)}
+    return replace(state, gated=gated), metrics
