@@ -109,8 +109,8 @@ def test_value_is_the_expected_result(network):
 @pytest.mark.parametrize(
     "shape",
     [
-        {"kind": "resnet", "norm": "layer", "value_head": "wdl"},
-        {"kind": "mlp", "norm": "batch", "convolutions": 1, "filters": 4},
+        {"architecture": "resnet", "norm": "layer", "value_head": "wdl"},
+        {"architecture": "mlp", "norm": "batch", "convolutions": 1, "filters": 4},
     ],
     ids=lambda shape: shape["kind"],
 )
@@ -283,7 +283,7 @@ def test_planes_need_the_same_number_of_actions_for_every_cell():
     ],
 )
 def test_wrong_observations_are_named_with_the_right_shape(observations, message):
-    network = network_of(kind="mlp")
+    network = network_of(architecture="mlp")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     for apply in (network.apply, network.apply_train):
         with pytest.raises(ValueError, match=message):
@@ -291,8 +291,8 @@ def test_wrong_observations_are_named_with_the_right_shape(observations, message
 
 
 def test_variables_of_another_network_are_named():
-    network = network_of(kind="mlp")
-    other = jax.eval_shape(network_of(kind="mlp", channels=9).init, jax.random.key(0))
+    network = network_of(architecture="mlp")
+    other = jax.eval_shape(network_of(architecture="mlp", channels=9).init, jax.random.key(0))
     seen = jnp.zeros((4, 3, 3, 2))
     for variables, message in [
         (other, r"\['layers'\]\['0'\]\['kernel'\] has the shape \(18, 9\), expected \(18, 8\)"),
@@ -304,7 +304,7 @@ def test_variables_of_another_network_are_named():
 
 def test_a_key_must_be_one_key():
     with pytest.raises(ValueError, match="key must be one PRNG key"):
-        network_of(kind="mlp").init(jax.random.split(jax.random.key(0)))
+        network_of(architecture="mlp").init(jax.random.split(jax.random.key(0)))
 
 
 def test_a_network_is_hashable_and_equal_by_its_shape():

@@ -24,7 +24,9 @@ from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
 
 GAME = make("dots_and_boxes", rows=1, columns=2)
-NETWORK = make_network(GAME, NetworkConfig(architecture="mlp", blocks=1, channels=8, value_hidden=8))
+NETWORK = make_network(
+    GAME, NetworkConfig(architecture="mlp", blocks=1, channels=8, value_hidden=8)
+)
 KEY = jax.random.PRNGKey(3)
 SIMULATIONS = 60
 

@@ -112,7 +112,7 @@ def test_owners_turn_with_the_board():
 @pytest.mark.parametrize(
     ("name", "wanted", "said"),
     [
-        ("tic_tac_toe", ["score"], "tic_tac_toe has no score; an empty list is wanted"),
+        ("tic_tac_toe", ["score"], "tic_tac_toe has no score; it must be an empty list"),
         ("mancala", ["ownership"], "mancala has no ownership; it has score"),
     ],
 )

@@ -36,9 +36,9 @@ def test_games_begin_at_the_lines_of_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "a line of moves at least is wanted"),
+        ("", "lists no opening; each line must hold moves"),
         ("4 4\n4 9\n", "line 2: "),
-        ("1 2 1 2 1 2 1\n", "line 1: the game is over there"),
+        ("1 2 1 2 1 2 1\n", "line 1: the game is over after these moves"),
         ("4 4 4 4 4 4 4\n", "line 1: "),
     ],
 )
