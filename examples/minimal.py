@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import optax
 from azjax_envs import make
 
-from azjax.config import NetworkConfig, SearchConfig
+from azjax.config import GumbelConfig, NetworkConfig, SearchConfig
 from azjax.evaluation.match import match_scores
 from azjax.network import Variables, make_network
 from azjax.players.network_players import SearchPlayer
@@ -35,10 +35,12 @@ from azjax.types import Array, Metrics, State
 # Everything static: the game, the architecture, the search and the sizes of the arrays.
 GAME = make("connect_four_4x5")
 NETWORK = make_network(
-    GAME, NetworkConfig(kind="mlp", blocks=2, channels=128, value_hidden=64, norm="layer")
+    GAME, NetworkConfig(architecture="mlp", blocks=2, channels=128, value_hidden=64, norm="layer")
 )
 EVALUATE = network_evaluate(GAME, NETWORK)
-SEARCH = SearchConfig(algorithm="gumbel", num_simulations=16, max_considered_actions=5)
+SEARCH = SearchConfig(
+    algorithm="gumbel", num_simulations=16, gumbel=GumbelConfig(max_considered_actions=5)
+)
 SEEDS, STEPS, STEPS_PER_REPORT = 4, 100, 20
 GAMES, PLIES, UPDATES, BATCH = 128, 20, 20, 256
 RANDOM_MOVES = 0.3  # share of the moves of self-play that are random, so that games differ

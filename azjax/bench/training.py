@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import optax
 import tyro
 from azjax_envs import Game
 from jax.sharding import Mesh
@@ -21,12 +20,13 @@ from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import use_all_cores
 from azjax.games import make_game
+from azjax.learning.state import LearnerState
 from azjax.learning.update import Batch, make_optimizer, update
 from azjax.network.network import Network, Variables
-from azjax.selfplay.selfplay import full_plies
+from azjax.selfplay.selfplay import draw_full_search_mask
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
-from azjax.training.state import TrainState, state_specs
-from azjax.training.trainer import make_trainer
+from azjax.training.state import TrainState
+from azjax.training.trainer import make_trainer, state_specs
 from azjax.types import Array, Metrics
 
 
@@ -52,7 +52,7 @@ class TrainingBenchmark:
         replay = dataclasses.replace(config.replay, min_positions=1)
         config = dataclasses.replace(config, replay=replay)
         use_all_cores(
-            splits=(config.selfplay.games, config.learning.batch_size),
+            splits=(config.selfplay.parallel_games, config.learning.batch_size),
             say=functools.partial(print, file=sys.stderr),
         )
         game = make_game(config)
@@ -76,7 +76,7 @@ class TrainingBenchmark:
             **{name: spread(times) for name, times in seconds.items()},
             "share of forwards and gradient steps": round(alone / medians["cycle"], 3),
             "positions per second": round(
-                config.selfplay.games * config.selfplay.plies_per_cycle / medians["cycle"]
+                config.selfplay.parallel_games * config.selfplay.plies_per_cycle / medians["cycle"]
             ),
         }
         if "cycle on one device" in medians:
@@ -95,7 +95,7 @@ class LearningCycle:
         self, cycle: Callable[[TrainState], tuple[TrainState, Metrics]], state: TrainState
     ) -> None:
         self._cycle, self.state = cycle, state
-        while not self()["updates"]:
+        while not self()["train/updates"]:
             pass
 
     def __call__(self) -> Metrics:
@@ -109,7 +109,7 @@ def count_evaluations(config: Config) -> int:
     Each ply evaluates the roots, and then one node of each game per simulation.
     """
     plies = config.selfplay.plies_per_cycle
-    drawn = full_plies(jax.random.PRNGKey(0), config)
+    drawn = draw_full_search_mask(jax.random.PRNGKey(0), config)
     full = plies if drawn is None else int(jnp.sum(drawn))
     fast = plies - full
     return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations
@@ -119,12 +119,12 @@ def _parts(
     game: Game, network: Network, config: Config, mesh: Mesh, state: TrainState
 ) -> dict[str, Callable[[], Any]]:
     """Returns programs of a cycle's network evaluations alone and its gradient steps alone."""
-    games = config.selfplay.games
+    games = config.selfplay.parallel_games
     count = count_evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
-    specs = state_specs(config)
+    specs = state_specs(config).learner
     # The cycle donates its state, so the parts need copies.
-    variables, optimizer_state = jax.tree.map(jnp.copy, (state.variables, state.optimizer_state))
+    learner = jax.tree.map(jnp.copy, state.learner)
 
     def forwards(variables: Variables, observations: Array) -> Array:
         def evaluate(_: int, total: Array) -> Array:
@@ -134,16 +134,11 @@ def _parts(
 
         return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))[None]
 
-    def gradient_steps(
-        variables: Variables, optimizer_state: optax.OptState, batch: Batch
-    ) -> tuple[Variables, optax.OptState, Metrics]:
-        def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], Metrics]:
-            variables, optimizer_state, losses = update(network, optimizer, config, *carry, batch)
-            return (variables, optimizer_state), losses
+    def gradient_steps(learner: LearnerState, batch: Batch) -> tuple[LearnerState, Metrics]:
+        def step(learner: LearnerState, _: None) -> tuple[LearnerState, Metrics]:
+            return update(network, optimizer, config, learner, batch)
 
-        carry, updates = (variables, optimizer_state), config.learning.updates_per_cycle
-        (variables, optimizer_state), losses = jax.lax.scan(step, carry, length=updates)
-        return variables, optimizer_state, losses
+        return jax.lax.scan(step, learner, length=config.learning.updates_per_cycle)
 
     key = jax.random.PRNGKey(1)
     size = config.learning.batch_size
@@ -155,10 +150,9 @@ def _parts(
         auxiliary=None,
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))
-    where = (specs.variables, specs.optimizer_state)
     forwards = jax.jit(shard(forwards, mesh, (EVERYWHERE, SPLIT), SPLIT))
-    gradient_steps = jax.jit(shard(gradient_steps, mesh, (*where, SPLIT), (*where, EVERYWHERE)))
+    gradient_steps = jax.jit(shard(gradient_steps, mesh, (specs, SPLIT), (specs, EVERYWHERE)))
     return {
-        "network forwards alone": lambda: forwards(variables, observations),
-        "gradient steps alone": lambda: gradient_steps(variables, optimizer_state, batch),
+        "network forwards alone": lambda: forwards(learner.variables, observations),
+        "gradient steps alone": lambda: gradient_steps(learner, batch),
     }

@@ -44,7 +44,7 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
 
 def test_cycles_are_measured_once_they_learn():
     def cycle(state):
-        return state + 1, {"updates": 0 if state < 3 else 8, "state": state}
+        return state + 1, {"train/updates": 0 if state < 3 else 8, "state": state}
 
     repeated = LearningCycle(cycle, 0)
     assert [repeated()["state"] for _ in range(2)] == [4, 5]

@@ -50,9 +50,17 @@ def test_a_fresh_search_takes_the_old_ones_place():
     after, found = reanalysed(config, other, state.replay, indices, True)
     before, after = jax.device_get((state.replay, after))
     rows, lanes = np.asarray(indices) // 16, np.asarray(indices) % 16
-    np.testing.assert_array_equal(after.transitions.policy[rows, lanes], found.policy.astype(jnp.float16))
-    np.testing.assert_array_equal(after.transitions.value[rows, lanes], found.value.astype(jnp.float16))
-    assert (after.transitions.policy[rows, lanes] != before.transitions.policy[rows, lanes]).any(-1).all()
+    np.testing.assert_array_equal(
+        after.transitions.policy[rows, lanes], found.policy.astype(jnp.float16)
+    )
+    np.testing.assert_array_equal(
+        after.transitions.value[rows, lanes], found.value.astype(jnp.float16)
+    )
+    assert (
+        (after.transitions.policy[rows, lanes] != before.transitions.policy[rows, lanes])
+        .any(-1)
+        .all()
+    )
     untouched = np.ones((16, 16), bool)
     untouched[rows, lanes] = False
     for name in ("policy", "value"):
