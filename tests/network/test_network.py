@@ -112,7 +112,7 @@ def test_value_is_the_expected_result(network):
         {"architecture": "resnet", "norm": "layer", "value_head": "wdl"},
         {"architecture": "mlp", "norm": "batch", "convolutions": 1, "filters": 4},
     ],
-    ids=lambda shape: shape["kind"],
+    ids=lambda shape: shape["architecture"],
 )
 def test_bfloat16_is_close_to_float32_and_not_equal(shape):
     half, full = network_of(**shape, dtype="bfloat16"), network_of(**shape)
