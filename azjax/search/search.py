@@ -147,7 +147,9 @@ def search_output(
     if exploration.root_temperature != 1.0:
         logits = mask_logits(logits / exploration.root_temperature, mask)
     fraction = by_position(exploration.dirichlet_fraction)
-    logits = add_dirichlet_noise(noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration)
+    logits = add_dirichlet_noise(
+        noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration
+    )
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
     forced = _with_forced_playouts(config, exploration.forced_playouts)
     return puct_policy(params, search_key, root, recurrent_fn, mask, forced)

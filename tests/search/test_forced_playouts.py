@@ -47,7 +47,9 @@ def positions():
 
 
 def puct_score(prior, value, visits, total):
-    weight = CONFIG.puct.pb_c_init + np.log((total + CONFIG.puct.pb_c_base + 1) / CONFIG.puct.pb_c_base)
+    weight = CONFIG.puct.pb_c_init + np.log(
+        (total + CONFIG.puct.pb_c_base + 1) / CONFIG.puct.pb_c_base
+    )
     return (value + 1) / 2 + prior * weight * np.sqrt(total) / (1 + visits)
 
 
