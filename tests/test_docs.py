@@ -1,0 +1,138 @@
+"""The documentation names what exists: commands, options, settings, files and links."""
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import tyro
+
+from azjax.cli.main import COMMANDS
+from azjax.config import Config
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES += [ROOT / "benchmarks" / "README.md", ROOT / "envs" / "README.md"]
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+SECTIONS = {field.name for field in dataclasses.fields(Config)}
+each_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+def prose(page):
+    """The page without its blocks of code."""
+    return re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+
+
+COMMAND_LINES = sorted(
+    {
+        line
+        for page in PAGES
+        for block in blocks(page, "sh")
+        for line in block.splitlines()
+        if line.startswith("azjax ")
+    }
+)
+SNIPPETS = [
+    pytest.param(snippet, id=f"{page.stem}: {snippet.splitlines()[0]}")
+    for page in sorted(DOCS.glob("*.md"))
+    for snippet in blocks(page, "python")
+]
+
+
+class ParsedError(Exception):
+    """Raised in place of what a command does."""
+
+
+@pytest.mark.parametrize("line", COMMAND_LINES)
+def test_commands_parse(line, monkeypatch):
+    name, *arguments = shlex.split(line, comments=True)[1:]
+    parse = tyro.cli
+
+    def stop(*args, **options):
+        parse(*args, **options)
+        raise ParsedError
+
+    monkeypatch.setattr(tyro, "cli", stop)
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("azjax.players.load.load_run_config", lambda run: Config())
+    with pytest.raises(ParsedError):
+        COMMANDS[name](arguments)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("snippet", SNIPPETS)
+def test_python_snippets_run(snippet, tmp_path, monkeypatch):
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(snippet, "docs", "exec"), {})
+
+
+def names_setting(path):
+    """Whether a path such as search.gumbel.value_scale names a setting."""
+    config = Config()
+    for name in path.split("."):
+        if not hasattr(config, name):
+            return False
+        config = getattr(config, name)
+    return True
+
+
+@each_page
+def test_settings_exist(page):
+    if page.name == "CHANGELOG.md":
+        return
+    for text in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", prose(page)):
+        if text.partition(".")[0] in SECTIONS and "." in text and not text.endswith(".toml"):
+            assert names_setting(text), text
+    for text in re.findall(r"`\[([a-z.]+)\]`", prose(page)):
+        if text.partition(".")[0] in SECTIONS:
+            assert names_setting(text), text
+
+
+@each_page
+def test_files_exist(page):
+    roots = [ROOT, ROOT / "azjax", ROOT / "tests", ROOT / "envs" / "azjax_envs"]
+    for name in re.findall(r"`((?!runs/|plots/)(?:\w+/)+[\w.]*\w)`", prose(page)):
+        assert any((root / name).exists() for root in [*roots, ROOT / "azjax/web"]), name
+    for name in re.findall(r"configs/[\w/]+\.toml", page.read_text()):
+        assert (ROOT / name).is_file(), name
+    for name in re.findall(r"`([\w]+(?:_\d_cores?)(?:\.json)?)`", prose(page)):
+        assert (ROOT / "benchmarks" / "results" / name).exists(), name
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
+    kept = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+@each_page
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\((?!\w+:)([^)\s]+)\)", prose(page)):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
+    for page in DOCS.rglob("*.md"):
+        assert f" {page.relative_to(DOCS)}\n" in navigation, page
+
+
+def test_the_map_is_short():
+    assert len((DOCS / "architecture.md").read_text().split()) <= 1200
+
+
+def test_nothing_names_an_owner():
+    for page in [*PAGES, ROOT / "pyproject.toml", *(ROOT / "notebooks").glob("*.ipynb")]:
+        assert "OWNER" not in page.read_text(), page
