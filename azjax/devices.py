@@ -1,4 +1,4 @@
-"""What has to be settled before JAX starts: the CPU's devices, and other hosts."""
+"""Settings that must be made before JAX starts: the CPU's devices, and several hosts."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ _FLAG = "xla_force_host_platform_device_count"
 
 @dataclass(frozen=True)
 class Hosts:
-    """How several processes find each other; the defaults mean that there is only this one."""
+    """How several processes find each other; by default there is only this process."""
 
     multi_host: bool = False
     """Join the other hosts of a TPU pod, a Slurm job or an MPI job, found automatically."""
     coordinator: str | None = None
-    """HOST:PORT of the first process, where the hosts cannot be found automatically."""
+    """HOST:PORT of the first process, if the hosts cannot be found automatically."""
     num_processes: int | None = None
-    """With --coordinator: how many processes there are."""
+    """With --coordinator: the number of processes."""
     process_id: int | None = None
-    """With --coordinator: this process, from 0."""
+    """With --coordinator: the number of this process, from 0."""
     heartbeat_timeout: int = 100
-    """Seconds of silence after which a process is taken for dead and the others stop."""
+    """Seconds without a sign of life from a process, after which the others stop."""
 
 
 def use_all_cores(
     *, splits: tuple[int, ...] = (), processes: int = 1, say: Callable[[str], None] = print
 ) -> None:
-    """On CPU, makes one XLA device of each core, unless the user has chosen otherwise.
+    """Makes one JAX device of each CPU core, unless the user has chosen the number of devices.
 
-    A tower's convolutions run on one core of a device, so that several devices are what puts all
-    cores to work. To be called before JAX starts.
+    XLA runs a network's convolutions on one core of a device, so one device would leave the other
+    cores idle. Must be called before JAX starts; does nothing afterwards.
 
     Args:
       splits: numbers that must be divisible by the number of devices: games, batch size.
-      processes: how many processes like this one take part.
-      say: told what was chosen, where the CPU is what JAX will use.
+      processes: the number of processes that take part.
+      say: prints the choice, if JAX uses the CPU.
     """
     if jax.config.jax_num_cpu_devices > 0 or _FLAG in os.environ.get("XLA_FLAGS", ""):
         return
@@ -49,21 +49,21 @@ def use_all_cores(
     devices = next(fitting, 1)
     try:
         jax.config.update("jax_num_cpu_devices", devices)
-    except RuntimeError:  # JAX has started, as in a notebook: its devices are what there is
+    except RuntimeError:  # JAX has started, in a notebook for example
         return
     if jax.default_backend() == "cpu" and devices > 1:
         say(f"one JAX device for each of {devices} CPU cores (JAX_NUM_CPU_DEVICES changes that)")
 
 
 def join_hosts(hosts: Hosts) -> None:
-    """Starts `jax.distributed` where several processes are wanted.
+    """Starts `jax.distributed`, if there are several processes.
 
     Raises:
-      UserError: the addresses are incomplete, or the others cannot be reached.
+      UserError: the options are incomplete, or the other processes cannot be reached.
     """
     given = [hosts.coordinator, hosts.num_processes, hosts.process_id]
     if any(x is not None for x in given) and any(x is None for x in given):
-        raise UserError("--coordinator, --num-processes and --process-id belong together")
+        raise UserError("--coordinator, --num-processes and --process-id must be given together")
     if not hosts.multi_host and hosts.coordinator is None:
         return
     try:
@@ -75,4 +75,4 @@ def join_hosts(hosts: Hosts) -> None:
         )
     except (ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
-        raise UserError(f"the other processes cannot be joined: {reason}") from error
+        raise UserError(f"cannot join the other processes: {reason}") from error

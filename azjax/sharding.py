@@ -1,4 +1,4 @@
-"""One mesh with one axis: games and replay are split over it, parameters are on every device.
+"""A mesh with one axis: games and replay are split over it, parameters are on every device.
 
 One device is a mesh of one, so there is a single code path from a laptop to a pod.
 """
@@ -19,16 +19,18 @@ EVERYWHERE = PartitionSpec()
 
 
 def make_mesh(devices: list[jax.Device] | None = None) -> Mesh:
-    """A one-axis mesh over `devices` (default: all devices of all processes)."""
+    """Returns a one-axis mesh over `devices`, by default all devices of all processes."""
     return Mesh(np.asarray(jax.devices() if devices is None else devices), (AXIS,))
 
 
-def shard(function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any) -> Callable:
-    """`jax.shard_map` over `mesh`.
+def shard(
+    function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: Any
+) -> Callable[..., Any]:
+    """Maps a function over the devices of `mesh` by `jax.shard_map`.
 
-    Replication is not checked (`check_vma=False`): mctx does not trace under the check, and with it
-    on, the gradient of replicated parameters is summed implicitly, which makes an explicit `pmean`
-    too large by the number of devices.
+    Replication is not checked (`check_vma=False`), because mctx does not trace under the check.
+    The check also sums gradients of replicated parameters implicitly, which would make an explicit
+    `pmean` too large by the number of devices.
     """
     return jax.shard_map(
         function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
@@ -36,7 +38,7 @@ def shard(function: Callable[..., Any], mesh: Mesh, in_specs: Any, out_specs: An
 
 
 def shardings(mesh: Mesh, specs: Any) -> Any:
-    """The `NamedSharding` of each `PartitionSpec` in the pytree `specs`."""
+    """Returns the `NamedSharding` of each `PartitionSpec` in the pytree `specs`."""
     return jax.tree.map(
         functools.partial(NamedSharding, mesh),
         specs,

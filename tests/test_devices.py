@@ -1,4 +1,4 @@
-"""What is settled before JAX starts: each case in a process that has not started it yet."""
+"""Settings made before JAX starts: each case runs in a process that has not started JAX yet."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ print(jax.device_count(), len(said))
 
 
 def counted(splits=(), processes=1, **environment):
-    """Devices, and lines said."""
+    """Returns the number of devices and the number of printed lines."""
     inherited = {
         k: v for k, v in os.environ.items() if k not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")
     }
@@ -42,7 +42,7 @@ def counted(splits=(), processes=1, **environment):
     ("arguments", "expected"),
     [
         ({"splits": (12, 36)}, (6, 1)),
-        ({"splits": (12, 16)}, (4, 1)),  # the most that divide both
+        ({"splits": (12, 16)}, (4, 1)),  # the largest number that divides both
         ({"splits": (12, 16), "processes": 2}, (2, 1)),
         ({"splits": (7, 12)}, (1, 0)),
         ({"JAX_NUM_CPU_DEVICES": "3"}, (3, 0)),
@@ -63,7 +63,7 @@ def test_a_device_for_each_core(arguments, expected):
     ],
 )
 def test_addresses_belong_together(hosts):
-    with pytest.raises(UserError, match="--coordinator, --num-processes and --process-id"):
+    with pytest.raises(UserError, match="--process-id must be given together"):
         join_hosts(hosts)
 
 
@@ -75,6 +75,6 @@ def test_one_process_joins_nobody():
 
 
 def test_jax_that_has_started_cannot_join():
-    with pytest.raises(UserError, match="cannot be joined") as caught:
+    with pytest.raises(UserError, match="cannot join the other processes: ") as caught:
         join_hosts(Hosts(coordinator="127.0.0.1:1", num_processes=1, process_id=0))
     assert "\n" not in str(caught.value)

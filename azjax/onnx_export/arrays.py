@@ -1,4 +1,4 @@
-"""Primitives that move elements about: shapes, slices and padding."""
+"""Primitives that move elements: reshapes, slices and padding."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ def _reshape(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 
 def reshaped(graph: Graph, name: str, shape: Sequence[int]) -> str:
+    """Returns the value in another shape."""
     return graph.node("Reshape", name, graph.shape(*shape))
 
 
 def flattened(graph: Graph, x: Value) -> str:
+    """Returns the value as a vector."""
     return reshaped(graph, graph.name_of(x), (-1,))
 
 
@@ -102,7 +104,7 @@ def _reverse(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 
 def _pad(graph: Graph, params: dict[str, Any], x: Value, fill: Value) -> str:
-    """By an index for each element, of one array of all elements and the one to pad with."""
+    """Pads by a Gather from the vector of all elements and the padding value."""
     size = math.prod(x.shape)
     index = np.arange(size).reshape(x.shape)
     for axis, (low, high, inside) in enumerate(params["padding_config"]):

@@ -1,4 +1,4 @@
-"""Loops and branches. Each takes a function `run(graph, jaxpr, inputs)` that converts a body."""
+"""Loops and branches. Each function takes `run(graph, jaxpr, inputs)`, which converts a body."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from azjax.onnx_export.graph import Graph, Tensor, Value, info, storage
 
 Run = Callable[[Graph, Any, Sequence[Value]], list[Value]]
 
-_UNROLLED = 64  # equations of a loop's body times its length, up to which it is written out
+_UNROLLED = 64  # a scan is unrolled up to this product of its length and its body's equations
 
 
-def while_loop(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+def while_loop(
+    graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]
+) -> list[Value]:
+    """Converts `while`, whose condition must be a scalar."""
     of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
     cond_inputs, rest = inputs[:of_cond], inputs[of_cond:]
     body_inputs, carried = rest[:of_body], rest[of_body:]
@@ -37,7 +40,8 @@ def while_loop(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[
     return _loop(graph, "", graph.name_of(first), carried, body, [])
 
 
-def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list[Value]:
+    """Converts `scan`, unrolled if it is short."""
     of_all, of_carry, length = params["num_consts"], params["num_carry"], params["length"]
     fixed, carried = list(inputs[:of_all]), list(inputs[of_all : of_all + of_carry])
     rows, closed = inputs[of_all + of_carry :], params["jaxpr"]
@@ -74,7 +78,8 @@ def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]
     return [*carried, *stacks]
 
 
-def branch(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list:
+def branch(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list[Value]:
+    """Converts `cond` and `switch` to nested `If` nodes."""
     which, operands = inputs[0], inputs[1:]
     branches = params["branches"]
     if isinstance(which, np.ndarray):
@@ -115,7 +120,7 @@ def _row(graph: Graph, x: Value, i: str, number: int | None = None) -> Value:
 def _loop(
     graph: Graph, trips: str, condition: str, carried: Sequence[Value], body: Callable, rows: Any
 ) -> list[Tensor]:
-    """ONNX's Loop; `rows` are the avals of what each turn adds to the stacked outputs."""
+    """Adds a Loop node; `rows` are the avals that each turn appends to the stacked outputs."""
     inner = Graph(graph)
     number, going = inner.new_name(), inner.new_name()
     inside = [Tensor(inner.new_name(), x.shape, x.dtype) for x in carried]
@@ -141,7 +146,7 @@ def _loop(
 
 
 def _subgraph(inner: Graph, inputs: list, outputs: list[tuple[str, Value]]) -> Any:
-    """The graph of a body. What it returns must be its own, so each output is a copy."""
+    """Returns the graph of a body. Its outputs must be its own nodes, so each is a copy."""
     infos = []
     for name, value in outputs:
         (copy,) = inner.control("Identity", [name], 1)

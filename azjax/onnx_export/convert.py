@@ -1,8 +1,8 @@
-"""`to_onnx`: a traced JAX function as an ONNX model that ONNX Runtime runs, here or in a browser.
+"""`to_onnx` converts a traced JAX function to an ONNX model, for ONNX Runtime here or in a browser.
 
-The converter knows the primitives that games and networks are made of, with XLA's semantics where
+The converter supports the primitives that games and networks use. It keeps XLA's semantics where
 ONNX's differ: integers that wrap around, shifts beyond the width, division by zero, indices out of
-range. Equations whose inputs are known are computed while converting.
+range. Equations with known inputs are computed during the conversion.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from azjax.onnx_export.reductions import REDUCTIONS
 
 _PRIMITIVES = ARRAYS | INDEXING | REDUCTIONS
 _CONTROL = {"while": while_loop, "scan": scan, "cond": branch}
-_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")  # where primitives keep what they call
+_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")  # parameters that hold a called function
 _UNCHANGED = ("optimization_barrier",)
 
 
 class UnsupportedPrimitive(Exception):
-    """A function uses what the converter does not know."""
+    """An error: the function uses a primitive or dtype that the converter does not support."""
 
 
 def to_onnx(
@@ -38,16 +38,16 @@ def to_onnx(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> onnx.ModelProto:
-    """The function as a model.
+    """Converts a function to an ONNX model with the arguments' shapes and dtypes.
 
     Args:
-      function: of arrays, returning a flat sequence of arrays.
-      *examples: arrays or shapes of its arguments; they set the model's static shapes.
-      inputs: the names of the model's inputs, of the arguments' shapes and dtypes.
-      outputs: the names of its outputs.
+      function: takes arrays and returns a flat sequence of arrays.
+      *examples: the function's arguments, as arrays or as shapes and dtypes.
+      inputs: names of the model's inputs.
+      outputs: names of the model's outputs.
 
     Raises:
-      UnsupportedPrimitive: naming what cannot be converted.
+      UnsupportedPrimitive: the function cannot be converted; the message names the primitive.
     """
     closed = jax.make_jaxpr(function)(*examples)
     graph = Graph()
@@ -78,7 +78,7 @@ def _stored(aval: Any) -> np.dtype:
 
 
 def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
-    """The values of a jaxpr's outputs, their nodes added to the graph."""
+    """Adds the nodes of a jaxpr to the graph and returns the values of its outputs."""
     jaxpr = closed.jaxpr if hasattr(closed, "jaxpr") else closed
     consts = [np.asarray(c) for c in getattr(closed, "consts", ())]
     values: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))

@@ -1,4 +1,4 @@
-"""Primitives that work element by element, in XLA's semantics."""
+"""Elementwise primitives with XLA's semantics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from azjax.onnx_export.graph import Graph, Tensor, Value, mask_of, storage
 
-_BITS = 32  # of the widest integers
+_BITS = 32  # width of the widest integers
 
 
 def convert_dtype(graph: Graph, value: Value, dtype: np.dtype) -> str:
-    """The name of the value as `dtype`; integers are cut to its width."""
+    """Returns the name of the value as `dtype`; integers are truncated to its width."""
     name, source, target = graph.name_of(value), value.dtype, np.dtype(dtype)
     if source == target:
         return name
@@ -25,10 +25,10 @@ def convert_dtype(graph: Graph, value: Value, dtype: np.dtype) -> str:
 
 
 def elementwise(graph: Graph, primitive: str, params: dict[str, Any], *inputs: Value) -> str:
-    """One output, of the broadcast shape of the inputs.
+    """Returns the name of the output, which has the broadcast shape of the inputs.
 
     Raises:
-      KeyError: the primitive is not of this kind.
+      KeyError: the primitive is not elementwise.
     """
     if primitive == "convert_element_type":
         return convert_dtype(graph, inputs[0], params["new_dtype"])
@@ -36,12 +36,12 @@ def elementwise(graph: Graph, primitive: str, params: dict[str, Any], *inputs: V
 
 
 def is_elementwise(primitive: str) -> bool:
+    """Returns whether `elementwise` converts the primitive."""
     return primitive in _HANDLERS or primitive == "convert_element_type"
 
 
 def _small(inputs: tuple[Value, ...]) -> list[Value]:
-    """Arrays of one number over and over again as that number, beside a value that has the
-    shape."""
+    """Replaces constants that repeat one number by that number, if another input has the shape."""
     if not any(isinstance(x, Tensor) for x in inputs):
         return list(inputs)
     shape = next(x.shape for x in inputs if isinstance(x, Tensor))
@@ -68,7 +68,7 @@ def _simple(op: str, *, bool_op: str | None = None, wraps: bool = False) -> Call
 
 
 def _not(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    if x.dtype.kind == "u":  # the bits above the dtype's stay clear
+    if x.dtype.kind == "u":  # the bits above the dtype's width stay 0
         return graph.node("BitwiseXor", graph.name_of(x), graph.constant(mask_of(x.dtype)))
     return _simple("BitwiseNot", bool_op="Not")(graph, params, x)
 
@@ -94,8 +94,10 @@ def _where(graph: Graph, condition: str, yes: str, no: str, dtype: np.dtype) -> 
 
 
 def _shift(*, left: bool) -> Callable:
-    """By multiplying and dividing: ONNX's own shifts know few dtypes, and not XLA's zeros where all
-    bits are shifted out."""
+    """Shifts by multiplication and division.
+
+    ONNX's own shifts support few dtypes, and do not give 0 like XLA if all bits are shifted out.
+    """
     powers = [1 << n for n in range(_BITS)] + [0 if left else 1 << 62]
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
@@ -119,13 +121,15 @@ def _shift(*, left: bool) -> Callable:
 
 
 def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
-    """Moved up so that no number is negative, shifted, and moved down again. Unsigned integers
-    count as signed ones of the same bits."""
+    """Adds an offset so that no number is negative, shifts, and subtracts the shifted offset.
+
+    Unsigned integers count as signed integers with the same bits.
+    """
     signed = convert_dtype(graph, x, np.dtype(f"i{x.dtype.itemsize}"))
     amount = convert_dtype(graph, by, np.dtype(f"u{by.dtype.itemsize}"))
-    most = graph.constant(np.int64(8 * x.dtype.itemsize - 1))
-    table = graph.constant(np.array([1 << n for n in range(_BITS)], np.int64))
-    divisor = graph.node("Gather", table, graph.lower(amount, most))
+    largest = graph.constant(np.int64(8 * x.dtype.itemsize - 1))
+    powers = graph.constant(np.array([1 << n for n in range(_BITS)], np.int64))
+    divisor = graph.node("Gather", powers, graph.lower(amount, largest))
     half = graph.constant(np.int64(1 << (8 * x.dtype.itemsize - 1)))
     wide = graph.node("Add", graph.cast(signed, np.int64), half)
     down = graph.node("Sub", graph.node("Div", wide, divisor), graph.node("Div", half, divisor))
@@ -133,7 +137,7 @@ def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value)
 
 
 def _divide(op: str) -> Callable:
-    """XLA's integers divided by 0 give -1, and all of them as the rest; ONNX Runtime stops."""
+    """In XLA, an integer divided by 0 gives -1 with itself as the remainder; ONNX Runtime fails."""
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
         names, dtype = [graph.name_of(x), graph.name_of(y)], x.dtype
@@ -167,7 +171,7 @@ def _not_equal(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
 
 
 def _population_count(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    """By sums of neighbouring groups of 1, 2 and 4 bits (Warren, Hacker's Delight, 5-1)."""
+    """Counts bits by sums of groups of 1, 2 and 4 bits (Warren, Hacker's Delight, 5-1)."""
 
     def number(n: int) -> str:
         return graph.constant(np.int64(n))
@@ -187,7 +191,7 @@ def _population_count(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 
 def _leading_zeros(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    """As many as there are powers of two above the number."""
+    """Counts the powers of two that are larger than the number."""
     width = 8 * x.dtype.itemsize
     bits = convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
     last = graph.node("Unsqueeze", bits, graph.shape(len(x.shape)))

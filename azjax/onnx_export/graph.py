@@ -1,11 +1,11 @@
-"""An ONNX graph under construction, and how JAX's dtypes are stored in it.
+"""An ONNX graph under construction, and the storage of JAX's dtypes in it.
 
-ONNX Runtime has few operators for small and for unsigned integers. So within a graph every unsigned
-integer is an int64 that lies in its dtype's range, every signed one an int32, and results are
-brought back into range where they may have left it: `wrapped`.
+ONNX Runtime has few operators for small and for unsigned integers. So a graph stores every unsigned
+integer as an int64 within the range of its dtype, and every signed integer as an int32. `wrapped`
+brings results that may have left the range back into it.
 
 ONNX Runtime 1.31 compares only the lower 32 bits of int64 in Min, Max, ReduceMin and ReduceMax, as
-signed numbers; so these are never given larger ones (`lower`, `higher`).
+signed numbers. So these operators never get larger numbers; `lower` and `higher` replace them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _IR_VERSION = 9
 
 @dataclass(frozen=True)
 class Tensor:
-    """A value that is known when the model runs; one that is known already is a numpy array."""
+    """A value that is known only when the model runs; known values are numpy arrays."""
 
     name: str
     shape: tuple[int, ...]
-    dtype: np.dtype  # as JAX has it
+    dtype: np.dtype  # its dtype in JAX
 
 
 Value = Tensor | np.ndarray
 
 
 def storage(dtype: np.dtype) -> np.dtype:
-    """The dtype that stands for JAX's `dtype` in a graph.
+    """Returns the dtype that stores JAX's `dtype` in a graph.
 
     Raises:
-      TypeError: there is none.
+      TypeError: the dtype is not supported.
     """
     dtype = np.dtype(dtype)
     if dtype in (np.bool_, np.float32):
@@ -51,32 +51,38 @@ def storage(dtype: np.dtype) -> np.dtype:
 
 @dataclass(eq=False)
 class Graph:
-    """Nodes in the order of their making. A node that was there before is not made again, and what
-    a loop's body computes from nothing of its own is computed before the loop."""
+    """A graph's nodes in the order of their creation.
+
+    Equal nodes are created only once. Nodes of a loop's body that depend on nothing in the body are
+    created in the graph around the loop.
+    """
 
     parent: Graph | None = None
-    hoists: bool = True  # to its parent what depends on nothing here
+    hoists: bool = True  # creates nodes in the parent if they depend on nothing here
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     made: dict[Any, tuple[str, ...]] = field(default_factory=dict)
-    depths: dict[str, int] = field(default_factory=dict)  # of the root: for each name, its graph's
-    constants: dict[Any, onnx.TensorProto] = field(default_factory=dict)  # of the root
+    # The root's are used by all graphs: the depth of each name's graph, and the constants.
+    depths: dict[str, int] = field(default_factory=dict)
+    constants: dict[Any, onnx.TensorProto] = field(default_factory=dict)
 
     @property
     def root(self) -> Graph:
+        """The outermost graph."""
         return self if self.parent is None else self.parent.root
 
     @property
     def depth(self) -> int:
+        """The number of graphs around this one."""
         return 0 if self.parent is None else self.parent.depth + 1
 
     def new_name(self) -> str:
-        """A name for a value of this graph."""
+        """Returns a new name for a value of this graph."""
         name = f"v{len(self.root.depths)}"
         self.root.depths[name] = self.depth
         return name
 
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """The output of a node with these inputs; an attribute that is None is left out."""
+        """Returns the name of the output of a node; attributes that are None are left out."""
         attributes = {k: v for k, v in attributes.items() if v is not None}
         key = (op, inputs, tuple(sorted((k, _hashable(v)) for k, v in attributes.items())))
         graph: Graph | None = self
@@ -93,13 +99,13 @@ class Graph:
         return output
 
     def control(self, op: str, inputs: list[str], count: int, **attributes: Any) -> list[str]:
-        """The `count` outputs of a node that has graphs for attributes."""
+        """Returns the names of the `count` outputs of a node whose attributes are graphs."""
         outputs = [self.new_name() for _ in range(count)]
         self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
         return outputs
 
     def constant(self, array: np.ndarray) -> str:
-        """The name of an array, stored as it is: its dtype must be one of a graph's own."""
+        """Returns the name of a constant, whose dtype must be one that the graph stores."""
         array = np.asarray(array)
         key = (array.dtype.str, array.shape, array.tobytes())
         constants = self.root.constants
@@ -110,16 +116,17 @@ class Graph:
         return constants[key].name
 
     def shape(self, *sizes: int) -> str:
+        """Returns the name of a constant vector of integers."""
         return self.constant(np.array(sizes, np.int64))
 
     def name_of(self, value: Value) -> str:
-        """The name under which nodes find a value."""
+        """Returns the name under which nodes refer to a value."""
         if isinstance(value, Tensor):
             return value.name
         return self.constant(value.astype(storage(value.dtype)))
 
     def wrapped(self, name: str, dtype: np.dtype) -> str:
-        """The result of arithmetic taken modulo the dtype's range, as XLA's integers are."""
+        """Wraps the result of integer arithmetic into the dtype's range, like XLA."""
         if dtype.kind == "u":
             return self.node("BitwiseAnd", name, self.constant(mask_of(dtype)))
         if dtype.kind == "i" and dtype.itemsize < 4:
@@ -130,19 +137,25 @@ class Graph:
         return name
 
     def lower(self, a: str, b: str) -> str:
-        """The lesser of two int64."""
+        """Returns the minimum of two int64."""
         return self.node("Where", self.node("Less", a, b), a, b)
 
     def higher(self, a: str, b: str) -> str:
-        """The greater of two int64."""
+        """Returns the maximum of two int64."""
         return self.node("Where", self.node("Less", a, b), b, a)
 
     def cast(self, name: str, dtype: np.dtype) -> str:
+        """Returns the value as `dtype`, without wrapping it into a range."""
         return self.node("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def finished(self, name: str, inputs: list[Any], outputs: list[Any]) -> onnx.GraphProto:
-        """The graph, without what no output needs. `inputs` and `outputs` are ONNX's value infos,
-        which outputs must be made by a node in this very graph."""
+        """Returns the finished graph, without nodes that no output needs.
+
+        Args:
+          name: of the graph.
+          inputs: ONNX's value infos.
+          outputs: ONNX's value infos, each of the output of a node of this graph.
+        """
         needed, nodes = {output.name for output in outputs}, []
         for node in reversed(self.nodes):
             if needed.intersection(node.output):
@@ -154,6 +167,7 @@ class Graph:
 
 
 def model_of(graph: onnx.GraphProto) -> onnx.ModelProto:
+    """Returns a model of a finished graph."""
     opsets = [helper.make_opsetid("", OPSET)]
     return helper.make_model(
         graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="azjax"
@@ -161,11 +175,12 @@ def model_of(graph: onnx.GraphProto) -> onnx.ModelProto:
 
 
 def mask_of(dtype: np.dtype) -> np.ndarray:
-    """All bits of an unsigned dtype, as it is stored."""
+    """Returns the number with all bits of an unsigned dtype set, in its storage dtype."""
     return np.array((1 << (8 * dtype.itemsize)) - 1, np.int64)
 
 
 def info(name: str, shape: tuple[int, ...] | None, dtype: np.dtype) -> onnx.ValueInfoProto:
+    """Returns ONNX's description of an input or output."""
     return helper.make_tensor_value_info(
         name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), shape
     )

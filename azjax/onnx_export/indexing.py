@@ -1,4 +1,4 @@
-"""Primitives that reach elements by computed indices: dynamic slices, gathers and scatters."""
+"""Primitives with computed indices: dynamic slices, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from azjax.onnx_export.graph import Graph, Value
 
 
 def _clamped_starts(graph: Graph, indices: Sequence[Value], most: Sequence[int]) -> list[str]:
-    """As int64 [1] each; XLA moves a window that would stick out back inside."""
+    """Returns indices, int64 [1] each, that move a window back inside the array, like XLA."""
     names = []
     for index, last in zip(indices, most, strict=True):
         if isinstance(index, np.ndarray):
@@ -52,7 +52,7 @@ def _dynamic_update_slice(
 
 
 def _gather(graph: Graph, params: dict[str, Any], x: Value, indices: Value) -> str:
-    """By the number of each element in the array laid flat, which serves every kind of gather."""
+    """Gathers by indices into the flattened array, which works for every kind of gather."""
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
     most = [size - window for size, window in zip(x.shape, sizes, strict=True)]
     start_map = numbers.start_index_map
@@ -114,7 +114,7 @@ def _scatter(reduction: str | None) -> Callable:
         places = graph.node("Add", reshaped(graph, base, apart), graph.constant(offsets))
         flat, size = flattened(graph, x), math.prod(x.shape)
         if GatherScatterMode.from_any(params["mode"]) != GatherScatterMode.CLIP:
-            # What falls outside is written behind the end, and cut off.
+            # Updates outside of the array are written behind its end, and cut off.
             beyond = graph.constant(np.int64(size))
             places = graph.node("Where", reshaped(graph, inside, apart), places, beyond)
             spare = graph.name_of(np.zeros((1,), x.dtype))
@@ -147,8 +147,20 @@ def _bases(
     most: Sequence[int],
     batching: Any,
 ) -> tuple[str, str]:
-    """Of each window, the number of its first element, int64 [*batch], once it is moved back
-    inside; and whether it was inside, bool [*batch]."""
+    """Returns where each window begins in the flattened array, and whether it was inside.
+
+    Args:
+      graph: the graph.
+      shape: the array's.
+      indices: of the windows, [*batch, len(dimensions)].
+      dimensions: the array's dimension of each index.
+      most: largest index of each of the array's dimensions, with which a window is inside.
+      batching: pairs of the array's and the indices' batch dimensions.
+
+    Returns:
+      (index of the first element int64 [*batch] after the window was moved inside,
+      bool [*batch]).
+    """
     strides = np.array(_strides(shape), np.int64)
     dims, batch = list(dimensions), indices.shape[:-1]
     starts = graph.cast(graph.name_of(indices), np.int64)
@@ -172,7 +184,7 @@ def _strides(shape: Sequence[int]) -> list[int]:
 
 
 def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
-    """int64 [*sizes], the way from a window's first element to each of its own."""
+    """Returns the offsets of a window's elements from its first one, int64 [*sizes]."""
     offsets = np.zeros(tuple(sizes), np.int64)
     for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
         along = [-1 if d == axis else 1 for d in range(len(sizes))]
@@ -181,7 +193,7 @@ def _offsets(sizes: Sequence[int], strides: Sequence[int]) -> np.ndarray:
 
 
 def _default_fill(dtype: np.dtype) -> np.ndarray:
-    """What XLA gathers from outside of an array."""
+    """Returns the value that XLA gathers from outside of an array."""
     if dtype == np.bool_:
         return np.array(True)
     if dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Primitives that sum up: reductions, products of matrices, convolutions."""
+"""Primitives that sum: reductions, matrix products, convolutions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _reduce(op: str) -> Callable:
             numbers = graph.cast(graph.name_of(x), np.int32)
             return graph.cast(graph.node(op, numbers, axes, keepdims=0), np.bool_)
         if x.dtype == np.uint32 and op in ("ReduceMax", "ReduceMin"):
-            half = graph.constant(np.int64(1 << 31))  # as int32, see graph.py
+            half = graph.constant(np.int64(1 << 31))  # compared as int32, see graph.py
             numbers = graph.cast(graph.node("Sub", graph.name_of(x), half), np.int32)
             found = graph.cast(graph.node(op, numbers, axes, keepdims=0), np.int64)
             return graph.node("Add", found, half)
@@ -32,8 +32,10 @@ def _reduce(op: str) -> Callable:
 
 
 def _by_halves(op: str, otherwise: str) -> Callable:
-    """Of integers: the upper half joined with the lower one, until one is left. Of booleans (but
-    for xor) and floats ONNX has a node, `otherwise`."""
+    """Reduces integers by combining the two halves of an axis until one element is left.
+
+    For floats, and for booleans except xor, ONNX has the node `otherwise`.
+    """
 
     def handler(graph: Graph, params: dict[str, Any], x: Value) -> str:
         if x.dtype.kind == "f" or (x.dtype == np.bool_ and op != "BitwiseXor"):
@@ -68,7 +70,7 @@ def _arg(op: str) -> Callable:
         (axis,) = params["axes"]
         numbers = graph.name_of(x)
         if x.dtype.kind != "f":
-            # Exact for integers of up to 24 bits, wider ones as they are.
+            # float32 is exact for the small integers, float64 for the wider ones.
             small = x.dtype == np.bool_ or x.dtype.itemsize <= 2
             numbers = graph.cast(numbers, np.float32 if small else np.float64)
         found = graph.node(op, numbers, axis=axis, keepdims=0, select_last_index=0)
@@ -84,7 +86,7 @@ def _cumulative_sum(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 
 def _dot(graph: Graph, params: dict[str, Any], left: Value, right: Value) -> str:
-    """As one product of [batch, m, k] and [batch, k, n]."""
+    """Computes one matrix product of [batch, m, k] and [batch, k, n]."""
     (left_sum, right_sum), (left_batch, right_batch) = params["dimension_numbers"]
     dtype = np.dtype(params["preferred_element_type"] or left.dtype)
     left_free = [d for d in range(len(left.shape)) if d not in (*left_sum, *left_batch)]

@@ -1,4 +1,4 @@
-"""Models in onnxruntime against the functions that they were made from, in JAX."""
+"""Models in ONNX Runtime give the same results as the JAX functions that they were made from."""
 
 import functools
 import itertools
@@ -40,7 +40,7 @@ EDGES = (
 
 
 def converted(function, *examples):
-    """The function by way of onnxruntime: of numpy arrays, returning a list of them."""
+    """Returns the function as ONNX Runtime computes it: from numpy arrays to a list of them."""
     inputs = [f"in_{i}" for i in range(len(examples))]
     outputs = [f"out_{i}" for i in range(len(jax.eval_shape(function, *examples)))]
     model = to_onnx(function, *examples, inputs=inputs, outputs=outputs)
@@ -54,12 +54,12 @@ def converted(function, *examples):
 
 
 def assert_same(function, *cases):
-    """Equal, shapes and dtypes too, for each of the cases (tuples of arrays)."""
+    """Checks that results, shapes and dtypes are equal for each case (a tuple of arguments)."""
     examples = [np.asarray(x) for x in cases[0]]
-    run, wanted = converted(function, *examples), jax.jit(function)
+    run, expected = converted(function, *examples), jax.jit(function)
     for case in cases:
         arrays = [np.asarray(x) for x in case]
-        for found, right in zip(run(*arrays), wanted(*arrays), strict=True):
+        for found, right in zip(run(*arrays), expected(*arrays), strict=True):
             right = np.asarray(right)
             assert (found.dtype, found.shape) == (right.dtype, right.shape)
             if right.dtype.kind == "f":
@@ -69,7 +69,7 @@ def assert_same(function, *cases):
 
 
 def pairs(dtype):
-    """All pairs of numbers at which arithmetic may go wrong, as two arrays."""
+    """Returns all pairs of numbers at which arithmetic may go wrong, as two arrays."""
     numbers = np.array(EDGES, np.uint64).astype(dtype)
     numbers = np.unique(np.concatenate([numbers, np.negative(numbers)]))
     left, right = zip(*itertools.product(numbers, repeat=2), strict=True)
@@ -85,7 +85,7 @@ def test_integers_wrap_shift_and_divide_as_xla_does(dtype):
         results = [x + y, x - y, x * y, x & y, x | y, x ^ y, ~x, jnp.maximum(x, y)]
         results += [lax.shift_left(x, y), lax.shift_right_logical(x, y)]
         results += [lax.shift_right_arithmetic(x, inside), lax.population_count(x), lax.clz(x)]
-        # The one quotient that has no value: the least number by -1.
+        # The one quotient without a value: the smallest number divided by -1.
         least = (x == jnp.iinfo(dtype).min) & (y == jnp.asarray(-1).astype(dtype)) & (x != 0)
         y = jnp.where(least, 1, y)
         results += [lax.div(x, y), lax.rem(x, y), x // 7, x % 5, jnp.minimum(x, y)]
@@ -162,7 +162,7 @@ def test_gathers_and_scatters_with_indices_out_of_range(mode):
         results += [at.set(-1, mode=scattering), at.add(x[:3], mode=scattering)]
         results += [x.at[i, 1].max(9, mode=scattering), x.at[:, i].set(5, mode=scattering)]
         results += [x.astype(jnp.uint8).at[i].add(250, mode=scattering)]
-        # By a vmap, which makes batch dimensions of both.
+        # A vmap makes batch dimensions of both.
         columns = jax.vmap(lambda row, k: row.at[k].get(mode=gathering), (1, None))(x, i)
         written = jax.vmap(lambda row, k: row.at[k].set(3, mode=scattering))(x[:3], i)
         return [*results, columns, written]
@@ -199,8 +199,8 @@ def test_loops_and_branches():
     def function(n, x):
         def step(carry):
             i, y = carry
-            # The product is the same in every turn, and what is in the branch is not computed
-            # where the branch is not taken.
+            # The product is the same in every turn. A branch that is not taken is not computed:
+            # it would divide by zero.
             z = lax.cond(i % 2 == 0, lambda: y + jnp.sum(x * x), lambda: y - 10 // (i - i % 2))
             return i + 1, z
 
