@@ -18,7 +18,7 @@ import tyro
 from azjax.config.toml import load_config
 from azjax.games import make_game
 from azjax.network.network import first_variables, make_network
-from azjax.web.onnx_model import evaluation, export_model
+from azjax.web.onnx_model import export_model, make_evaluation
 from azjax.web.verify import check_model
 
 
@@ -52,7 +52,7 @@ def _measured(path: Path, options: Arguments) -> dict[str, object]:
     parts = (game, network, variables)
     check = check_model(
         game,
-        evaluation(*parts),
+        make_evaluation(*parts),
         export_model(*parts),
         games=options.games,
         seed=options.seed,

@@ -1,16 +1,19 @@
-"""Commands for people who play."""
+"""The commands that play: `play`, `gtp`, `uci` and `usi`."""
 
 import dataclasses
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import tyro
 
 from azjax.cli.arguments import parse
-from azjax.cli.web import serve
+from azjax.cli.web import load_search_player, serve
 from azjax.errors import UserError
+
+if TYPE_CHECKING:
+    from azjax.play.stdin import Lines
 
 
 def play(arguments: list[str]) -> None:
@@ -19,10 +22,10 @@ def play(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The opponent: a run directory, as in `azjax eval`; or a game that a player comes with
-        azjax for, such as connect_four."""
+        """The opponent: a run directory, as in `azjax eval`, or a game with a pretrained player,
+        such as connect_four."""
         side: int | None = None
-        """Your seat: 0 moves first, 1 second; drawn by lot if left out."""
+        """Your seat: 0 moves first, 1 second; random if left out."""
         watch: bool = False
         """Let the player play both sides."""
         seed: int = 0
@@ -30,20 +33,22 @@ def play(arguments: list[str]) -> None:
         web: bool = False
         """Play in a browser, from a server on this machine."""
         port: int | None = None
-        """With --web: the server's port; 8765 or any free one if left out."""
+        """With --web: the server's port; 8765 or any free port if left out."""
         browser: bool = True
-        """With --web: open the page."""
+        """With --web: open the page in a browser."""
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
         if options.side is not None or options.watch:
-            raise UserError("--web goes without --side and --watch: the page asks for them")
+            raise UserError(
+                "--web cannot be combined with --side or --watch: choose the side on the page"
+            )
         serve(options.run, port=options.port, browser=options.browser)
         return
     if options.port is not None or not options.browser:
-        raise UserError("--port and --no-browser go with --web")
+        raise UserError("--port and --no-browser need --web")
     if options.side not in (None, 0, 1):
-        raise UserError(f"--side {options.side}: 0 (moves first) or 1 is wanted")
+        raise UserError(f"--side {options.side}: must be 0 (moves first) or 1")
     import random
 
     import jax
@@ -61,79 +66,71 @@ def play(arguments: list[str]) -> None:
 
 
 def gtp(arguments: list[str]) -> None:
-    """Be an engine for go programs such as Sabaki: azjax gtp runs/go_9x9"""
+    """Run a player as an engine for Go clients such as Sabaki: azjax gtp runs/go_9x9"""
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
-        a clock has that many simulations, as in the run's evaluations if left out."""
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, or a file. Without a
+        clock, a move takes that many simulations; by default as many as in the run's
+        evaluations."""
         memory: int = 256
-        """Megabytes for the search tree; a full tree is as far as a search goes."""
+        """Megabytes for the search tree; when it is full, the search stops."""
 
     options = parse(gtp, Arguments, arguments, "gtp")
     if options.memory < 1:
-        raise UserError(f"--memory {options.memory}: megabytes above 0 are wanted")
-    from azjax.play.gtp.game import require_game
+        raise UserError(f"--memory {options.memory}: must be at least 1 megabyte")
+    from azjax.play.gtp.game import check_game
     from azjax.play.gtp.server import serve_gtp
-    from azjax.search.anytime import make_thinker
+    from azjax.search.anytime import make_anytime_search
 
-    player = _searching_player(options.run)
-    require_game(player.game)
-    thinker = make_thinker(player, memory_mb=options.memory)
-    serve_gtp(thinker, _standard_input(), _say)
+    player = load_search_player(options.run)
+    check_game(player.game)
+    search = make_anytime_search(player, memory_mb=options.memory)
+    serve_gtp(search, _standard_input(), _write)
 
 
 def uci(arguments: list[str]) -> None:
-    """Be an engine for chess programs such as Cute Chess: azjax uci runs/chess"""
+    """Run a player as an engine for chess clients such as Cute Chess: azjax uci runs/chess"""
     _serve_dialect(uci, "uci", arguments)
 
 
 def usi(arguments: list[str]) -> None:
-    """Be an engine for shogi programs such as ShogiGUI: azjax usi runs/shogi"""
+    """Run a player as an engine for shogi clients such as ShogiGUI: azjax usi runs/shogi"""
     _serve_dialect(usi, "usi", arguments)
 
 
-def _serve_dialect(command: Callable, name: str, arguments: list[str]) -> None:
+def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, a file. A move without
-        a limit has that many simulations, as in the run's evaluations if left out."""
+        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, or a file. Without a
+        limit, a move takes that many simulations; by default as many as in the run's
+        evaluations."""
 
     options = parse(command, Arguments, arguments, name)
-    from azjax.play.uci.engine import DIALECTS
-    from azjax.play.uci.server import require_game, serve_uci
-    from azjax.search.anytime import make_thinker
+    from azjax.play.uci.engine import DIALECTS, check_game
+    from azjax.play.uci.server import serve_uci
+    from azjax.search.anytime import make_anytime_search
 
-    player = _searching_player(options.run)
-    require_game(DIALECTS[name], player.game)
+    player = load_search_player(options.run)
+    check_game(DIALECTS[name], player.game)
     serve_uci(
         DIALECTS[name],
         player.game,
-        lambda megabytes: make_thinker(player, memory_mb=megabytes),
+        lambda megabytes: make_anytime_search(player, memory_mb=megabytes),
         _standard_input(),
-        _say,
+        _write,
     )
 
 
-def _searching_player(run: str) -> Any:
-    from azjax.players.load import player_from_spec
-    from azjax.players.network_players import SearchPlayer
-
-    player = player_from_spec(run)
-    if not isinstance(player, SearchPlayer):
-        raise UserError(f"{run}: a player that searches is wanted, RUN or RUN:SIMULATIONS")
-    return player
-
-
-def _standard_input() -> Any:
+def _standard_input() -> "Lines":
     from azjax.play.stdin import Lines
 
-    # Without any standard input, as some services start programs: it has ended at once.
+    # Some services start programs without a standard input; then the input has ended at once.
     return Lines(sys.stdin.fileno() if sys.stdin else os.open(os.devnull, os.O_RDONLY))
 
 
-def _say(text: str) -> None:
+def _write(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()

@@ -1,12 +1,16 @@
-"""Commands for playing in a browser."""
+"""The command `web`, and `play --web`."""
 
 import dataclasses
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from azjax.cli.arguments import parse
 from azjax.errors import UserError
+
+if TYPE_CHECKING:
+    from azjax.players.network_players import SearchPlayer
 
 
 def web(arguments: list[str]) -> None:
@@ -15,30 +19,30 @@ def web(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """Who plays: RUN, RUN@best or RUN@CYCLE, each also as ...:SIMULATIONS; or a game that a
-        player comes with azjax for, such as connect_four."""
+        """The player: RUN, RUN@best or RUN@CYCLE, each with or without :SIMULATIONS, or a game with
+        a pretrained player, such as connect_four."""
         out: Path
-        """The folder to write; with --single-file the file."""
+        """The folder to write, or the file with --single-file."""
         single_file: bool = False
-        """One HTML file, which opens from a disk."""
+        """Write one HTML file, which a browser opens without a web server."""
         runtime: Path | None = None
         """The folder dist of npm's onnxruntime-web; fetched by npm if left out."""
         games: int = 50
-        """Random games by which the page's model is checked before; fewer if they take more than
-        a minute."""
+        """Random games that compare the page's model with JAX before anything is written; fewer if
+        they take more than a minute."""
         seed: int = 0
         """Seed of these games."""
 
     options = parse(web, Arguments, arguments, "web")
     if options.games < 1:
-        raise UserError(f"--games {options.games}: at least 1 is wanted")
+        raise UserError(f"--games {options.games}: must be at least 1")
     from azjax.web.site import write_site
 
-    player = search_player(options.run)
+    player = load_search_player(options.run)
     check = write_site(
         player,
         options.out,
-        about=about(player),
+        about=_about(player),
         single_file=options.single_file,
         runtime=options.runtime,
         games=options.games,
@@ -47,43 +51,47 @@ def web(arguments: list[str]) -> None:
     print(
         f"{player.game.name}: the model agrees with JAX in {check.positions:,} positions of "
         f"{check.games} random games (largest difference {check.error:.1e}); "
-        f"{check.milliseconds:.2f} ms an evaluation in onnxruntime"
+        f"{check.milliseconds:.2f} ms per evaluation in onnxruntime"
     )
-    print(_what_now(options.out, options.single_file))
+    print(_how_to_open(options.out, options.single_file))
 
 
 def serve(run: str, *, port: int | None, browser: bool) -> None:
-    """`azjax play RUN --web`."""
+    """Serves the page of `azjax play RUN --web` until Ctrl-C."""
     from azjax.web.server import serve
 
-    player = search_player(run)
-    serve(player, about=about(player), port=port, browser=browser)
+    player = load_search_player(run)
+    serve(player, about=_about(player), port=port, browser=browser, announce=_announce)
 
 
-def search_player(run: str):
-    """The player with search that a spec names.
+def load_search_player(run: str) -> "SearchPlayer":
+    """Returns the player with a search that a spec names.
 
     Raises:
-      UserError: there is none, or it is one without search.
+      UserError: there is no such player, or it does not search.
     """
     from azjax.players.load import player_from_spec
     from azjax.players.network_players import SearchPlayer
 
     player = player_from_spec(run)
     if not isinstance(player, SearchPlayer):
-        raise UserError(f"{run}: a page searches; RUN or RUN:SIMULATIONS is wanted")
+        raise UserError(f"{run}: must be a player with a search: RUN or RUN:SIMULATIONS")
     return player
 
 
-def about(player) -> str:
-    """A line about the player, for its page."""
+def _about(player: "SearchPlayer") -> str:
+    """Returns a line about the player, for its page."""
     network = player.network.config
     kind = "residual network" if network.architecture == "resnet" else "dense network"
     return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"
 
 
-def _what_now(out: Path, single_file: bool) -> str:
+def _announce(text: str) -> None:
+    print(text, flush=True)
+
+
+def _how_to_open(out: Path, single_file: bool) -> str:
     size = sum(f.stat().st_size for f in ([out] if single_file else out.iterdir())) / 1e6
     if single_file:
-        return f"{out} ({size:.1f} MB) opens in a browser as it is"
-    return f"{out} ({size:.1f} MB) is for any web server; here: python3 -m http.server -d {out}"
+        return f"{out} ({size:.1f} MB): open it in a browser"
+    return f"{out} ({size:.1f} MB): put it on any web server, or: python3 -m http.server -d {out}"

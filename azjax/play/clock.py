@@ -1,12 +1,12 @@
-"""How long to think about a move."""
+"""How much of a clock to use for one move."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-_MOVES_AHEAD = 25  # over how many moves what is left is spread where nobody says how many
+_MOVES_AHEAD = 25  # the time left is spread over at most this many moves
 _RESERVE_S = 0.1  # for what happens between a move and the clock
-_LEAST_S = 0.01
+_MIN_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -14,12 +14,12 @@ class Clock:
     """A player's time, in seconds."""
 
     left: float
-    increment: float = 0.0  # gained by each move
-    moves: int = 0  # to be made in `left`; 0 for the rest of the game
-    each: float = 0.0  # for each move anew, besides `left`; what is not used of it is lost
+    increment: float = 0.0  # added after each move
+    moves: int = 0  # to be made in `left`; 0 means the rest of the game
+    each: float = 0.0  # extra time for each move, as in byoyomi; unused time is lost
 
     def for_move(self) -> float:
-        """An even share of what is left, and what this move brings of its own."""
+        """Returns the seconds for this move: an equal share of the time left, plus extras."""
         share = self.left / min(self.moves or _MOVES_AHEAD, _MOVES_AHEAD)
         most = self.left + self.each - _RESERVE_S
-        return max(min(share + self.increment + self.each - _RESERVE_S, most), _LEAST_S)
+        return max(min(share + self.increment + self.each - _RESERVE_S, most), _MIN_S)

@@ -1,22 +1,21 @@
-"""A person and a player at one table: the game at hand, from its start, as one value."""
+"""Games between a person and a player, as one immutable value."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jax
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
 
-from azjax.play.position import Position, first_position, next_position
+from azjax.play.game_record import GameRecord, Position, start_game
 from azjax.players.base import Analysis, Player
-from azjax.types import Array
+from azjax.pytrees import expand, first
+from azjax.types import Array, State
 
 
 @dataclass(frozen=True)
 class PlayResult:
-    """What came of the finished games, from the person's seat; the first player's when watching."""
+    """Results of the finished games for the person, or for the first player when watching."""
 
     wins: int = 0
     draws: int = 0
@@ -26,81 +25,86 @@ class PlayResult:
 
 @dataclass(frozen=True)
 class Session:
-    """All there is at the table. Nothing changes in place: moves return another session."""
+    """A person, a player and their game. Every change returns another session."""
 
-    game: Game
     player: Player
-    human: int | None  # the person's seat; None where a person only watches
-    key: Array  # another one after every move of the player's
-    path: tuple[Position, ...]  # the game at hand, from its start
+    human: int | None  # the person's seat; None if the person only watches
+    key: Array  # changes with every move of the player
+    record: GameRecord  # the game being played
     earlier: PlayResult = PlayResult()  # the finished games before it
 
     @property
-    def now(self) -> Position:
-        return self.path[-1]
+    def game(self) -> Game:
+        return self.record.game
 
-    def legal(self) -> dict[int, str]:
-        """The legal actions and their names."""
-        state = self.now.state
-        return {a: self.game.action_to_string(state, a) for a in legal_actions(self.game, state)}
+    @property
+    def current(self) -> Position:
+        return self.record.current
 
     def result(self) -> PlayResult:
-        """All games so far, the one at hand included if it is over."""
-        result = replace(self.earlier, moves=tuple(p.move for p in self.path[1:]))
-        if not self.now.over:
+        """Returns the results of all games, with the current one if it is over."""
+        result = replace(self.earlier, moves=self.record.moves)
+        if not self.current.over:
             return result
-        mine = self.now.returns[self.human or 0]
+        mine = self.current.returns[self.human or 0]
         field = "wins" if mine > 0 else "losses" if mine < 0 else "draws"
         return replace(result, **{field: getattr(result, field) + 1})
 
-    def opinion(self) -> tuple[int, Analysis | None]:
-        """The player's move here, and its analysis if it has one; the same if asked twice."""
-        _, opinion_key = jax.random.split(self.key)
-        run = _consult_jit if self.player.jittable else _consult
-        action, analysis = jax.device_get(run(self.player, opinion_key, self.now.state))
+    def choose(self) -> tuple[int, Analysis | None]:
+        """Returns the player's move and its analysis, if it has one; the same at every call."""
+        _, choice_key = jax.random.split(self.key)
+        run = _choose_jit if self.player.jittable else _choose
+        action, analysis = jax.device_get(run(self.player, choice_key, self.current.state))
         return int(action), analysis
 
-    def played(self, action: int) -> Session:
-        """After the person's move, or the player's."""
-        now = self.now
-        after = next_position(self.game, now, action)
+    def play(self, action: int) -> Session:
+        """Returns the session after a move of the person or the player."""
         key, _ = jax.random.split(self.key)
-        key = self.key if now.mover == self.human else key
-        return replace(self, key=key, path=(*self.path, after))
+        key = self.key if self.current.mover == self.human else key
+        return replace(self, key=key, record=self.record.play(action))
 
-    def undone(self) -> Session | None:
-        """Back to the person's last decision; None where there is none."""
-        mine = [i for i, position in enumerate(self.path) if i and position.by == self.human]
-        return replace(self, path=self.path[: mine[-1]]) if mine else None
+    def undo(self) -> Session | None:
+        """Returns the session before the person's last move; None if there is no such move."""
+        positions = self.record.positions
+        mine = [i for i, position in enumerate(positions) if i and position.moved_by == self.human]
+        return replace(self, record=self.record.truncate(mine[-1] - 1)) if mine else None
 
     def new_game(self) -> Session:
+        """Returns the session at the start of another game."""
         key, start_key = jax.random.split(self.key)
-        path = (first_position(self.game, start_key),)
-        return replace(self, key=key, path=path, earlier=self.result())
+        return replace(
+            self, key=key, record=start_game(self.game, start_key), earlier=self.result()
+        )
 
 
-def open_session(game: Game, player: Player, *, human: int | None, key: Array) -> Session:
-    """The start of a first game. Compiles, so that thinking times are the player's own later.
+def start_session(game: Game, player: Player, *, human: int | None, key: Array) -> Session:
+    """Starts a first game and compiles the player, so that later timings measure its thinking.
+
+    Args:
+      game: the game.
+      player: the opponent.
+      human: the person's seat, 0 or 1; None to watch.
+      key: PRNG key of the start and of the player's moves.
 
     Raises:
-      ValueError: `human` is no seat.
+      ValueError: `human` is not a seat.
     """
     if human not in (None, 0, 1):
         raise ValueError(f"human must be 0 (first to move), 1, or None to watch, not {human!r}")
     key, start_key = jax.random.split(key)
-    session = Session(game, player, human, key, (first_position(game, start_key),))
+    session = Session(player, human, key, start_game(game, start_key))
     if player.jittable:
-        session.opinion()
+        session.choose()
     return session
 
 
-def _consult(player: Player, key: Array, state: Any) -> tuple[Array, Analysis | None]:
-    """One call for the move and its reasons, so that one compilation serves both."""
-    states = jax.tree.map(lambda x: x[None], state)
+def _choose(player: Player, key: Array, state: State) -> tuple[Array, Analysis | None]:
+    """Returns the move and its analysis by one call, so that one compilation serves both."""
+    states = expand(state)
     if hasattr(player, "analyse"):
-        analysis = jax.tree.map(lambda x: x[0], player.analyse(key, states))
+        analysis = first(player.analyse(key, states))
         return analysis.action, analysis
     return player(key, states)[0], None
 
 
-_consult_jit = jax.jit(_consult)
+_choose_jit = jax.jit(_choose)

@@ -1,4 +1,4 @@
-"""Lines of input, read while something else goes on."""
+"""Lines of input, read by a thread while the program does something else."""
 
 from __future__ import annotations
 
@@ -8,50 +8,70 @@ import queue
 import threading
 import time
 from collections.abc import Sequence
+from typing import Protocol
 
-LONGEST = 2**16
+MAX_BYTES = 2**16
 TOO_LONG = "(a line that was too long)"
-"""Stands, as this very object, for a line of more than `LONGEST` bytes, of which nothing is kept:
-half a command would be another command."""
+"""This very object replaces a line of more than `MAX_BYTES` bytes. Nothing of the line is kept,
+because half a command would be another command."""
 
-_WAITING = 1000
-_LOOK_S = 0.02
+_MAX_WAITING = 1000
+_POLL_S = 0.02
+
+
+class LineSource(Protocol):
+    """Lines of commands, as the protocol servers read them."""
+
+    def next(self) -> str | None:
+        """Waits for the next line; returns None at the end of the input."""
+        ...
+
+    def wait(self) -> None:
+        """Waits until `next` returns at once."""
+        ...
+
+    def waiting(self) -> bool:
+        """Returns whether `next` returns at once."""
+        ...
+
+    def give_back(self, lines: Sequence[str]) -> None:
+        """Puts lines back, so that `next` returns them before all others."""
+        ...
 
 
 class Lines:
-    """The lines that come in by a file descriptor, read by a thread as they come.
+    """The lines of a file descriptor, read by a thread as they come.
 
-    Bytes that are no UTF-8 are replaced. Where nobody takes the lines, no more than a thousand are
-    read ahead.
+    Bytes that are not UTF-8 are replaced. At most a thousand lines are read ahead.
     """
 
     def __init__(self, descriptor: int):
-        self._lines: queue.Queue[str | None] = queue.Queue(_WAITING)
+        self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
         self._returned: collections.deque[str] = collections.deque()
-        # The descriptor itself is read: a thread that waits in Python's own buffered reader holds
-        # its lock, and Python could not end.
+        # Reads the descriptor itself. A thread that waits in Python's own buffered reader holds
+        # its lock, and Python could not exit.
         threading.Thread(target=_read, args=(descriptor, self._lines), daemon=True).start()
 
     def next(self) -> str | None:
-        """Waits for the next line; None once the input has ended."""
+        """Waits for the next line; returns None at the end of the input."""
         if self._returned:
             return self._returned.popleft()
         line = self._lines.get()
         if line is None:
-            self._lines.put(None)  # it stays ended
+            self._lines.put(None)  # further calls return None too
         return line
 
     def wait(self) -> None:
-        """Waits until `next` would answer at once."""
+        """Waits until `next` returns at once."""
         while not self.waiting():
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
     def waiting(self) -> bool:
-        """Whether `next` would answer at once."""
+        """Returns whether `next` returns at once."""
         return bool(self._returned) or not self._lines.empty()
 
     def give_back(self, lines: Sequence[str]) -> None:
-        """Lines that were taken too early: `next` gives them again, before all others."""
+        """Puts lines back, so that `next` returns them before all others."""
         self._returned.extendleft(reversed(lines))
 
 
@@ -66,9 +86,9 @@ def _read(descriptor: int, lines: queue.Queue[str | None]) -> None:
             break
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
-            lines.put(TOO_LONG if dropping or len(line) > LONGEST else _text(line))
+            lines.put(TOO_LONG if dropping or len(line) > MAX_BYTES else _text(line))
             dropping = False
-        if len(rest) > LONGEST:
+        if len(rest) > MAX_BYTES:
             rest, dropping = b"", True
     if rest or dropping:
         lines.put(TOO_LONG if dropping else _text(rest))

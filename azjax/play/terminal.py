@@ -15,14 +15,14 @@ from rich.columns import Columns
 from rich.console import Console
 from rich.text import Text
 
-from azjax.play.session import PlayResult, Session, open_session
+from azjax.play.session import PlayResult, Session, start_session
 from azjax.play.text import COLOURS, board_text, has_marks, hint_table, move_list, who_is_ahead
 from azjax.players.base import Analysis, Player
 
 __all__ = ["PlayResult", "play"]
 
-_LONGEST_ERROR = 300
-_MOST_HINTS = 8
+_MAX_ERROR = 300
+_MAX_HINTS = 8
 _ORDINALS = ("first", "second")
 
 
@@ -39,14 +39,17 @@ def play(
 
     Args:
       game: the game.
-      player: the opponent; where it has a method `analyse`, it gives hints, too.
-      human: the person's seat, 0 or 1; None to watch the player play both.
+      player: the opponent; if it has a method `analyse`, it can give hints.
+      human: the person's seat, 0 or 1; None to watch the player play both sides.
       key: PRNG key for the player's moves.
-      console: where everything but the prompt is printed.
-      input: asks for a line, given the prompt; raises EOFError at the end.
+      console: prints everything but the prompt; by default the standard output.
+      input: reads a line, given the prompt; raises EOFError at the end of the input.
+
+    Returns:
+      The results of the finished games.
 
     Raises:
-      ValueError: `human` is no seat.
+      ValueError: `human` is not a seat.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (gives `input` line editing and a history)
@@ -54,12 +57,12 @@ def play(
     result = PlayResult()
     try:
         with console.status(f"preparing {player.name} ..."):
-            session = open_session(game, player, human=human, key=key)
-        table = _Table(console, session)
-        _welcome(table)
-        while table is not None:
-            result = table.session.result()
-            table = _turn(table, input)
+            session = start_session(game, player, human=human, key=key)
+        screen: _Screen | None = _Screen(console, session)
+        _welcome(screen)
+        while screen is not None:
+            result = screen.session.result()
+            screen = _turn(screen, input)
     except (EOFError, KeyboardInterrupt):
         console.print()
     console.print("Good-bye.")
@@ -67,127 +70,127 @@ def play(
 
 
 @dataclass(frozen=True)
-class _Table:
-    """The session and where it is shown."""
+class _Screen:
+    """The session and the console that shows it."""
 
     console: Console
     session: Session
 
-    def say(self, text: str | Text, style: str = "") -> None:
+    def print(self, text: str | Text, style: str = "") -> None:
         text = Text(text, style=style) if isinstance(text, str) else text
         self.console.print(text, soft_wrap=True)
 
-    def at(self, session: Session) -> _Table:
+    def with_session(self, session: Session) -> _Screen:
         return replace(self, session=session)
 
 
 def _name(session: Session, seat: int) -> str:
-    """Who sits there, within a sentence."""
+    """Returns how a sentence calls the player in that seat."""
     if session.human is None:
         return f"the {_ORDINALS[seat]} player"
     return "you" if seat == session.human else session.player.name
 
 
 def _sentence(text: str) -> str:
-    """Begins with a capital, unless with a player's name."""
+    """Returns the text with a capital first letter, unless it begins with a player's name."""
     return text[0].upper() + text[1:] if text.startswith(("you", "the ")) else text
 
 
-def _welcome(table: _Table) -> None:
-    session = table.session
+def _welcome(screen: _Screen) -> None:
+    session = screen.session
     if session.human is None:
-        table.say(f"{session.game.name}: {session.player.name} plays both sides.", "bold")
+        screen.print(f"{session.game.name}: {session.player.name} plays both sides.", "bold")
     else:
         seat = _ORDINALS[session.human]
-        table.say(
+        screen.print(
             f"{session.game.name}: you are the {seat} player against {session.player.name}.", "bold"
         )
-        table.say("Type a move, or help for the moves and commands.", "dim")
-    _show(table)
+        screen.print("Type a move, or help for the moves and commands.", "dim")
+    _show(screen)
 
 
-def _turn(table: _Table, input: Callable[[str], str]) -> _Table | None:
-    """One move of one side, or one command; None where the person leaves."""
-    session = table.session
-    if not session.now.over and session.now.mover != session.human:
-        return _player_moves(table)
-    if session.now.over:
+def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
+    """Handles one move of either side or one command; returns None when the person leaves."""
+    session = screen.session
+    if not session.current.over and session.current.mover != session.human:
+        return _player_moves(screen)
+    if session.current.over:
         prompt = f"Another game? ({', '.join(_afterwards(session))}) > "
     else:
-        prompt = f"your move {len(session.path)} > "
+        prompt = f"your move {session.record.num_moves + 1} > "
     text = input(prompt).strip()
     word = text.lower()
-    if session.now.over:
+    if session.current.over:
         word = {"": "new", "y": "new", "yes": "new", "n": "quit", "no": "quit"}.get(word, word)
     elif not text:
-        return table
+        return screen
     command = {"?": "help", "q": "quit", "exit": "quit", "score": "eval"}.get(word, word)
-    # A move may be called what a command is called: there the move counts.
-    if command in _COMMANDS and word not in map(str.lower, session.legal().values()):
+    # If a move has the name of a command, the move is played.
+    if command in _COMMANDS and word not in map(str.lower, session.record.legal_moves().values()):
         act, _ = _COMMANDS[command]
-        return act(table)
-    if session.now.over:
-        table.say(f"The game is over; now you can say: {', '.join(_afterwards(session))}", "red")
-        return table
+        return act(screen)
+    if session.current.over:
+        screen.print(f"The game is over; you can type: {', '.join(_afterwards(session))}", "red")
+        return screen
     try:
-        action = int(session.game.string_to_action(session.now.state, text))
+        action = int(session.game.string_to_action(session.current.state, text))
     except ValueError as error:
         message = str(error)
-        if len(message) > _LONGEST_ERROR:
-            message = f"{message[:_LONGEST_ERROR]}... (help lists all)"
-        table.say(message, "red")
-        return table
-    return _played(table, action, "You play")
+        if len(message) > _MAX_ERROR:
+            message = f"{message[:_MAX_ERROR]}... (help lists all)"
+        screen.print(message, "red")
+        return screen
+    return _play(screen, action, "You play")
 
 
 def _afterwards(session: Session) -> tuple[str, ...]:
-    """What is sensible to say once a game is over."""
+    """Returns the commands that make sense once a game is over."""
     if session.human is None:
         return ("yes", "moves", "quit")
     return ("yes", "swap", "undo", "moves", "quit")
 
 
-def _player_moves(table: _Table) -> _Table:
-    session = table.session
+def _player_moves(screen: _Screen) -> _Screen:
+    session = screen.session
     started = time.perf_counter()
-    action, _ = _opinion(table)
+    action, _ = _choose(screen)
     seconds = time.perf_counter() - started
-    who = _sentence(_name(session, session.now.mover))
-    return _played(table, action, f"{who} plays", f"({seconds:.2f} s)")
+    who = _sentence(_name(session, session.current.mover))
+    return _play(screen, action, f"{who} plays", f"({seconds:.2f} s)")
 
 
-def _played(table: _Table, action: int, who_plays: str, remark: str = "") -> _Table:
-    """Plays a move, and shows it and what it leads to."""
-    before = table.session
-    table = table.at(before.played(action))
-    move = table.session.now.move
-    line = Text(f"\n{who_plays} ").append(move, style=f"bold {COLOURS[before.now.mover]}")
-    table.say(line.append(f"  {remark}" if remark else "", style="dim"))
-    _show(table, before.game.to_string(before.now.state))
-    return table
+def _play(screen: _Screen, action: int, who_plays: str, remark: str = "") -> _Screen:
+    """Plays a move and shows it with the new position."""
+    before = screen.session
+    screen = screen.with_session(before.play(action))
+    move = screen.session.current.move
+    line = Text(f"\n{who_plays} ").append(move, style=f"bold {COLOURS[before.current.mover]}")
+    screen.print(line.append(f"  {remark}" if remark else "", style="dim"))
+    _show(screen, before.game.to_string(before.current.state))
+    return screen
 
 
-def _show(table: _Table, before: str = "") -> None:
-    """The board, and who is to move or who won."""
-    session, now = table.session, table.session.now
+def _show(screen: _Screen, before: str = "") -> None:
+    """Shows the board, and who is to move or who won."""
+    session, now = screen.session, screen.session.current
     board = session.game.to_string(now.state)
-    table.console.print()
-    table.console.print(board_text(board, before), no_wrap=True, crop=False, overflow="ignore")
-    table.console.print()
+    screen.console.print()
+    screen.console.print(board_text(board, before), no_wrap=True, crop=False, overflow="ignore")
+    screen.console.print()
     if now.over:
-        table.say(_outcome(session), "bold")
-        _say_score(table)
+        screen.print(_outcome(session), "bold")
+        _print_score(screen)
         return
-    # Once X and O are to be seen, it helps to know whose they are.
+    # Once the board shows X and O, tell whose they are.
     mark = f" ({'XO'[now.mover]})" if any(map(has_marks, board.split("\n"))) else ""
     verb = "are" if now.mover == session.human else "is"
-    again = " again" if now.by == now.mover else ""
+    again = " again" if now.moved_by == now.mover else ""
     who = _sentence(_name(session, now.mover))
-    table.say(f"{who}{mark} {verb} to move{again}.", COLOURS[now.mover])
+    screen.print(f"{who}{mark} {verb} to move{again}.", COLOURS[now.mover])
 
 
 def _outcome(session: Session) -> str:
-    returns, moves = session.now.returns, len(session.path) - 1
+    returns, moves = session.current.returns, session.record.num_moves
     if returns[0] == returns[1]:
         return f"A draw after {moves} moves."
     winner = int(returns[1] > returns[0])
@@ -195,114 +198,114 @@ def _outcome(session: Session) -> str:
     return f"{_sentence(_name(session, winner))} {verb} after {moves} moves."
 
 
-def _say_score(table: _Table) -> None:
-    session = table.session
+def _print_score(screen: _Screen) -> None:
+    session = screen.session
     if hasattr(session.game, "score"):
-        points = np.asarray(session.game.score(session.now.state))
-        table.say(f"Points: {', '.join(f'{_name(session, i)} {points[i]:g}' for i in (0, 1))}.")
+        points = np.asarray(session.game.score(session.current.state))
+        screen.print(f"Points: {', '.join(f'{_name(session, i)} {points[i]:g}' for i in (0, 1))}.")
 
 
-def _help(table: _Table) -> _Table:
-    if not table.session.now.over:
-        table.say("Legal moves:", "bold")
-        table.console.print(Columns(table.session.legal().values(), padding=(0, 2)))
-    table.say("Commands:", "bold")
+def _help(screen: _Screen) -> _Screen:
+    if not screen.session.current.over:
+        screen.print("Legal moves:", "bold")
+        screen.console.print(Columns(screen.session.record.legal_moves().values(), padding=(0, 2)))
+    screen.print("Commands:", "bold")
     for name, (_, what) in _COMMANDS.items():
-        table.say(Text(f"  {name:7}", style="bold").append(what, style="not bold"))
-    return table
+        screen.print(Text(f"  {name:7}", style="bold").append(what, style="not bold"))
+    return screen
 
 
-def _hint(table: _Table) -> _Table:
-    session = table.session
-    if session.now.over:
-        table.say("The game is over: there is nothing to choose.", "yellow")
-        return table
-    action, analysis = _opinion(table)
-    names = session.legal()
+def _hint(screen: _Screen) -> _Screen:
+    session = screen.session
+    if session.current.over:
+        screen.print("The game is over: there is no move to suggest.", "yellow")
+        return screen
+    action, analysis = _choose(screen)
+    names = session.record.legal_moves()
     if analysis is None:
-        table.say(f"{session.player.name} would play {names[action]}, and does not say why.")
-        return table
-    table.console.print(hint_table(names, analysis, most=_MOST_HINTS))
-    if len(names) > _MOST_HINTS:
-        table.say(f"  (the best {_MOST_HINTS} of {len(names)} moves)", "dim")
-    _say_who_is_ahead(table, analysis)
-    return table
+        screen.print(f"{session.player.name} would play {names[action]}; it gives no reasons.")
+        return screen
+    screen.console.print(hint_table(names, analysis, most=_MAX_HINTS))
+    if len(names) > _MAX_HINTS:
+        screen.print(f"  (the best {_MAX_HINTS} of {len(names)} moves)", "dim")
+    _print_who_is_ahead(screen, analysis)
+    return screen
 
 
-def _eval(table: _Table) -> _Table:
-    if table.session.now.over:
-        table.say(_outcome(table.session))
+def _eval(screen: _Screen) -> _Screen:
+    if screen.session.current.over:
+        screen.print(_outcome(screen.session))
     else:
-        _say_who_is_ahead(table, _opinion(table)[1])
-    _say_score(table)
-    return table
+        _print_who_is_ahead(screen, _choose(screen)[1])
+    _print_score(screen)
+    return screen
 
 
-def _undo(table: _Table) -> _Table:
-    undone = table.session.undone()
+def _undo(screen: _Screen) -> _Screen:
+    undone = screen.session.undo()
     if undone is None:
-        table.say("There is no move of yours to take back.", "yellow")
-        return table
-    table = table.at(undone)
-    _show(table)
-    return table
+        screen.print("You have no move to take back.", "yellow")
+        return screen
+    screen = screen.with_session(undone)
+    _show(screen)
+    return screen
 
 
-def _moves(table: _Table) -> _Table:
-    table.say(move_list([(p.by, p.move) for p in table.session.path[1:]]))
-    return table
+def _moves(screen: _Screen) -> _Screen:
+    screen.print(move_list([(p.moved_by, p.move) for p in screen.session.record.positions[1:]]))
+    return screen
 
 
-def _new(table: _Table) -> _Table:
-    table = table.at(table.session.new_game())
-    so_far = table.session.earlier
-    if table.session.human is not None and so_far.wins + so_far.draws + so_far.losses:
+def _new(screen: _Screen) -> _Screen:
+    screen = screen.with_session(screen.session.new_game())
+    so_far = screen.session.earlier
+    if screen.session.human is not None and so_far.wins + so_far.draws + so_far.losses:
         tally = f"{so_far.wins} won, {so_far.draws} drawn, {so_far.losses} lost"
-        table.say(f"You so far: {tally}.", "dim")
-    _show(table)
-    return table
+        screen.print(f"Your results so far: {tally}.", "dim")
+    _show(screen)
+    return screen
 
 
-def _swap(table: _Table) -> _Table:
-    session = table.session
+def _swap(screen: _Screen) -> _Screen:
+    session = screen.session
     if session.human is None:
-        table.say("You are watching: there are no sides to swap.", "yellow")
-        return table
-    # A finished game counts for the seat it was played from.
-    over = session.now.over
+        screen.print("You are watching: there are no sides to swap.", "yellow")
+        return screen
+    # A finished game counts for the seat that the person had in it.
+    over = session.current.over
     session = session.new_game() if over else session
-    table = table.at(replace(session, human=1 - session.human))
-    table.say(f"You are the {_ORDINALS[table.session.human]} player now.", "bold")
-    _show(table)
-    return table
+    screen = screen.with_session(replace(session, human=1 - session.human))
+    screen.print(f"You are the {_ORDINALS[screen.session.human]} player now.", "bold")
+    _show(screen)
+    return screen
 
 
-def _quit(table: _Table) -> None:
-    """Nothing is left to do."""
+def _quit(screen: _Screen) -> None:
+    """Leaves."""
 
 
-_COMMANDS: dict[str, tuple[Callable[[_Table], _Table | None], str]] = {
-    "help": (_help, "this list, and the legal moves (also: ?)"),
-    "hint": (_hint, "the best moves, with the visits of the search and what it thinks of them"),
-    "eval": (_eval, "who is ahead, and the points where the game counts them (also: score)"),
-    "undo": (_undo, "take back your last move and what was played since"),
-    "moves": (_moves, "the moves so far"),
-    "new": (_new, "begin a new game"),
+_COMMANDS: dict[str, tuple[Callable[[_Screen], _Screen | None], str]] = {
+    "help": (_help, "show the legal moves and this list (also: ?)"),
+    "hint": (_hint, "show the best moves, with the search's visits and values"),
+    "eval": (_eval, "show who is ahead, and the points if the game counts them (also: score)"),
+    "undo": (_undo, "take back your last move and the moves after it"),
+    "moves": (_moves, "list the moves so far"),
+    "new": (_new, "start a new game"),
     "swap": (_swap, "change sides"),
     "quit": (_quit, "leave (also: Ctrl-C)"),
 }
 
 
-def _opinion(table: _Table) -> tuple[int, Analysis | None]:
-    with table.console.status(f"{table.session.player.name} is thinking ..."):
-        return table.session.opinion()
+def _choose(screen: _Screen) -> tuple[int, Analysis | None]:
+    with screen.console.status(f"{screen.session.player.name} is thinking ..."):
+        return screen.session.choose()
 
 
-def _say_who_is_ahead(table: _Table, analysis: Analysis | None) -> None:
-    session = table.session
-    name, mover = session.player.name, session.now.mover
+def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
+    session = screen.session
+    name, mover = session.player.name, session.current.mover
     if analysis is None:
-        table.say(f"{name} does not say who is ahead.")
+        screen.print(f"{name} cannot say who is ahead.")
         return
     seats = [_name(session, seat).replace(name, "itself") for seat in (mover, 1 - mover)]
-    table.say(f"{name} sees {who_is_ahead(float(analysis.value), *seats)}.")
+    screen.print(f"{name} sees {who_is_ahead(float(analysis.value), *seats)}.")

@@ -1,4 +1,4 @@
-"""What a person is shown of a game: the coloured board, who is ahead, a player's hints."""
+"""A game as text in a terminal: the coloured board, who is ahead, hints, the moves."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from rich.text import Text
 from azjax.players.base import Analysis
 
 COLOURS = ("bright_cyan", "bright_yellow")
-"""Of the seats, and of the marks X and O by which boards show the seats' pieces."""
+"""The colours of the two players, and of the marks X and O that stand for their pieces."""
 
 _EVEN = 0.1
 _LEADS = ((0.35, "slightly ahead"), (0.65, "ahead"), (0.9, "far ahead"))
 
 
 def board_text(board: str, before: str = "") -> Text:
-    """A board in colours.
+    """Returns a board in colours.
 
     Args:
-      board: what `Game.to_string` drew.
-      before: the board before the last move; where it differs, the new one stands out.
+      board: a position, as `Game.to_string` draws it.
+      before: the board before the last move; differences are highlighted.
     """
     text = Text(no_wrap=True)
-    # A board of another shape is no drawing of the same game.
+    # Boards of different shapes cannot be compared.
     old = before.split("\n") if before.count("\n") == board.count("\n") else []
     for line, old_line in zip_longest(board.split("\n"), old, fillvalue=""):
         marks = has_marks(line)
@@ -43,21 +43,21 @@ def board_text(board: str, before: str = "") -> Text:
 
 
 def has_marks(line: str) -> bool:
-    """Whether a line of a board shows the first player's pieces as X or the second's as O.
+    """Returns whether a line of a board shows pieces as X (first player) and O (second player).
 
-    Where there are other letters, they all are coordinates, or pieces of other kinds.
+    If a line has other letters, all its letters are coordinates or pieces of other kinds.
     """
     letters = {letter for letter in line if letter.isalpha()}
     return bool(letters) and letters <= {"X", "O"}
 
 
 def who_is_ahead(value: float, mover: str, other: str) -> str:
-    """A value in [-1, 1] seen by the player to move, in words.
+    """Returns a value in words, such as "you ahead: win chance 75%".
 
     Args:
-      value: 1 if the mover wins.
-      mover: the player to move, as in "sees you ahead".
-      other: the opponent.
+      value: expected result from the mover's perspective, in [-1, 1].
+      mover: what to call the player to move.
+      other: what to call the opponent.
     """
     leader, size = (mover, value) if value >= 0 else (other, -value)
     if size < _EVEN:
@@ -67,17 +67,17 @@ def who_is_ahead(value: float, mover: str, other: str) -> str:
 
 
 def win_chance(value: float) -> str:
-    """A value in [-1, 1] as the share of the points to be expected, a draw counted half."""
+    """Returns a value in [-1, 1] as a percentage of points; a draw counts half a point."""
     return f"{(1 + min(max(value, -1.0), 1.0)) / 2:.0%}"
 
 
 def hint_table(names: dict[int, str], analysis: Analysis, *, most: int) -> Table:
-    """The best moves by the search's visits, its choice first.
+    """Returns a table of the most visited moves, the player's choice first.
 
     Args:
-      names: the legal actions.
-      analysis: of one position, without the batch axis.
-      most: how many moves to show at most.
+      names: names of the legal actions.
+      analysis: analysis of one position, without the batch axis.
+      most: the largest number of moves to show.
     """
     chosen = int(analysis.action)
     visits, policy = np.asarray(analysis.visits), np.asarray(analysis.policy)
@@ -87,26 +87,30 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int) -> Table
         table.add_column(title, justify="left" if title == "move" else "right")
     for action in ranked[:most]:
         value = float(analysis.action_values[action])
-        seen = visits[action] > 0
+        visited = visits[action] > 0
         table.add_row(
             names[action],
             f"{visits[action]:,}",
             f"{policy[action]:.1%}",
             f"{analysis.prior[action]:.1%}",
-            f"{value:+.2f}" if seen else "-",
-            win_chance(value) if seen else "-",
-            style="bold green" if action == chosen else "" if seen else "dim",
+            f"{value:+.2f}" if visited else "-",
+            win_chance(value) if visited else "-",
+            style="bold green" if action == chosen else "" if visited else "dim",
         )
     return table
 
 
 def move_list(moves: Sequence[tuple[int, str]]) -> Text:
-    """The moves of a game, (seat, name) each, numbered and in the seats' colours."""
+    """Returns the moves of a game, numbered and in the players' colours.
+
+    Args:
+      moves: (seat, name) of each move.
+    """
     if not moves:
-        return Text("No move has been made yet.", style="dim")
+        return Text("No moves yet.", style="dim")
     text = Text()
     for number, (seat, move) in enumerate(moves, 1):
         text.append(f"{number}.", style="dim")
-        # Lines break between moves, not after a number.
+        # Lines break between moves, never after a number.
         text.append(f"\N{NO-BREAK SPACE}{move}", style=COLOURS[seat]).append("  ")
     return text

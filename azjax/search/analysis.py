@@ -12,76 +12,76 @@ from azjax.types import Array
 
 
 @dataclass(frozen=True)
-class Findings:
-    """What a search found in one position; values are seen by the player to move."""
+class SearchAnalysis:
+    """The result of searching one position; values are from the mover's perspective."""
 
     simulations: int
-    action: int  # the move to play: the most visits, among equals the likelier one
+    action: int  # the move to play: the most visited, among equals the one with the higher prior
     value: float  # expected after that move, in [-1, 1]; before any visit, the network's
-    draw: float  # the network's probability of a draw; 0 where its head knows none
+    draw: float  # the network's probability of a draw; 0 if its value head has no draws
     visits: np.ndarray  # int32 [A]
     prior: np.ndarray  # float32 [A]
     action_values: np.ndarray  # float32 [A], 0 where unvisited
-    best_child: np.ndarray  # int32 [simulations + 1], of each node; 0 where none
-    move_to: np.ndarray  # int32 [simulations + 1], the action that leads to each node
-    children: dict[int, int]  # the root's, by action
+    best_child: np.ndarray  # int32 [simulations + 1], of each node; 0 where there is none
+    action_to_node: np.ndarray  # int32 [simulations + 1], the action that leads to each node
+    root_children: dict[int, int]  # the root's child nodes, by action
 
-    def line(self, action: int) -> tuple[int, ...]:
-        """The principal variation that begins with `action`: by the most visits from there on."""
-        node, moves = self.children.get(action, 0), [action]
+    def principal_variation(self, action: int) -> tuple[int, ...]:
+        """Returns the line that begins with `action` and then follows the most visits."""
+        node, moves = self.root_children.get(action, 0), [action]
         while node and (node := int(self.best_child[node])):
-            moves.append(int(self.move_to[node]))
+            moves.append(int(self.action_to_node[node]))
         return tuple(moves)
 
-    def ranked(self) -> list[int]:
-        """The visited moves, best first; `action` alone before any visit."""
+    def ranked_actions(self) -> list[int]:
+        """Returns the visited moves, best first; only `action` before any visit."""
         moves = np.flatnonzero(self.visits)
         if not moves.size:
             return [self.action]
         return moves[np.lexsort((self.prior[moves], self.visits[moves]))[::-1]].tolist()
 
 
-def read_findings(tree: mctx.Tree, simulations: int, draw: float) -> Findings:
-    """What a search has found.
+def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalysis:
+    """Summarises a search tree on the host.
 
     Args:
-      tree: of one game, compact.
-      simulations: that were made.
+      tree: tree of one game, compact.
+      simulations: number of simulations made.
       draw: the network's probability of a draw at the root.
     """
-    nodes = jax.device_get(_read(tree))
+    nodes = jax.device_get(_node_arrays(tree))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
     logits = nodes["logits"]
-    found, action_values = np.zeros(logits.shape, np.int32), np.zeros_like(logits)
+    root_visits, action_values = np.zeros(logits.shape, np.int32), np.zeros_like(logits)
     below_root = np.flatnonzero(parents == mctx.Tree.ROOT_INDEX)
-    found[actions[below_root]] = visits[below_root]
+    root_visits[actions[below_root]] = visits[below_root]
     action_values[actions[below_root]] = nodes["values"][below_root]
     prior = np.where(nodes["illegal"], 0.0, np.exp(logits))
-    # The last one written stays: the most visits, and of those the oldest node.
+    # The last write wins: the most visits, and among equals the oldest node.
     order = np.lexsort((-np.arange(1, count), visits[1:])) + 1
     best_child = np.zeros(count, np.int32)
     best_child[parents[order]] = order
-    # A search visits what is over again and again, each time as a node below.
+    # A search visits a finished game again and again, each time as another node below it.
     best_child[1:][nodes["over"][1:count]] = 0
-    action = int(np.lexsort((prior, found))[-1])
-    return Findings(
+    action = int(np.lexsort((prior, root_visits))[-1])
+    return SearchAnalysis(
         simulations=simulations,
         action=action,
-        value=float(action_values[action] if found[action] else nodes["network"]),
+        value=float(action_values[action] if root_visits[action] else nodes["root_value"]),
         draw=draw,
-        visits=found,
+        visits=root_visits,
         prior=(prior / prior.sum()).astype(np.float32),
         action_values=action_values,
         best_child=best_child,
-        move_to=actions,
-        children=dict(zip(actions[below_root].tolist(), below_root.tolist(), strict=True)),
+        action_to_node=actions,
+        root_children=dict(zip(actions[below_root].tolist(), below_root.tolist(), strict=True)),
     )
 
 
 @jax.jit
-def _read(tree: mctx.Tree) -> dict[str, Array]:
-    """All that is to be known of the nodes, without their states and priors but the root's."""
+def _node_arrays(tree: mctx.Tree) -> dict[str, Array]:
+    """Returns what the analysis reads of the nodes, without states and without most priors."""
     moves = tree.extra_data
     return {
         "logits": tree.children_prior_logits[0, tree.ROOT_INDEX],
@@ -89,7 +89,8 @@ def _read(tree: mctx.Tree) -> dict[str, Array]:
         "parents": tree.parents[0],
         "actions": tree.action_from_parent[0],
         "visits": tree.node_visits[0],
-        "values": moves.rewards[0] + moves.discounts[0] * tree.node_values[0],  # for the mover
-        "over": moves.discounts[0] == 0,  # the game, with the move to it
-        "network": tree.raw_values[0, tree.ROOT_INDEX],
+        # From the perspective of the player who made the move to the node.
+        "values": moves.rewards[0] + moves.discounts[0] * tree.node_values[0],
+        "over": moves.discounts[0] == 0,  # the move to the node ended the game
+        "root_value": tree.raw_values[0, tree.ROOT_INDEX],
     }

@@ -1,11 +1,12 @@
-"""A search of one position that goes on until it is told to stop.
+"""A search of one position that runs until it is stopped: an anytime search.
 
-    thinker = make_thinker(player, memory_mb=256)
-    for thinking in keep_thinking(thinker.start(state), seconds=5):
-        print(thinking.findings().value)
+    search = make_anytime_search(player, memory_mb=256)
+    for progress in continue_search(search.start(state), seconds=5):
+        print(progress.analysis().value)
 
-The tree is PUCT's, also where a run trained with Gumbel, whose search must know beforehand how long
-it will be. K calls of n simulations find what one search of K * n finds, bit for bit.
+The tree is always PUCT's. Gumbel's search has to know its number of simulations beforehand, so
+runs that were trained with it are searched by PUCT here too. K calls of n simulations give
+exactly the result of one search of K * n.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ from azjax_envs.xla_cpu import computed_once
 
 from azjax.config import SearchConfig
 from azjax.network.network import Network, Variables
-from azjax.search.analysis import Findings, read_findings
+from azjax.pytrees import expand
+from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import normalise_logits, puct_selection
 from azjax.search.tree import compact, tree_capacity
-from azjax.types import Array
+from azjax.types import Array, State
 
 MEMORY_MB = 256
-_MOST_NODES = 2**16
-_CHUNK_S = 0.05  # how long it may take until a word to stop is heard
+_MAX_NODES = 2**16
+_CHUNK_S = 0.05  # a request to stop waits at most about this long
 _FIRST_CHUNK = 4
 
 
@@ -49,129 +51,133 @@ class NetworkPlayer(Protocol):
 
 
 @dataclass(frozen=True)
-class Thinker:
-    """Starts searches of single positions, all with room for `nodes` positions.
+class AnytimeSearch:
+    """Starts searches of single positions, each in a tree of `max_nodes` nodes.
 
-    The room is taken at once and never grows, so that nothing is compiled anew while a clock runs;
-    a full tree is as far as a search goes.
+    The tree is allocated at the start and never grows, so nothing is compiled again while a clock
+    runs. When the tree is full, the search stops.
     """
 
     game: Game
     network: Network
     variables: Variables
-    config: SearchConfig  # algorithm "puct"; num_simulations where no other limit is given
-    nodes: int  # of the tree, the root's included
+    config: SearchConfig  # algorithm "puct"; num_simulations is the default limit of a move
+    max_nodes: int  # capacity of the tree, including the root
 
-    def start(self, state: Any, key: Array | None = None, *, among: Sequence[int] = ()) -> Thinking:
-        """A tree of nothing but its root: `state`, one position, not over.
+    def start(
+        self, state: State, key: Array | None = None, *, root_actions: Sequence[int] = ()
+    ) -> SearchInProgress:
+        """Returns a search whose tree holds only the root.
 
         Args:
-          state: the position, unbatched.
-          key: PRNG key for ties between moves; without one, positions are always thought about
+          state: the position to search, unbatched; the game must not be over.
+          key: PRNG key that breaks ties between moves. Without one, equal positions are searched
             alike.
-          among: legal actions, one of which is to be chosen; all of them, if there are none.
+          root_actions: legal actions that the search may choose from; empty for all of them.
         """
         key = jax.random.PRNGKey(0) if key is None else key
-        static = (self.game, self.network, self.config, self.nodes)
-        chosen = np.full(self.game.num_actions, not among)
-        chosen[list(among)] = True
-        key, tree, draw = _start(*static, self.variables, key, state, chosen)
-        return Thinking(self, key, tree, simulations=0, draw=float(draw))
+        static = (self.game, self.network, self.config, self.max_nodes)
+        allowed = np.full(self.game.num_actions, not root_actions)
+        allowed[list(root_actions)] = True
+        key, tree, draw = _start(*static, self.variables, key, state, allowed)
+        return SearchInProgress(self, key, tree, simulations=0, draw=float(draw))
 
     def warm_up(self) -> None:
-        """Compiles, so that thinking times are the search's own later."""
-        self.start(jax.jit(self.game.init)()).more(1).findings()
+        """Compiles the search, so that later timings measure the search alone."""
+        self.start(jax.jit(self.game.init)()).run(1).analysis()
 
-    def playing(self, game: Game) -> Thinker:
-        """With other rules of a game of the same shape, such as another komi."""
+    def with_game(self, game: Game) -> AnytimeSearch:
+        """Returns the search for another game of the same shapes, such as go with another komi."""
         return replace(self, game=game)
 
 
 @dataclass(frozen=True)
-class Thinking:
-    """A search under way. `more` takes its tree over: only the newest one can be used."""
+class SearchInProgress:
+    """A started search. `run` donates its tree, so only the newest value can be used."""
 
-    thinker: Thinker
+    search: AnytimeSearch
     key: Array
     tree: mctx.Tree  # of one game, compact
     simulations: int  # so far
-    draw: float  # the network's probability of a draw here; 0 where its head knows none
+    draw: float  # the network's probability of a draw at the root; 0 if it has no draws
 
     @property
     def full(self) -> bool:
-        return self.simulations >= self.thinker.nodes - 1
+        return self.simulations >= self.search.max_nodes - 1
 
-    def more(self, simulations: int) -> Thinking:
-        """After so many more simulations, or as many as there is room for; they are done when this
-        returns."""
-        by = self.thinker
-        upper = min(self.simulations + simulations, by.nodes - 1)
+    def run(self, simulations: int) -> SearchInProgress:
+        """Returns the search after more simulations, at most until the tree is full.
+
+        The call blocks until the simulations are done.
+        """
+        search = self.search
+        upper = min(self.simulations + simulations, search.max_nodes - 1)
         # Bounds are arguments: one compiled program serves every number of simulations.
         bounds = np.int32(self.simulations), np.int32(upper)
-        static = (by.game, by.network, by.config)
-        key, tree = _more(*static, by.variables, (self.key, self.tree), bounds)
+        static = (search.game, search.network, search.config)
+        key, tree = _run(*static, search.variables, (self.key, self.tree), bounds)
         jax.block_until_ready(tree.node_visits)
         return replace(self, key=key, tree=tree, simulations=upper)
 
-    def findings(self) -> Findings:
-        """What the search has found so far; the search can go on afterwards."""
-        return read_findings(self.tree, self.simulations, self.draw)
+    def analysis(self) -> SearchAnalysis:
+        """Returns what the search has found so far; the search can continue afterwards."""
+        return analyse_tree(self.tree, self.simulations, self.draw)
 
 
-def make_thinker(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> Thinker:
-    """The player as one who thinks for as long as it is told.
+def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
+    """Returns an anytime search with the player's game, network and PUCT constants.
 
     Args:
-      player: one with search, which brings the game, the network and PUCT's constants.
-      memory_mb: for the tree, and so how many nodes there is room for; at most 2**16 nodes.
+      player: the player; its own algorithm is replaced by PUCT.
+      memory_mb: megabytes for the tree. They decide its capacity, which is at most 2**16 nodes.
     """
     game = player.game
     nodes = tree_capacity(game, memory_mb * 2**20)
-    # The root's prior is left as the network says it, and every visit is the search's own choice.
+    # No forced playouts and no noise: every visit is the search's own choice.
     config = replace(
         player.config,
         algorithm="puct",
         puct=replace(player.config.puct, forced_playouts=0.0),
     )
-    return Thinker(
+    return AnytimeSearch(
         game=game,
         network=player.network,
         variables=player.variables,
         config=config,
-        nodes=max(2, min(nodes, _MOST_NODES)),
+        max_nodes=max(2, min(nodes, _MAX_NODES)),
     )
 
 
-def keep_thinking(
-    thinking: Thinking, *, simulations: float = math.inf, seconds: float = math.inf
-) -> Iterator[Thinking]:
-    """Goes on in steps of about a twentieth of a second; whoever stops listening stops it.
+def continue_search(
+    progress: SearchInProgress, *, simulations: float = math.inf, seconds: float = math.inf
+) -> Iterator[SearchInProgress]:
+    """Continues a search in steps of about 50 ms; the caller stops it by leaving the loop.
 
     Args:
-      thinking: where to go on.
-      simulations: of the whole search, when to end.
-      seconds: from now, when to end.
+      progress: the search to continue.
+      simulations: total number of simulations at which to stop, earlier ones included.
+      seconds: time after which to stop, from now.
 
     Yields:
-      The search after each step. None at all where a limit is reached already, or the tree is full.
+      The search after each step; nothing if a limit is reached already or the tree is full.
     """
     end = time.monotonic() + seconds
     step = _FIRST_CHUNK
-    while not thinking.full and thinking.simulations < simulations:
+    while not progress.full and progress.simulations < simulations:
         began = time.monotonic()
         if began >= end:
             return
-        count = int(min(step, simulations - thinking.simulations))
-        thinking = thinking.more(count)
+        count = int(min(step, simulations - progress.simulations))
+        progress = progress.run(count)
         took = time.monotonic() - began
-        yield thinking
-        # The speed of the last step tells how long the next may be; no step is far longer than the
-        # one before, for the first ones may have waited for something else.
+        yield progress
+        # The speed of the last step decides the size of the next. A step at most doubles, because
+        # the first ones may have waited for something else.
         left = max(end - time.monotonic(), 0.0)
         step = max(1, int(min(count * min(_CHUNK_S, left) / took, 2 * count)))
 
 
-_STATIC = ("game", "network", "config", "nodes")
+_STATIC = ("game", "network", "config", "max_nodes")
 
 
 @functools.partial(jax.jit, static_argnames=_STATIC)
@@ -179,16 +185,19 @@ def _start(
     game: Game,
     network: Network,
     config: SearchConfig,
-    nodes: int,
+    max_nodes: int,
     variables: Variables,
     key: Array,
-    state: Any,
-    chosen: Array,
+    state: State,
+    allowed: Array,
 ) -> tuple[Array, mctx.Tree, Array]:
-    """(key to go on with, the tree, probability of a draw), with the keys of `search.search`; moves
-    that are not `chosen`, bool [A], count as illegal at the root."""
-    states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-    mask = jax.vmap(game.legal_action_mask)(states) & chosen[None]
+    """Returns (next key, tree with only its root, probability of a draw).
+
+    The PRNG key is split as `search.search` splits it. Moves outside `allowed`, bool [A], count as
+    illegal at the root.
+    """
+    states = expand(jax.tree.map(jnp.asarray, state))
+    mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
     logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
@@ -200,20 +209,20 @@ def _start(
         recurrent_fn=make_recurrent_fn(game, network_evaluate(game, network)),
         root_action_selection_fn=select_root,
         interior_action_selection_fn=select,
-        num_simulations=nodes - 1,
+        num_simulations=max_nodes - 1,
         invalid_actions=~mask,
-        # Only the root; the simulations come later.
+        # The root alone; the simulations come later.
         loop_fn=lambda lower, upper, body, loop: (loop[0], compact(loop[1])),
     )
-    knows_draws = prediction.value_logits.shape[-1] == 3
-    draw = jax.nn.softmax(prediction.value_logits[0])[1] if knows_draws else jnp.zeros(())
+    has_draws = prediction.value_logits.shape[-1] == 3
+    draw = jax.nn.softmax(prediction.value_logits[0])[1] if has_draws else jnp.zeros(())
     return search_key, tree, draw
 
 
 @functools.partial(
     jax.jit, static_argnames=("game", "network", "config"), donate_argnames=("search",)
 )
-def _more(
+def _run(
     game: Game,
     network: Network,
     config: SearchConfig,
@@ -221,11 +230,11 @@ def _more(
     search: tuple[Array, mctx.Tree],
     bounds: tuple[Array, Array],
 ) -> tuple[Array, mctx.Tree]:
-    """The simulations from bounds[0] to bounds[1] - 1, in the place of the tree that was given."""
+    """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
     select_root, select = puct_selection(config)
     loop_fn = make_loop_fn(
         variables,
-        _written_apart(make_recurrent_fn(game, network_evaluate(game, network))),
+        _compute_states_first(make_recurrent_fn(game, network_evaluate(game, network))),
         select_root=select_root,
         select_interior=select,
     )
@@ -233,15 +242,15 @@ def _more(
     return key, compact(tree)
 
 
-def _written_apart(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:
-    """The same, but the new states are in memory before they are written into the tree.
+def _compute_states_first(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:
+    """Computes the new states before they are written into the tree.
 
-    Of a single game, XLA on a CPU would fuse reading the parent's state, the move and writing the
-    child, and as that reads and writes the same arrays, copy all states first, twice.
+    For a single game, XLA on a CPU fuses reading the parent's state, the move and writing the
+    child. Because that reads and writes the same arrays, it would copy all states first, twice.
     """
 
-    def written_apart(*args: Any) -> tuple[mctx.RecurrentFnOutput, Any]:
+    def compute_states_first(*args: Any) -> tuple[mctx.RecurrentFnOutput, Any]:
         output, states = recurrent_fn(*args)
         return output, computed_once(states)[0]
 
-    return written_apart
+    return compute_states_first

@@ -1,1 +1,1 @@
-"""Playing in a browser: the export of a game and its network, the page, and a local server."""
+"""Playing in a browser: the exported game and network, the page, and a local server."""

@@ -1,10 +1,10 @@
-"""What the local server answers: positions, and searches in JAX."""
+"""What the local server computes: descriptions of positions, and searches in JAX."""
 
 from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import jax
@@ -13,77 +13,87 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import clicks_of, has_clicks, legal_actions
 
-from azjax.search.analysis import Findings
-from azjax.search.anytime import Thinker, keep_thinking
-from azjax.types import Array
+from azjax.network.network import Network, Variables
+from azjax.play.game_record import record_from_state
+from azjax.pytrees import expand
+from azjax.search.analysis import SearchAnalysis
+from azjax.search.anytime import AnytimeSearch, continue_search
+from azjax.types import Array, State
 
-_LINE = 8  # moves of the line that a search expects
+_MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
 
 
 class IllegalMove(ValueError):
-    """A game that was sent has a move that is not legal."""
+    """A move of the game that was sent is not legal."""
 
 
-def look(thinker: Thinker, moves: Sequence[int]) -> dict[str, Any]:
-    """The position after `moves`, as a page wants it (see engines.js).
+def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, Any]:
+    """Returns the position after `moves`, in the form that the page reads (see engines.js).
 
     Raises:
-      IllegalMove: saying which.
+      IllegalMove: one of the moves is not legal.
     """
-    game, state = thinker.game, _replayed(thinker.game, moves)
-    facts = jax.device_get(_facts(game, thinker.network, thinker.variables, state))
+    game, state = search.game, _replay(search.game, moves)
+    facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
     returns = facts["returns"].tolist()
     return {
         "player": mover,
         "over": bool(facts["over"]),
         "returns": returns,
-        "value": returns[0] if facts["over"] else _of_first(float(facts["value"]), mover),
+        "value": returns[0] if facts["over"] else _for_first(float(facts["value"]), mover),
         "view": facts["view"].tolist(),
-        "moves": _named_moves(game, state),
+        "moves": _describe_moves(game, state),
     }
 
 
-def think(thinker: Thinker, moves: Sequence[int], simulations: int) -> Iterator[dict[str, Any]]:
-    """A search of the position after `moves`, as a page wants it: what it has found four times a
-    second, and at last what it found.
+def search_position(
+    search: AnytimeSearch, moves: Sequence[int], simulations: int
+) -> Generator[dict[str, Any], None, None]:
+    """Searches the position after `moves`.
+
+    Yields:
+      What the search has found, in the form that the page reads: four times a second, and at the
+      end.
 
     Raises:
-      IllegalMove: at the first report; saying which, also where the game is over.
+      IllegalMove: at the first report, if one of the moves is not legal or the game is over.
     """
     began = reported = time.perf_counter()
-    game, state = thinker.game, _replayed(thinker.game, moves)
+    game, state = search.game, _replay(search.game, moves)
     if bool(game.is_terminal(state)):
-        raise IllegalMove("the game is over: there is nothing to think about")
-    for thinking in keep_thinking(thinker.start(state), simulations=simulations):
+        raise IllegalMove("the game is over: there is no move to search for")
+    progress = search.start(state)
+    for step in continue_search(progress, simulations=simulations):
+        progress = step
         now = time.perf_counter()
-        if now - reported >= _REPORT_S and thinking.simulations < simulations:
+        if now - reported >= _REPORT_S and progress.simulations < simulations:
             reported = now
-            yield _report(game, state, thinking.findings(), now - began)
-    yield _report(game, state, thinking.findings(), time.perf_counter() - began)
+            yield _report(game, state, progress.analysis(), now - began)
+    yield _report(game, state, progress.analysis(), time.perf_counter() - began)
 
 
-def _report(game: Game, state: Any, found: Findings, seconds: float) -> dict[str, Any]:
-    line, after = [], state
-    for action in found.line(found.action)[:_LINE]:
-        line.append(game.action_to_string(after, action))
-        after = _step(game, after, np.int32(action))
+def _report(game: Game, state: State, analysis: SearchAnalysis, seconds: float) -> dict[str, Any]:
+    record = record_from_state(game, state)
+    line = analysis.principal_variation(analysis.action)[:_MAX_LINE]
+    visited = np.flatnonzero(analysis.visits)
     return {
-        "action": found.action,
-        "visits": [[int(a), int(found.visits[a])] for a in np.flatnonzero(found.visits)],
-        "value": _of_first(found.value, int(game.current_player(state))),
-        "line": line,
-        "simulations": found.simulations,
+        "action": analysis.action,
+        "visits": [[int(action), int(analysis.visits[action])] for action in visited],
+        "value": _for_first(analysis.value, record.current.mover),
+        "line": record.move_names(line),
+        "simulations": analysis.simulations,
         "ms": 1000 * seconds,
     }
 
 
-def _of_first(value: float, mover: int) -> float:
+def _for_first(value: float, mover: int) -> float:
+    """Returns a mover's value from player 0's perspective."""
     return value if mover == 0 else -value
 
 
-def _named_moves(game: Game, state: Any) -> list[dict[str, Any]]:
+def _describe_moves(game: Game, state: State) -> list[dict[str, Any]]:
     state = jax.device_get(state)
     clicks = clicks_of(game, state) if has_clicks(game) else None
     return [
@@ -96,41 +106,35 @@ def _named_moves(game: Game, state: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _replayed(game: Game, moves: Sequence[int]) -> Any:
+def _replay(game: Game, moves: Sequence[int]) -> State:
     actions = np.zeros(game.max_steps, np.int32)
     actions[: len(moves)] = moves
-    state, legal = _replay(game, actions, np.int32(len(moves)))
-    if int(legal) < len(moves):
-        number = int(legal)
+    state, num_legal = _replay_jit(game, actions, np.int32(len(moves)))
+    number = int(num_legal)
+    if number < len(moves):
         raise IllegalMove(f"move {number + 1}, action {moves[number]}, is not legal there")
     return state
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _replay(game: Game, actions: Array, count: Array) -> tuple[Any, Array]:
-    """The state after `count` actions, and how many of them are legal, up to the first that is
-    not."""
+def _replay_jit(game: Game, actions: Array, count: Array) -> tuple[State, Array]:
+    """Returns the state after `count` actions, and how many come before the first illegal one."""
 
-    def play(i: Array, carry: tuple[Any, Array]) -> tuple[Any, Array]:
-        state, legal = carry
+    def play(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
+        state, num_legal = carry
         is_legal = game.legal_action_mask(state)[actions[i]]
-        legal = jnp.where(is_legal & (legal == i), i + 1, legal)
-        return game.step(state, actions[i]), legal
+        num_legal = jnp.where(is_legal & (num_legal == i), i + 1, num_legal)
+        return game.step(state, actions[i]), num_legal
 
     return jax.lax.fori_loop(0, count, play, (game.init(), jnp.int32(0)))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, state: Any, action: Array) -> Any:
-    return game.step(state, action)
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _facts(game: Game, network: Any, variables: Any, state: Any) -> dict[str, Array]:
+def _facts(game: Game, network: Network, variables: Variables, state: State) -> dict[str, Array]:
     return {
         "player": game.current_player(state),
         "over": game.is_terminal(state),
         "returns": game.returns(state),
         "view": game.view(state),
-        "value": network.apply(variables, game.observe(state)[None]).value[0],
+        "value": network.apply(variables, expand(game.observe(state))).value[0],
     }

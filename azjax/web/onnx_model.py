@@ -1,4 +1,4 @@
-"""A game and a network as one ONNX model: all that a browser needs to search."""
+"""A game and a network as one ONNX model, with which a browser can search."""
 
 from __future__ import annotations
 
@@ -14,29 +14,32 @@ from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
+from azjax.pytrees import expand
 from azjax.search.model import mask_logits
 from azjax.types import Array
 
 
 @dataclass(frozen=True)
 class Model:
-    """The exported function (state arrays..., action) -> (state arrays..., facts...)."""
+    """An exported function (state arrays..., action) -> (state arrays..., facts...)."""
 
     proto: bytes
     inputs: tuple[str, ...]  # the state's arrays, then "action"
-    outputs: tuple[str, ...]  # the state's arrays again, then FACTS, and "clicks" where there are
+    outputs: tuple[str, ...]  # the next state's arrays, FACTS, and "clicks" if the game has them
 
 
 FACTS = ("player", "over", "returns", "legal", "prior", "value", "view")
 
 
-def evaluation(game: Game, network: Network, variables: Variables) -> Callable[..., list[Array]]:
-    """The function that is exported, of a state's arrays and an action; -1 moves nothing.
+def make_evaluation(
+    game: Game, network: Network, variables: Variables
+) -> Callable[..., list[Array]]:
+    """Returns the function to export.
 
-    Returns the arrays of the next state and what is to be said of it: `player` int32 [], `over`
-    bool [], `returns` float32 [2], `legal` bool [A], `prior` float32 [A] over the legal actions,
-    `value` float32 [] seen by the player to move, `view` int32 [cells], and `clicks` int32 [A, 3]
-    of games that have them.
+    It takes a state's arrays and an action, where -1 makes no move. It returns the arrays of the
+    next state and facts about it: `player` int32 [], `over` bool [], `returns` float32 [2],
+    `legal` bool [A], `prior` float32 [A] over the legal actions, `value` float32 [] from the
+    mover's perspective, `view` int32 [cells], and `clicks` int32 [A, 3] in games with clicks.
     """
     network = replace(network, config=replace(network.config, dtype="float32"))
     structure = jax.tree.structure(jax.eval_shape(game.init))
@@ -44,11 +47,11 @@ def evaluation(game: Game, network: Network, variables: Variables) -> Callable[.
     def evaluate(*inputs: Array) -> list[Array]:
         *leaves, action = inputs
         before = jax.tree.unflatten(structure, leaves)
-        stays = action < 0
+        no_move = action < 0
         state = jax.tree.map(
-            lambda old, new: jnp.where(stays, old, new), before, game.step(before, action)
+            lambda old, new: jnp.where(no_move, old, new), before, game.step(before, action)
         )
-        prediction = network.apply(variables, game.observe(state)[None])
+        prediction = network.apply(variables, expand(game.observe(state)))
         legal = game.legal_action_mask(state)
         facts = [
             game.current_player(state),
@@ -67,15 +70,15 @@ def evaluation(game: Game, network: Network, variables: Variables) -> Callable[.
 
 
 def export_model(game: Game, network: Network, variables: Variables) -> Model:
-    """The model of a game and a network.
+    """Exports a game and a network.
 
     Raises:
-      UserError: the packages are missing, or the game uses what cannot be exported.
+      UserError: packages are missing, or the game uses operations that cannot be exported.
     """
     try:
         from azjax.onnx_export.convert import UnsupportedPrimitive, to_onnx
     except ImportError as error:
-        raise UserError(f'{error}: pip install "azjax[web]" brings what azjax web needs') from error
+        raise UserError(f'{error}: azjax web needs pip install "azjax[web]"') from error
     start = jax.tree.leaves(jax.eval_shape(game.init))
     names = [f"state_{i}" for i in range(len(start))]
     inputs = (*names, "action")
@@ -83,7 +86,7 @@ def export_model(game: Game, network: Network, variables: Variables) -> Model:
     outputs += ("clicks",) if has_clicks(game) else ()
     try:
         proto = to_onnx(
-            evaluation(game, network, variables),
+            make_evaluation(game, network, variables),
             *start,
             jax.ShapeDtypeStruct((), np.int32),
             inputs=inputs,
@@ -98,6 +101,6 @@ def export_model(game: Game, network: Network, variables: Variables) -> Model:
 
 
 def run_model(session: Any, model: Model, leaves: list[np.ndarray], action: int) -> dict[str, Any]:
-    """One evaluation in onnxruntime, by the names of the outputs."""
+    """Evaluates a model in onnxruntime and returns its outputs by name."""
     feeds = dict(zip(model.inputs, [*leaves, np.array(action, np.int32)], strict=True))
     return dict(zip(model.outputs, session.run(list(model.outputs), feeds), strict=True))

@@ -1,4 +1,4 @@
-"""The page as text: one HTML document, whichever engine is behind it."""
+"""The page: one HTML document, for the engine in the browser and for the local server."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from typing import Any
 
 from azjax_envs import Game
 
-_PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after those that it imports
+_PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after the files it imports
 _WORKER = ("search.js", "worker.js")
 
 
 def render_page(
     game: Game, *, title: str, about: str, setup: dict[str, Any], files: dict[str, bytes]
 ) -> str:
-    """The document.
+    """Returns the HTML document.
 
     Args:
-      game: its board is drawn.
+      game: the game whose board the page shows.
       title: the heading.
-      about: a line under it.
-      setup: handed to the page's script: `game`, and where the engine is (see main.js).
-      files: kept inside the page, gzipped, under these names.
+      about: the line under the heading.
+      setup: data for the page's script: `game`, and where the engine is (see main.js).
+      files: files to embed in the page, gzipped, by name.
     """
     packed = {name: base64.b64encode(gzip.compress(x, mtime=0)) for name, x in files.items()}
     scripts = [
@@ -41,17 +41,17 @@ def render_page(
         drawing=game.svg_board(),
         setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
         files="\n".join(scripts),
-        script=_joined(_PAGE),
+        script=join_scripts(_PAGE),
     )
 
 
 def worker_script() -> str:
-    """The engine's script, for a worker."""
-    return _joined(_WORKER)
+    """Returns the script of the engine, which runs in a worker."""
+    return join_scripts(_WORKER)
 
 
-def _joined(names: tuple[str, ...]) -> str:
-    """Modules as one, so that a page can carry them in itself: without imports and exports."""
+def join_scripts(names: tuple[str, ...]) -> str:
+    """Returns several modules as one script, without imports and exports."""
     text = "\n".join(_read(name) for name in names)
     text = re.sub(r"^import .*?;\n", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^export \{.*?\};\n", "", text, flags=re.MULTILINE | re.DOTALL)

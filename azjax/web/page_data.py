@@ -1,4 +1,4 @@
-"""What a page knows of a game and its player before the first move."""
+"""What the page's scripts know of a game and its player before the first move."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from azjax.config import SearchConfig
 from azjax.web.onnx_model import FACTS, Model
 
 _LEVELS = (1, 8, 32, 128, 512)
-_LOOKS = 3  # at an action's name, in as many positions
+_MAX_POSITIONS = 3  # in which the name of an action is looked up
 
 
 def title_of(game: Game) -> str:
+    """Returns the heading of a game's page."""
     return game.name.replace("_", " ").capitalize()
 
 
 def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
-    """The strengths to choose from, and what tells promotions apart."""
+    """Returns the strengths to choose from, and the names of choices such as promotions."""
     simulations = sorted({*_LEVELS, search.num_simulations})
     own = search.num_simulations
     labels = {1: "1 (no search)", own: f"{own} (default)"}
@@ -36,13 +37,13 @@ def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
 def describe_model(
     game: Game, search: SearchConfig, model: Model, actions: list[str] | None
 ) -> dict[str, Any]:
-    """What the worker needs besides: how to call the model, and how moves are called.
+    """Returns what the worker needs: how to call the model, and the names of moves.
 
     Args:
       game: the game.
-      search: its PUCT constant is used.
+      search: the search's settings, for the PUCT constant.
       model: the exported model.
-      actions: the actions' names; None where clicks name them.
+      actions: names of the actions; None if the names follow from clicks.
     """
     start = jax.tree.leaves(game.init())
     names = model.inputs[:-1]
@@ -71,21 +72,21 @@ def describe_model(
 
 
 class ActionNames:
-    """Learns the actions' names from positions: those that never change."""
+    """Collects the names of actions from positions, to find the names that never change."""
 
     def __init__(self, game: Game):
         self._game = game
         self._found: dict[int, set[str]] = defaultdict(set)
-        self._looks: dict[int, int] = defaultdict(int)
+        self._counts: dict[int, int] = defaultdict(int)
 
-    def see(self, state: State) -> None:
-        """Looks at the legal actions of a position."""
+    def add(self, state: State) -> None:
+        """Adds the legal actions of a position."""
         for action in legal_actions(self._game, state):
-            if self._looks[action] < _LOOKS:
-                self._looks[action] += 1
+            if self._counts[action] < _MAX_POSITIONS:
+                self._counts[action] += 1
                 self._found[action].add(self._game.action_to_string(state, action))
 
     def names(self) -> list[str]:
-        """Of each action; its number where it has no name, or several."""
+        """Returns the name of each action; its number if it has no name, or several."""
         found = [self._found[action] for action in range(self._game.num_actions)]
         return [min(names) if len(names) == 1 else str(a) for a, names in enumerate(found)]

@@ -1,4 +1,4 @@
-"""ONNX Runtime Web, which runs models in browsers: two files of its npm package."""
+"""ONNX Runtime Web, which runs models in a browser: two files of its npm package."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ VERSION = "1.30.0"
 SCRIPT = "ort.wasm.bundle.min.mjs"
 WASM = "ort-wasm-simd-threaded.wasm"
 _PACKAGE = f"onnxruntime-web@{VERSION}"
-_PATIENCE_S = 300
+_TIMEOUT_S = 300
 
 
 def runtime_files(directory: Path | None) -> dict[str, bytes]:
-    """SCRIPT and WASM.
+    """Returns the contents of SCRIPT and WASM, by name.
 
     Args:
-      directory: where they are; None to take them from the cache, into which npm fetches them
-        once.
+      directory: the folder of the two files; None for the cache, into which npm fetches them once.
 
     Raises:
-      UserError: they are not there, or npm cannot fetch them.
+      UserError: the files are missing, or npm cannot fetch them.
     """
     if directory is not None:
         missing = [name for name in (SCRIPT, WASM) if not (directory / name).is_file()]
         if missing:
             raise UserError(
-                f"{directory}: {' and '.join(missing)} wanted, of the folder dist of npm's "
-                f"{_PACKAGE}"
+                f"{directory}: no {' and '.join(missing)} there; it must be the folder dist of "
+                f"npm's {_PACKAGE}"
             )
     else:
         directory = _cache() / _PACKAGE.replace("@", "-")
@@ -50,26 +49,27 @@ def _fetch(directory: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise UserError(
-            f"npm is wanted to fetch {_PACKAGE}, once; or its folder dist, as --runtime DIR"
+            f"npm is missing, which fetches {_PACKAGE} once; install npm, or pass the package's "
+            "folder dist as --runtime DIR"
         )
-    with tempfile.TemporaryDirectory() as place:
-        command = [npm, "pack", _PACKAGE, "--silent", "--pack-destination", place]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [npm, "pack", _PACKAGE, "--silent", "--pack-destination", folder]
         try:
             done = subprocess.run(
-                command, cwd=place, capture_output=True, text=True, timeout=_PATIENCE_S
+                command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT_S
             )
         except subprocess.TimeoutExpired as error:
-            raise UserError(f"npm pack {_PACKAGE}: no answer in {_PATIENCE_S} s") from error
-        archives = list(Path(place).glob("*.tgz"))
+            raise UserError(f"npm pack {_PACKAGE}: no answer in {_TIMEOUT_S} s") from error
+        archives = list(Path(folder).glob("*.tgz"))
         if done.returncode or not archives:
-            reason = (done.stderr.strip().splitlines() or ["nothing was written"])[-1]
-            raise UserError(f"npm pack {_PACKAGE}: {reason}; or give its folder as --runtime DIR")
+            reason = (done.stderr.strip().splitlines() or ["npm wrote nothing"])[-1]
+            raise UserError(f"npm pack {_PACKAGE}: {reason}; or pass its folder as --runtime DIR")
         directory.mkdir(parents=True, exist_ok=True)
         with tarfile.open(archives[0]) as archive:
             for name in (SCRIPT, WASM):
                 content = archive.extractfile(f"package/dist/{name}")
                 assert content is not None, name
-                # Renamed when complete, so that a broken copy is never found in the cache.
+                # Renamed when complete, so that the cache never holds a broken copy.
                 partial = directory / f".{name}.{os.getpid()}"
                 partial.write_bytes(content.read())
                 partial.replace(directory / name)

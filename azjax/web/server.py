@@ -1,6 +1,6 @@
-"""`azjax play RUN --web`: the page from a local server, with the search in JAX behind it.
+"""The local server of `azjax play RUN --web`: the page, and its search in JAX.
 
-The server keeps nothing of a game: a page sends all its moves with every question.
+The server keeps no games: the page sends all moves of a game with every request.
 """
 
 from __future__ import annotations
@@ -11,20 +11,27 @@ import json
 import socket
 import threading
 import webbrowser
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
-from azjax.search.anytime import Thinker, make_thinker
-from azjax.web.api import IllegalMove, look, think
+from azjax.search.anytime import AnytimeSearch, make_anytime_search
+from azjax.web.api import IllegalMove, describe_position, search_position
 from azjax.web.page import render_page
 from azjax.web.page_data import describe_game, title_of
 
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    Answer = Callable[[dict[str, Any]], Awaitable[Response]]
+
 HOST, PORT = "127.0.0.1", 8765
-_MOST_BYTES = 1 << 16  # of a question
+_MAX_BYTES = 1 << 16  # of a request
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 _HEADERS = {
     "Content-Security-Policy": _POLICY + "img-src data:; connect-src 'self'; base-uri 'none'",
@@ -33,66 +40,78 @@ _HEADERS = {
 }
 
 
-class _Refusal(Exception):
-    """What is wrong with a question, with HTTP's code for it."""
+class _BadRequest(Exception):
+    """A request that is not valid, with the HTTP status of the answer."""
 
     def __init__(self, status: int, message: str):
         super().__init__(message)
         self.status = status
 
 
-def serve(player: SearchPlayer, *, about: str, port: int | None, browser: bool) -> None:
+def serve(
+    player: SearchPlayer,
+    *,
+    about: str,
+    port: int | None,
+    browser: bool,
+    announce: Callable[[str], None] = lambda text: None,
+) -> None:
     """Serves the page until Ctrl-C.
 
     Args:
-      player: plays and gives hints.
-      about: a line under the page's heading.
-      port: on 127.0.0.1; None for PORT, or any that is free.
+      player: the opponent, which also gives hints.
+      about: the line under the page's heading.
+      port: a port of 127.0.0.1; None for PORT or, if it is taken, any free port.
       browser: open the page in a browser.
+      announce: called with a line of text before the search is compiled, and when the server is
+        ready.
 
     Raises:
       UserError: packages are missing, or the port is taken.
     """
-    thinker = make_thinker(player)
-    app = make_app(thinker, about=about)
+    search = make_anytime_search(player)
+    app = make_app(search, about=about)
     import uvicorn
 
     listener = _listen(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
-    print(f"{player.game.name}: preparing {player.name} ...", flush=True)
-    look(thinker, [])
-    list(think(thinker, [], 1))
-    print(f"play at {address} (Ctrl-C to stop)", flush=True)
+    announce(f"{player.game.name}: preparing {player.name} ...")
+    describe_position(search, [])
+    list(search_position(search, [], 1))
+    announce(f"play at {address} (Ctrl-C to stop)")
     if browser:
-        # The listener queues its question. Beside the server, because a browser of the terminal
-        # comes back only when it is quit.
+        # The listener queues the browser's request until the server runs. In a thread, because a
+        # text browser in the terminal returns only when it is closed.
         threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
     config = uvicorn.Config(app, log_level="warning", access_log=False)
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def make_app(thinker: Thinker, *, about: str) -> Any:
-    """The ASGI application: `/`, `/api/look` and `/api/think`, and nothing else.
+def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
+    """Returns the ASGI application: `/`, `/api/position` and `/api/search`, and nothing else.
+
+    Args:
+      search: the search that answers.
+      about: the line under the page's heading.
 
     Raises:
-      UserError: starlette and uvicorn are missing.
+      UserError: starlette or uvicorn is missing.
     """
     try:
-        import uvicorn  # noqa: F401  (to miss it here rather than later)
+        import uvicorn  # noqa: F401  (so that it is missed here, not later)
         from starlette.applications import Starlette
         from starlette.concurrency import run_in_threadpool
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.requests import Request
-        from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+        from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
         from starlette.routing import Route
     except ImportError as error:
-        raise UserError(f'{error}: pip install "azjax[serve]" brings what --web needs') from error
-    description = describe_game(thinker.game, thinker.config)
+        raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
+    description = describe_game(search.game, search.config)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
-        thinker.game,
-        title=title_of(thinker.game),
+        search.game,
+        title=title_of(search.game),
         about=about,
         setup={"game": description},
         files={},
@@ -106,35 +125,35 @@ def make_app(thinker: Thinker, *, about: str) -> Any:
     async def send_page(request: Request) -> Response:
         return HTMLResponse(page, headers=_HEADERS)
 
-    def refusing(answer: Callable[[dict[str, Any]], Any]) -> Callable:
-        """An endpoint of `answer`, a coroutine from a question to a response."""
+    def endpoint_of(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        """Returns an endpoint that answers valid requests by `answer` and others by an error."""
 
         async def endpoint(request: Request) -> Response:
             try:
-                return await answer(_question(request, await _body(request)))
-            except _Refusal as error:
+                return await answer(_read_json(request, await _body(request)))
+            except _BadRequest as error:
                 return JSONResponse({"error": str(error)}, error.status, headers=_HEADERS)
             except IllegalMove as error:
                 return JSONResponse({"error": str(error)}, 400, headers=_HEADERS)
 
         return endpoint
 
-    async def send_position(question: dict[str, Any]) -> Response:
-        moves = _moves(thinker.game, question, "moves")
-        found = await run_in_threadpool(locked, look, thinker, moves)
+    async def send_position(body: dict[str, Any]) -> Response:
+        moves = _read_moves(search.game, body, "moves")
+        found = await run_in_threadpool(locked, describe_position, search, moves)
         return JSONResponse(found, headers=_HEADERS)
 
-    async def send_search(question: dict[str, Any]) -> Response:
-        moves = _moves(thinker.game, question, "moves", "simulations")
-        simulations = question["simulations"]
+    async def send_search(body: dict[str, Any]) -> Response:
+        moves = _read_moves(search.game, body, "moves", "simulations")
+        simulations = body["simulations"]
         if type(simulations) is not int or simulations not in allowed:
             listed = ", ".join(map(str, allowed))
-            raise _Refusal(400, f"simulations must be one of {listed}, not {simulations!r:.40}")
-        reports = think(thinker, moves, simulations)
+            raise _BadRequest(400, f"simulations must be one of {listed}, not {simulations!r:.40}")
+        reports = search_position(search, moves, simulations)
         first = await run_in_threadpool(locked, next, reports)
 
         async def lines() -> AsyncIterator[str]:
-            # The page that closes the connection stops the search.
+            # When the page closes the connection, the search stops.
             report = first
             with contextlib.closing(reports):
                 while report is not None:
@@ -146,57 +165,57 @@ def make_app(thinker: Thinker, *, about: str) -> Any:
     return Starlette(
         routes=[
             Route("/", send_page),
-            Route("/api/look", refusing(send_position), methods=["POST"]),
-            Route("/api/think", refusing(send_search), methods=["POST"]),
+            Route("/api/position", endpoint_of(send_position), methods=["POST"]),
+            Route("/api/search", endpoint_of(send_search), methods=["POST"]),
         ],
-        # A page of another site that made its name point here is refused.
+        # Rejects pages of another site whose name was made to point here (DNS rebinding).
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=[HOST, "localhost"])],
     )
 
 
-async def _body(request: Any) -> bytes:
+async def _body(request: Request) -> bytes:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > _MOST_BYTES:
-            raise _Refusal(413, f"a question has at most {_MOST_BYTES} bytes")
+        if len(body) > _MAX_BYTES:
+            raise _BadRequest(413, f"a request must have at most {_MAX_BYTES} bytes")
     return body
 
 
-def _question(request: Any, body: bytes) -> dict[str, Any]:
-    # Other sites' pages cannot send this type without asking first, which nothing here answers.
+def _read_json(request: Request, body: bytes) -> dict[str, Any]:
+    # Pages of other sites cannot send this type without a preflight request, which fails here.
     if request.headers.get("content-type", "").partition(";")[0] != "application/json":
-        raise _Refusal(415, "a question is JSON, of the type application/json")
+        raise _BadRequest(415, "a request must have the type application/json")
     try:
-        question = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise _Refusal(400, "a question is JSON; this is none") from error
-    if not isinstance(question, dict):
-        raise _Refusal(400, 'a question is an object: {"moves": [...]}')
-    return question
+        raise _BadRequest(400, "a request must be JSON") from error
+    if not isinstance(value, dict):
+        raise _BadRequest(400, 'a request must be an object: {"moves": [...]}')
+    return value
 
 
-def _moves(game: Game, question: dict[str, Any], *keys: str) -> list[int]:
-    if set(question) != set(keys):
-        raise _Refusal(400, f"wanted: {' and '.join(keys)}")
-    moves = question["moves"]
+def _read_moves(game: Game, body: dict[str, Any], *keys: str) -> list[int]:
+    if set(body) != set(keys):
+        raise _BadRequest(400, f"the keys must be {' and '.join(keys)}")
+    moves = body["moves"]
     if not isinstance(moves, list) or not all(type(move) is int for move in moves):
-        raise _Refusal(400, "moves must be a list of actions")
+        raise _BadRequest(400, "moves must be a list of actions")
     if len(moves) > game.max_steps:
-        raise _Refusal(400, f"a game has at most {game.max_steps} moves, not {len(moves)}")
+        raise _BadRequest(400, f"a game has at most {game.max_steps} moves, not {len(moves)}")
     if not all(0 <= move < game.num_actions for move in moves):
-        raise _Refusal(400, f"actions are from 0 to {game.num_actions - 1}")
+        raise _BadRequest(400, f"actions must be from 0 to {game.num_actions - 1}")
     return moves
 
 
 def _listen(port: int | None) -> socket.socket:
     if port is not None and not 1 <= port <= 65535:
-        raise UserError(f"--port {port}: from 1 to 65535 is wanted")
+        raise UserError(f"--port {port}: must be from 1 to 65535")
     bind = functools.partial(socket.create_server, backlog=64)
     try:
         return bind((HOST, PORT if port is None else port))
     except OSError as error:
         if port is not None:
             reason = error.strerror or error
-            raise UserError(f"--port {port}: {reason}; another port is wanted") from error
+            raise UserError(f"--port {port}: {reason}; choose another port") from error
         return bind((HOST, 0))

@@ -1,4 +1,4 @@
-"""`azjax web`: a page that plays without a server."""
+"""The static page of `azjax web`, which plays without a server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from azjax_envs.game import has_clicks
 
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
-from azjax.web.onnx_model import evaluation, export_model
+from azjax.web.onnx_model import export_model, make_evaluation
 from azjax.web.page import render_page, worker_script
 from azjax.web.page_data import ActionNames, describe_game, describe_model, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
 from azjax.web.verify import Check, check_model
 
-_GAMES, _SECONDS = 50, 60.0  # of the check: so many games, or fewer if they take longer
+_GAMES, _SECONDS = 50, 60.0  # of the check: that many games, or fewer if they take longer
 
 
 def write_site(
@@ -31,40 +31,43 @@ def write_site(
     games: int = _GAMES,
     seed: int = 0,
 ) -> Check:
-    """Writes the page, once the exported model has been checked in random games.
+    """Checks the exported model in random games, and writes the page.
 
     Args:
-      player: its game and network are exported; its search is PUCT in JavaScript.
-      out: the folder to make, or with `single_file` the file.
-      about: a line under the heading.
-      single_file: everything in one HTML file, which opens from a disk.
-      runtime: the folder with ONNX Runtime Web; None for npm's.
-      games: random games of the check; fewer if they take more than a minute.
-      seed: of these games.
+      player: the player whose game and network are exported; the page searches by PUCT.
+      out: the folder to create, or the file with `single_file`.
+      about: the line under the heading.
+      single_file: write everything into one HTML file, which a browser opens without a server.
+      runtime: the folder with ONNX Runtime Web; None to fetch it by npm.
+      games: number of random games of the check; fewer if they take more than a minute.
+      seed: seed of these games.
+
+    Returns:
+      What the check measured.
 
     Raises:
-      UserError: `out` is there, the game cannot be exported, or packages are missing.
+      UserError: `out` exists, the game cannot be exported, or packages are missing.
     """
     if out.exists() or out.is_symlink():
-        raise UserError(f"{out} is there already; another name is wanted")
+        raise UserError(f"{out} exists already; choose another name")
     if not out.absolute().parent.is_dir():
         raise UserError(f"{out.absolute().parent}: no such directory")
     if not os.access(out.absolute().parent, os.W_OK):
-        raise UserError(f"{out.absolute().parent}: nothing can be written there")
+        raise UserError(f"{out.absolute().parent}: no permission to write there")
     if single_file and out.suffix != ".html":
-        raise UserError(f"{out}: with --single-file a name that ends in .html is wanted")
+        raise UserError(f"{out}: with --single-file the name must end in .html")
     game, search = player.game, player.config
     model = export_model(game, player.network, player.variables)
     libraries = runtime_files(runtime)
     names = ActionNames(game)
     check = check_model(
         game,
-        evaluation(game, player.network, player.variables),
+        make_evaluation(game, player.network, player.variables),
         model,
         games=games,
         seed=seed,
         seconds=_SECONDS,
-        seen=lambda state: None if has_clicks(game) else names.see(state),
+        on_position=lambda state: None if has_clicks(game) else names.add(state),
     )
     description = describe_game(game, search) | describe_model(
         game, search, model, None if has_clicks(game) else names.names()
@@ -75,12 +78,12 @@ def write_site(
         SCRIPT: libraries[SCRIPT],
         WASM: libraries[WASM],
     }
-    places = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
+    names_of_files = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
     page = render_page(
         game,
         title=title_of(game),
         about=about,
-        setup={"game": description, "inside" if single_file else "beside": places},
+        setup={"game": description, "embedded" if single_file else "separate": names_of_files},
         files=files if single_file else {},
     )
     if single_file:
@@ -101,7 +104,7 @@ def _write_file(out: Path, content: bytes) -> None:
 
 
 def _write_folder(out: Path, files: dict[str, bytes]) -> None:
-    """All of it or nothing."""
+    """Writes all files or, after an error, none."""
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
     try:
         for name, content in files.items():

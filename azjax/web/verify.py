@@ -1,4 +1,4 @@
-"""Whether an exported model does what the game and the network do, over whole random games."""
+"""Compares an exported model with the game and the network in JAX, over whole random games."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.errors import UserError
+from azjax.types import State
 from azjax.web.onnx_model import FACTS, Model, run_model
 
 _FLOATS = ("prior", "value")  # all else must be equal
@@ -20,16 +21,16 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Check:
-    """What a check found."""
+    """What a comparison measured."""
 
     games: int
     positions: int
-    error: float  # the largest difference of priors and values
-    milliseconds: float  # of an evaluation in onnxruntime, the median
+    error: float  # largest difference of priors and values
+    milliseconds: float  # median of an evaluation in onnxruntime
 
 
 def open_session(model: Model) -> Any:
-    """The model in onnxruntime, on one thread, as it runs in a browser."""
+    """Opens a model in onnxruntime, on one thread, as it runs in a browser."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -46,50 +47,51 @@ def check_model(
     games: int,
     seed: int,
     seconds: float | None = None,
-    seen: Callable[[Any], None] = lambda state: None,
+    on_position: Callable[[State], None] = lambda state: None,
 ) -> Check:
-    """Plays random games in onnxruntime and in JAX side by side.
+    """Plays random games in onnxruntime and in JAX at the same time, and compares them.
 
-    Every array of every state must be equal, and priors and values equal but for rounding. One
-    game in eight ends with an illegal move, and one move is made after each end.
+    All arrays of all states must be equal. Priors and values must be equal except for rounding. One
+    game in eight has an illegal move, and one move is made after the end of each game.
 
     Args:
       game: the game.
-      evaluate: the exported function, `model.evaluation`.
-      model: what became of it.
-      games: how many games.
-      seed: of the moves.
-      seconds: after these, no further game begins; None for no limit.
-      seen: told of every position that moves are made from.
+      evaluate: the exported function, from `onnx_model.make_evaluation`.
+      model: the exported model.
+      games: number of games.
+      seed: seed of the moves.
+      seconds: time after which no further game begins; None for no limit.
+      on_position: called with every position in which a move is made.
 
     Raises:
-      UserError: naming the first difference.
+      UserError: names the first difference.
     """
     session, rng = open_session(model), np.random.default_rng(seed)
     reference = jax.jit(evaluate)
     start = [np.asarray(x) for x in jax.tree.leaves(game.init())]
     structure = jax.tree.structure(jax.eval_shape(game.init))
-    played, positions, error, times, began = 0, 0, 0.0, [], time.monotonic()
+    played, positions, error, began = 0, 0, 0.0, time.monotonic()
+    times: list[float] = []
     while played < games:
         leaves, action, over = start, -1, False
-        blunder = int(rng.integers(1, 9)) == 1
-        blunder_at = int(rng.integers(0, game.max_steps)) if blunder else -1
+        has_illegal_move = int(rng.integers(1, 9)) == 1
+        illegal_at = int(rng.integers(0, game.max_steps)) if has_illegal_move else -1
         for ply in range(game.max_steps + 2):
             stopwatch = time.perf_counter()
             facts = run_model(session, model, leaves, action)
             times.append(time.perf_counter() - stopwatch)
-            wanted = dict(zip(model.outputs, reference(*leaves, np.int32(action)), strict=True))
-            error = max(error, _difference(game, ply, facts, wanted))
+            expected = dict(zip(model.outputs, reference(*leaves, np.int32(action)), strict=True))
+            error = max(error, _difference(game, ply, facts, expected))
             positions += 1
             if over:
-                break  # and one move after the end was made
+                break  # after one move after the end
             leaves = [facts[name] for name in model.outputs[: len(start)]]
             over, legal = bool(facts["over"]), np.flatnonzero(facts["legal"])
             if not over:
-                seen(jax.tree.unflatten(structure, leaves))
+                on_position(jax.tree.unflatten(structure, leaves))
             if over:
                 action = 0
-            elif ply == blunder_at and len(legal) < game.num_actions:
+            elif ply == illegal_at and len(legal) < game.num_actions:
                 action = int(np.flatnonzero(~facts["legal"])[0])
             else:
                 action = int(rng.choice(legal))
@@ -99,15 +101,15 @@ def check_model(
     return Check(played, positions, error, 1000 * float(np.median(times)))
 
 
-def _difference(game: Game, ply: int, found: dict[str, Any], wanted: dict[str, Any]) -> float:
-    """The largest difference of what is rounded."""
+def _difference(game: Game, ply: int, found: dict[str, Any], expected: dict[str, Any]) -> float:
+    """Returns the largest difference of the rounded outputs."""
     worst = 0.0
-    for name, right in wanted.items():
-        left, right = np.asarray(found[name]), np.asarray(right)
+    for name in expected:
+        left, right = np.asarray(found[name]), np.asarray(expected[name])
         same = left.dtype == right.dtype and left.shape == right.shape
         if same and name in _FLOATS:
             difference = float(np.max(np.abs(left - right)))
-            same = difference <= _TOLERANCE  # False of NaN, too
+            same = difference <= _TOLERANCE  # False for NaN
             worst = max(worst, difference)
         elif same:
             same = np.array_equal(left, right)

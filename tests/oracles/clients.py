@@ -1,4 +1,4 @@
-"""Clients for the faces of a player: scripts of lines, and a player that thinks of nothing."""
+"""Clients of the protocol servers: scripts of lines, and a search that computes nothing."""
 
 import dataclasses
 import functools
@@ -15,12 +15,12 @@ from azjax.play.gtp.server import serve_gtp
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci
 from azjax.players.weights_file import save_player
-from azjax.search.analysis import Findings
+from azjax.search.analysis import SearchAnalysis
 from tests import tiny
 
 
 class Script:
-    """Lines that have all come already; stands for `azjax.play.stdin.Lines`."""
+    """Lines that have all come already; replaces `azjax.play.stdin.Lines`."""
 
     def __init__(self, lines):
         self._lines = list(reversed(lines))
@@ -42,17 +42,17 @@ FOUR = SearchConfig(num_simulations=4)
 
 
 @dataclasses.dataclass(frozen=True)
-class Idle:
-    """Likes the first legal move, knows nothing, and is quick; stands for a `Thinker`."""
+class IdleSearch:
+    """Always finds the first legal move at once; replaces an `AnytimeSearch`."""
 
     game: object
-    nodes: int = 8
+    max_nodes: int = 8
     config: SearchConfig = FOUR
 
-    def start(self, state, *, among=()):
-        return IdleThinking(self, state, tuple(among))
+    def start(self, state, *, root_actions=()):
+        return IdleProgress(self, state, tuple(root_actions))
 
-    def playing(self, game):
+    def with_game(self, game):
         return dataclasses.replace(self, game=game)
 
     def warm_up(self):
@@ -60,28 +60,28 @@ class Idle:
 
 
 @dataclasses.dataclass(frozen=True)
-class IdleThinking:
-    thinker: Idle
+class IdleProgress:
+    search: IdleSearch
     state: object
-    among: tuple[int, ...] = ()
+    root_actions: tuple[int, ...] = ()
     simulations: int = 0
 
     @property
     def full(self):
-        return self.simulations >= self.thinker.nodes - 1
+        return self.simulations >= self.search.max_nodes - 1
 
-    def more(self, simulations):
-        upper = min(self.simulations + simulations, self.thinker.nodes - 1)
+    def run(self, simulations):
+        upper = min(self.simulations + simulations, self.search.max_nodes - 1)
         return dataclasses.replace(self, simulations=upper)
 
-    def findings(self):
-        legal = np.asarray(legal_mask(self.thinker.game, self.state))
-        if self.among:
-            legal = legal & np.isin(np.arange(legal.size), self.among)
+    def analysis(self):
+        legal = np.asarray(legal_mask(self.search.game, self.state))
+        if self.root_actions:
+            legal = legal & np.isin(np.arange(legal.size), self.root_actions)
         action = int(np.flatnonzero(legal)[0])
         visits = np.zeros(legal.shape, np.int32)
         visits[action] = self.simulations
-        return Findings(
+        return SearchAnalysis(
             simulations=self.simulations,
             action=action,
             value=0.25,
@@ -90,8 +90,8 @@ class IdleThinking:
             prior=(legal / legal.sum()).astype(np.float32),
             action_values=np.where(visits, np.float32(0.25), np.float32(0)),
             best_child=np.zeros(self.simulations + 1, np.int32),
-            move_to=np.full(self.simulations + 1, action, np.int32),
-            children={action: 1} if self.simulations else {},
+            action_to_node=np.full(self.simulations + 1, action, np.int32),
+            root_children={action: 1} if self.simulations else {},
         )
 
 
@@ -101,7 +101,7 @@ def legal_mask(game, state):
 
 
 def untrained(path, game, **changes):
-    """Writes the file of a player with a tiny network that has learned nothing."""
+    """Writes the file of an untrained player with a tiny network."""
     config = tiny.config(game={"name": game}, search={"num_simulations": 8}, **changes)
     rules = make_game(config)
     network = make_network(rules, config.network)
@@ -110,16 +110,17 @@ def untrained(path, game, **changes):
     return path
 
 
-def engine_command(face, player):
-    """The program as a user starts it: `azjax FACE PLAYER`."""
-    return [sys.executable, "-m", "azjax.cli", face, str(player)]
+def engine_command(protocol, player):
+    """Returns the command that a user types: `azjax PROTOCOL PLAYER`."""
+    return [sys.executable, "-m", "azjax.cli", protocol, str(player)]
 
 
-def uci_says(lines, game, dialect="uci"):
-    """All that `uci` or `usi` says to lines that come at once, by an idle player."""
-    said = []
-    serve_uci(DIALECTS[dialect], game, lambda megabytes: Idle(game), Script(lines), said.append)
-    text = "".join(said)
+def uci_output(lines, game, dialect="uci"):
+    """Returns all output of `uci` or `usi`, with an idle search, for lines that come at once."""
+    written = []
+    search = IdleSearch(game)
+    serve_uci(DIALECTS[dialect], game, lambda megabytes: search, Script(lines), written.append)
+    text = "".join(written)
     assert text.endswith("\n") or not text
     return text.splitlines()
 
@@ -129,10 +130,10 @@ def best_moves(lines):
 
 
 def gtp_answers(lines, game):
-    """What an idle player answers to lines that come at once: (mark and id, text) each."""
-    said = []
-    serve_gtp(Idle(game), Script(lines), said.append)
-    said = "".join(said)
-    assert said.endswith("\n\n") or not said
-    answers = [answer.removeprefix("\n") for answer in said.split("\n\n")[:-1]]
+    """Returns (mark and id, text) of each answer to lines that come at once, by an idle search."""
+    written = []
+    serve_gtp(IdleSearch(game), Script(lines), written.append)
+    text = "".join(written)
+    assert text.endswith("\n\n") or not text
+    answers = [answer.removeprefix("\n") for answer in text.split("\n\n")[:-1]]
     return [re.fullmatch(r"([=?]\d*) ?(.*)", each, re.DOTALL).groups() for each in answers]

@@ -1,11 +1,11 @@
-"""Lines that come in by a pipe."""
+"""Lines that are read from a pipe."""
 
 import os
 import time
 
 import pytest
 
-from azjax.play.stdin import LONGEST, TOO_LONG, Lines
+from azjax.play.stdin import MAX_BYTES, TOO_LONG, Lines
 
 
 @pytest.fixture
@@ -15,43 +15,43 @@ def pipe():
     os.close(read)
 
 
-def taken(lines):
+def read_all(lines):
     found = []
     while (line := lines.next()) is not None:
         found.append(line)
     return found
 
 
-def test_lines_come_as_they_were_sent_however_they_are_cut(pipe):
+def test_lines_do_not_depend_on_the_blocks_that_are_read(pipe):
     lines, write = pipe
     for block in (b"one\ntw", b"o\n\nthr\xc3", b"\xbc\xff\r\n", b"last"):
         os.write(write, block)
         time.sleep(0.01)
     os.close(write)
-    assert taken(lines) == ["one", "two", "", "thr\u00fc\ufffd", "last"]
-    assert lines.next() is None  # it stays ended
+    assert read_all(lines) == ["one", "two", "", "thr\u00fc\ufffd", "last"]
+    assert lines.next() is None  # further calls return None too
     assert lines.waiting()
 
 
-def test_nothing_is_kept_of_a_line_that_is_too_long(pipe):
+def test_a_line_that_is_too_long_is_dropped(pipe):
     lines, write = pipe
-    whole = "a" * LONGEST
-    for text in ("x" * (3 * LONGEST), whole, "quit " * LONGEST, "b", TOO_LONG):
+    whole = "a" * MAX_BYTES
+    for text in ("x" * (3 * MAX_BYTES), whole, "quit " * MAX_BYTES, "b", TOO_LONG):
         write_all(write, f"{text}\n".encode())
     os.close(write)
-    found = taken(lines)
+    found = read_all(lines)
     assert found == [TOO_LONG, whole, TOO_LONG, "b", TOO_LONG]
-    # The same text as a line of its own is not that object.
+    # A line with the same text is another object.
     assert [line is TOO_LONG for line in found] == [True, False, True, False, False]
 
 
 def write_all(write, data):
-    """A pipe holds less; the thread reads meanwhile."""
+    """Writes in parts, because a pipe holds less; the thread reads meanwhile."""
     while data:
         data = data[os.write(write, data) :]
 
 
-def test_waits_only_where_nothing_is_there(pipe):
+def test_waits_only_if_there_is_no_line(pipe):
     lines, write = pipe
     assert not lines.waiting()
     os.write(write, b"one\ntwo\n")

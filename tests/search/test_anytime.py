@@ -1,4 +1,4 @@
-"""Searches that go on until they are told to stop, held to searches of one piece."""
+"""Anytime searches, compared with searches of a fixed number of simulations."""
 
 import dataclasses
 import functools
@@ -11,14 +11,15 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
 from azjax.network.network import make_network
-from azjax.play.position import first_position, next_position
+from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
-from azjax.search import anytime as thinking_module
-from azjax.search.anytime import keep_thinking, make_thinker
+from azjax.pytrees import expand
+from azjax.search import anytime
+from azjax.search.anytime import continue_search, make_anytime_search
 from azjax.search.model import network_evaluate
 from azjax.search.search import search
 
-# Turns by turns; a turn that is had again; draws that the network knows of.
+# Alternating turns and a head with draws; repeated turns and a head without.
 GAMES = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh"}
 SIMULATIONS = 60
 
@@ -38,129 +39,132 @@ def player(name):
 
 
 @functools.cache
-def thinker(name, nodes=256):
-    return dataclasses.replace(make_thinker(player(name), memory_mb=1), nodes=nodes)
+def anytime_search(name, max_nodes=256):
+    search = make_anytime_search(player(name), memory_mb=1)
+    return dataclasses.replace(search, max_nodes=max_nodes)
 
 
 @functools.cache
-def in_one_piece(name):
-    by = player(name)
-    config = dataclasses.replace(by.config, algorithm="puct")
-    evaluate = network_evaluate(by.game, by.network)
-    return jax.jit(functools.partial(search, by.game, evaluate, config=config))
+def fixed_search(name):
+    of = player(name)
+    config = dataclasses.replace(of.config, algorithm="puct")
+    evaluate = network_evaluate(of.game, of.network)
+    return jax.jit(functools.partial(search, of.game, evaluate, config=config))
 
 
 def after(game, actions):
-    position = first_position(game)
+    record = start_game(game)
     for action in actions:
-        position = next_position(game, position, action)
-    return position
+        record = record.play(action)
+    return record
 
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("pieces", [(60,), (1,) * 60, (7, 0, 13, 40)])
-def test_pieces_are_one_search(name, pieces):
-    game = thinker(name).game
+def test_pieces_equal_one_search(name, pieces):
+    game = anytime_search(name).game
     for seed, actions in enumerate([[], [0, 2], [0, 2, 6]]):
-        state, key = after(game, actions).state, jax.random.PRNGKey(seed)
-        thinking = thinker(name).start(state, key)
+        state, key = after(game, actions).current.state, jax.random.PRNGKey(seed)
+        progress = anytime_search(name).start(state, key)
         for count in pieces:
-            thinking = thinking.more(count)
-        found = thinking.findings()
-        states = jax.tree.map(lambda x: x[None], state)
-        whole = jax.device_get(in_one_piece(name)(thinker(name).variables, key, states))
+            progress = progress.run(count)
+        found = progress.analysis()
+        states = expand(state)
+        whole = jax.device_get(fixed_search(name)(anytime_search(name).variables, key, states))
         np.testing.assert_array_equal(found.visits, whole.visits[0])
         np.testing.assert_array_equal(found.action_values, whole.action_values[0])
         np.testing.assert_allclose(found.prior, whole.prior[0], atol=1e-6)
         assert found.simulations == found.visits.sum() == SIMULATIONS
         assert len(np.flatnonzero(found.visits)) > 2
-        assert found.action == found.ranked()[0]
+        assert found.action == found.ranked_actions()[0]
         assert found.visits[found.action] == found.visits.max()
         assert found.value == whole.action_values[0, found.action]
 
 
 def test_a_principal_variation_is_a_game_and_follows_the_visits():
-    """The tree is walked by hand, from near the end too, where lines end with the game."""
-    game, ends = thinker("tic_tac_toe").game, 0
+    """The test walks the tree itself, also near the end, where lines end with the game."""
+    game, ends = anytime_search("tic_tac_toe").game, 0
     for actions in ([], [0, 3, 1], [4, 0, 2, 6, 3]):
         ends += walk_lines(game, after(game, actions))
     assert ends > 3
 
 
 def walk_lines(game, start):
-    """Checks all lines from a position, and returns how many end the game."""
-    thinking = thinker("tic_tac_toe").start(start.state).more(200)
-    found, tree, ends = thinking.findings(), jax.device_get(thinking.tree), 0
+    """Checks all lines from a position; returns how many end the game."""
+    progress = anytime_search("tic_tac_toe").start(start.current.state).run(200)
+    found, tree, ends = progress.analysis(), jax.device_get(progress.tree), 0
     parents, actions, visits = (
         x[0, :201] for x in (tree.parents, tree.action_from_parent, tree.node_visits)
     )
-    for first in found.ranked():
-        line = found.line(first)
+    for first in found.ranked_actions():
+        line = found.principal_variation(first)
         node = int(np.flatnonzero((parents == 0) & (actions == first))[0])
-        position = next_position(game, start, first)
+        record = start.play(first)
         for action in line[1:]:
             below = np.flatnonzero(parents == node)
             node = int(below[actions[below] == action][0])
             assert visits[node] == visits[below].max()
-            assert not position.over
-            position = next_position(game, position, action)
-        # An illegal move would have lost at once; each move before the last one was none.
-        assert position.over or not (parents == node).any()
-        ends += position.over
+            assert not record.current.over
+            record = record.play(action)
+        # An illegal move would have lost at once, so no move before the last was illegal.
+        assert record.current.over or not (parents == node).any()
+        ends += record.current.over
     return ends
 
 
-def test_wins_in_one_and_knows_it():
-    game = thinker("tic_tac_toe").game
-    found = thinker("tic_tac_toe").start(after(game, [0, 3, 1, 4]).state).more(100).findings()
+def test_a_win_in_one_has_value_one():
+    search = anytime_search("tic_tac_toe")
+    state = after(search.game, [0, 3, 1, 4]).current.state
+    found = search.start(state).run(100).analysis()
     assert (found.action, found.value) == (2, 1.0)
-    assert found.line(2) == (2,)
+    assert found.principal_variation(2) == (2,)
 
 
-def test_among_some_moves_it_finds_the_best_of_them():
-    """Others are never tried at the root, and all of them below it."""
-    by = thinker("tic_tac_toe")
-    state = after(by.game, [0, 3, 1, 4]).state  # 2 wins, and all but 5 lose
-    found = by.start(state, among=[8, 5]).more(100).findings()
+def test_root_actions_restrict_the_choice():
+    """Other actions are never visited at the root, but are visited below it."""
+    search = anytime_search("tic_tac_toe")
+    state = after(search.game, [0, 3, 1, 4]).current.state  # 2 wins, and all but 5 lose
+    found = search.start(state, root_actions=[8, 5]).run(100).analysis()
     assert found.action == 5
     assert set(np.flatnonzero(found.visits)) <= {5, 8}
     np.testing.assert_array_equal(np.flatnonzero(found.prior), [5, 8])
-    assert set(found.move_to[found.move_to >= 0]) > {2, 6, 7}
-    everything = by.start(state, among=[2, 5, 6, 7, 8]).more(100).findings()
-    np.testing.assert_array_equal(everything.visits, by.start(state).more(100).findings().visits)
+    assert set(found.action_to_node[found.action_to_node >= 0]) > {2, 6, 7}
+    listed = search.start(state, root_actions=[2, 5, 6, 7, 8]).run(100).analysis()
+    unrestricted = search.start(state).run(100).analysis()
+    np.testing.assert_array_equal(listed.visits, unrestricted.visits)
 
 
-def test_before_any_simulation_the_network_says_what_it_likes():
-    by = thinker("tic_tac_toe")
-    state = after(by.game, [4]).state
-    found = by.start(state).findings()
-    prediction = by.network.apply(by.variables, by.game.observe(state)[None])
+def test_before_any_simulation_the_network_decides():
+    search = anytime_search("tic_tac_toe")
+    state = after(search.game, [4]).current.state
+    found = search.start(state).analysis()
+    prediction = search.network.apply(search.variables, search.game.observe(state)[None])
     logits = np.array(prediction.policy_logits[0])
     logits[4] = -np.inf
     assert found.action == logits.argmax()
     np.testing.assert_allclose(found.prior, np.exp(logits) / np.exp(logits).sum(), atol=1e-5)
     np.testing.assert_allclose(found.value, prediction.value[0], atol=1e-6)
     np.testing.assert_allclose(found.draw, jax.nn.softmax(prediction.value_logits[0])[1], atol=1e-6)
-    assert found.ranked() == [found.action]
-    assert found.line(found.action) == (found.action,)
+    assert found.ranked_actions() == [found.action]
+    assert found.principal_variation(found.action) == (found.action,)
 
 
 def test_a_full_tree_stays_as_it_is():
-    by = thinker("tic_tac_toe", nodes=21)
-    thinking = by.start(first_position(by.game).state).more(15)
-    assert not thinking.full
-    thinking = thinking.more(15)
-    assert thinking.full
-    before = thinking.findings()
+    search = anytime_search("tic_tac_toe", max_nodes=21)
+    progress = search.start(start_game(search.game).current.state).run(15)
+    assert not progress.full
+    progress = progress.run(15)
+    assert progress.full
+    before = progress.analysis()
     assert before.visits.sum() == before.simulations == 20
-    thinking = thinking.more(5)
-    np.testing.assert_array_equal(thinking.findings().visits, before.visits)
-    assert list(keep_thinking(thinking)) == []
+    progress = progress.run(5)
+    np.testing.assert_array_equal(progress.analysis().visits, before.visits)
+    assert list(continue_search(progress)) == []
 
 
 @dataclasses.dataclass
-class Hours:
-    """A clock that only simulations move on."""
+class FakeClock:
+    """A clock that only simulations advance."""
 
     now: float = 0.0
 
@@ -169,60 +173,60 @@ class Hours:
 
 
 @dataclasses.dataclass
-class Steady:
-    """Searches a hundred simulations a second."""
+class SteadyProgress:
+    """A search of a hundred simulations a second."""
 
-    hours: Hours
+    clock: FakeClock
     simulations: int = 0
     full = False
 
-    def more(self, count):
-        self.hours.now += count / 100
-        return Steady(self.hours, self.simulations + count)
+    def run(self, count):
+        self.clock.now += count / 100
+        return SteadyProgress(self.clock, self.simulations + count)
 
 
 @pytest.fixture
-def hours(monkeypatch):
-    hours = Hours()
-    monkeypatch.setattr(thinking_module, "time", hours)
-    return hours
+def clock(monkeypatch):
+    clock = FakeClock()
+    monkeypatch.setattr(anytime, "time", clock)
+    return clock
 
 
-def test_thinks_as_long_as_it_is_told(hours):
+def test_the_limit_of_time(clock):
     for seconds in (0.5, 3.0):
-        began = hours.now
-        *_, last = keep_thinking(Steady(hours), seconds=seconds)
-        assert seconds - 0.01 <= hours.now - began <= seconds + 0.05
+        began = clock.now
+        *_, last = continue_search(SteadyProgress(clock), seconds=seconds)
+        assert seconds - 0.01 <= clock.now - began <= seconds + 0.05
         assert 100 * seconds - 1 <= last.simulations <= 100 * seconds + 5
-    assert list(keep_thinking(Steady(hours), seconds=0)) == []
+    assert list(continue_search(SteadyProgress(clock), seconds=0)) == []
 
 
-def test_thinks_exactly_as_many_simulations_as_it_is_told(hours):
+def test_the_limit_of_simulations_is_exact(clock):
     for simulations in (1, 5, 333):
-        *_, last = keep_thinking(Steady(hours), simulations=simulations)
+        *_, last = continue_search(SteadyProgress(clock), simulations=simulations)
         assert last.simulations == simulations
-    *_, last = keep_thinking(Steady(hours, 100), simulations=130)
+    *_, last = continue_search(SteadyProgress(clock, 100), simulations=130)
     assert last.simulations == 130
-    assert list(keep_thinking(Steady(hours, 130), simulations=130)) == []
+    assert list(continue_search(SteadyProgress(clock, 130), simulations=130)) == []
 
 
-def test_listens_twenty_times_a_second(hours):
-    heard = [hours.now]
-    for _ in itertools.islice(keep_thinking(Steady(hours)), 50):
-        heard.append(hours.now)
-    assert max(np.diff(heard)) <= 0.06
+def test_steps_take_a_twentieth_of_a_second(clock):
+    times = [clock.now]
+    for _ in itertools.islice(continue_search(SteadyProgress(clock)), 50):
+        times.append(clock.now)
+    assert max(np.diff(times)) <= 0.06
 
 
-def test_memory_is_kept_to():
+def test_the_tree_takes_the_given_memory():
     for name in ("go_9x9", "gardner_chess"):
         game = make(name)
         tower = NetworkConfig(architecture="mlp", blocks=1, channels=16)
         network = make_network(game, tower)
         config = SearchConfig()
         fake = SearchPlayer(game=game, network=network, variables={}, config=config)
-        sizes = [make_thinker(fake, memory_mb=mb).nodes for mb in (1, 16, 32)]
+        sizes = [make_anytime_search(fake, memory_mb=mb).max_nodes for mb in (1, 16, 32)]
         assert sizes == sorted(set(sizes))
-        # All that a node has: its state, priors, children where they are kept, numbers.
+        # A node has a state, priors, children if the tree keeps them, and some numbers.
         arrays = jax.tree.leaves(jax.eval_shape(game.init))
         state = sum(x.size * x.dtype.itemsize for x in arrays)
         for nodes, mb in zip(sizes, (1, 16, 32), strict=True):

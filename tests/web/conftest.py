@@ -1,4 +1,4 @@
-"""Chromium, the page in it, and what npm fetches."""
+"""Chromium, pages in it, and ONNX Runtime Web."""
 
 import shutil
 
@@ -7,12 +7,12 @@ import pytest
 from azjax.errors import UserError
 from azjax.web.runtime import runtime_files
 from tests.absent import skip
-from tests.web.person import IDLE, PATIENCE_S, wait
+from tests.web.person import IDLE, TIMEOUT_S, wait
 
 
 @pytest.fixture(scope="module")
 def runtime():
-    """ONNX Runtime Web is in the cache."""
+    """Puts ONNX Runtime Web into the cache."""
     try:
         runtime_files(None)
     except UserError as error:
@@ -33,15 +33,15 @@ def browser():
 
 @pytest.fixture
 def open_page(browser):
-    """(address, size) -> a page on which a game has begun; whatever it complains of fails."""
-    complaints, pages = [], []
+    """Returns a function (address, size) -> page with a new game; its errors fail the test."""
+    errors, pages = [], []
 
     def open_page(address, size):
         page = browser.new_page(viewport=size)
         pages.append(page)
-        page.set_default_timeout(1000 * PATIENCE_S)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda m: m.type == "error" and complaints.append(m.text))
+        page.set_default_timeout(1000 * TIMEOUT_S)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda m: m.type == "error" and errors.append(m.text))
         page.goto(address)
         wait(page, IDLE)
         return page
@@ -49,4 +49,4 @@ def open_page(browser):
     yield open_page
     for page in pages:
         page.close()
-    assert complaints == []
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Players without training and a local server, for tests of what becomes of them on the web."""
+"""Untrained players and a local server, for tests of the web pages."""
 
 import contextlib
 import functools
@@ -28,7 +28,7 @@ TOWERS = {
 
 @functools.cache
 def untrained(name, tower="mlp"):
-    """A player of that game with 8 simulations."""
+    """Returns an untrained player of the game with 8 simulations."""
     game = make(name)
     network = make_network(game, TOWERS[tower])
     variables = jax.jit(network.init)(jax.random.PRNGKey(0))
@@ -38,7 +38,7 @@ def untrained(name, tower="mlp"):
 
 @contextlib.contextmanager
 def listening(app):
-    """`app` behind a port of this machine, which it gives, as `azjax play --web` runs it."""
+    """Serves `app` as `azjax play --web` does, and yields the port."""
     uvicorn = pytest.importorskip("uvicorn")
     listener = server._listen(None)
     running = uvicorn.Server(uvicorn.Config(app, log_level="error"))

@@ -1,6 +1,6 @@
-"""A person at the page in Chromium: clicks, and whole games; pictures stay in build/screenshots.
+"""Whole games by clicks in Chromium; screenshots are saved in build/screenshots.
 
-Needs Debian's chromium, and ONNX Runtime Web from npm.
+Needs Debian's chromium and ONNX Runtime Web from npm.
 """
 
 import functools
@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from azjax.players.load import player_from_spec
-from azjax.search.anytime import make_thinker
+from azjax.search.anytime import make_anytime_search
 from azjax.web import server
 from azjax.web.site import write_site
 from tests.web.person import DESK, IDLE, PHONE, click, picture, wait
@@ -24,16 +24,16 @@ pytest.importorskip("onnxruntime")
 pytestmark = pytest.mark.usefixtures("runtime")
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
 
 @pytest.fixture
 def served(tmp_path):
-    """player -> the address of its page, in a folder behind a plain web server."""
+    """Returns a function player -> address of its page on a plain web server."""
     with http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Quiet, directory=tmp_path)
+        ("127.0.0.1", 0), functools.partial(QuietHandler, directory=tmp_path)
     ) as plain:
         threading.Thread(target=plain.serve_forever, daemon=True).start()
 
@@ -46,12 +46,12 @@ def served(tmp_path):
 
 
 def top_of(page, cell):
-    """How far down the screen a cell is, in pixels."""
+    """Returns how far down the screen a cell is, in pixels."""
     return page.query_selector(f'[data-cell="{cell}"]').bounding_box()["y"]
 
 
 def play_to_the_end(page, game, seed):
-    """Clicks on anything legal until the game is over; the moves' names."""
+    """Clicks on legal moves until the game is over; returns the names of the moves."""
     chance = random.Random(seed)
     for _ in range(game.max_steps):
         wait(page, IDLE)
@@ -63,8 +63,8 @@ def play_to_the_end(page, game, seed):
     return page.locator("#moves li").all_inner_texts()
 
 
-def assert_is_the_result(page, game, names):
-    """The moves are legal by the game's own rules, and end as the page says."""
+def check_result(page, game, names):
+    """Checks that the moves are legal and that the page shows the right result."""
     state = game.init()
     for name in names:
         assert not game.is_terminal(state)
@@ -92,10 +92,10 @@ def test_a_person_plays_to_the_end_against_the_network(open_page, served, name, 
     page = open_page(served(player), size)
     names = play_to_the_end(page, player.game, seed=1)
     picture(page, name, full_page=True)
-    assert_is_the_result(page, player.game, names)
+    check_result(page, player.game, names)
     assert re.fullmatch(r"\d+ simulations in [\d.]+ s", page.inner_text("#search"))
     assert page.locator("#history .curve").count() == 1
-    # Nothing sticks out of a phone's screen.
+    # The page fits the width of a phone.
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -112,7 +112,7 @@ def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_pa
     assert page.locator("#board .visits").count() > 0
     assert page.inner_text("#search").startswith("32 simulations")
     assert len(page.inner_text("#line").split()) > 1
-    page.click("#visits")  # off, and on again: the hint stays, and the visits come back
+    page.click("#visits")  # off and on again: the hint stays, and the visits come back
     assert page.locator("#board .visits").count() == 0
     assert page.locator("#board .hint").count() == 1
     page.click("#visits")
@@ -120,30 +120,30 @@ def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_pa
     page.click("#undo")
     wait(page, "document.querySelectorAll('#moves li').length === 0")
     assert page.locator('#board [data-code="1"]').count() == 0
-    told = told_while_thinking(page)
-    seconds = [float(text.split()[-2]) for text, _ in told]
+    shown = shown_during_search(page)
+    seconds = [float(text.split()[-2]) for text, _ in shown]
     assert seconds == sorted(seconds)
-    assert len(set(seconds)) > 3  # this search's own, not the time of the one before
-    assert all(len(line.split()) > 1 for _, line in told)
+    assert len(set(seconds)) > 3  # times of this search, not of the one before
+    assert all(len(line.split()) > 1 for _, line in shown)
     page.select_option("#side", "second")
     wait(page, "document.querySelectorAll('#moves li').length === 1")
 
 
-def told_while_thinking(page):
-    """[search, line] as the page showed them during a longer search."""
+def shown_during_search(page):
+    """Returns all (search, line) that the page shows during a longer search."""
     page.select_option("#level", "512")
     page.evaluate(
-        "() => { const text = (id) => document.getElementById(id).innerText; window.told = [];"
-        "new MutationObserver(() => window.told.push([text('search'), text('line')]))"
+        "() => { const text = (id) => document.getElementById(id).innerText; window.shown = [];"
+        "new MutationObserver(() => window.shown.push([text('search'), text('line')]))"
         ".observe(document.getElementById('search'), { childList: true }) }"
     )
     page.click("#hint")
     page.wait_for_selector("#board .hint")
-    return [found for found in page.evaluate("window.told") if found[0]]
+    return [found for found in page.evaluate("window.shown") if found[0]]
 
 
 def test_moves_of_two_clicks_on_the_local_server(open_page):
-    app = server.make_app(make_thinker(untrained("gardner_chess")), about="")
+    app = server.make_app(make_anytime_search(untrained("gardner_chess")), about="")
     with listening(app) as port:
         page = open_page(f"http://127.0.0.1:{port}/", PHONE)
         page.select_option("#level", "8")
@@ -155,13 +155,13 @@ def test_moves_of_two_clicks_on_the_local_server(open_page):
         picture(page, "gardner_chess")
         assert page.locator("#moves li").first.inner_text() == "a2a3"
         assert page.inner_text("#status") == "Your move"
-        assert top_of(page, 20) > top_of(page, 0)  # White's first rank is near
-        # From the other side Black is near, and its clicks are where it sees its pieces.
+        assert top_of(page, 20) > top_of(page, 0)  # White's first rank is at the bottom
+        # The second player sees the board turned around, and clicks follow.
         page.select_option("#side", "second")
         page.click("#new")
         wait(page, "document.querySelectorAll('#moves li').length === 1")
         wait(page, IDLE)
         assert top_of(page, 20) < top_of(page, 0)
-        click(page, page.query_selector("#board .start"))  # a piece of Black's that can move
+        click(page, page.query_selector("#board .start"))  # a black piece that can move
         assert page.locator("#board circle.target").count() >= 1
         picture(page, "gardner_chess_turned")

@@ -1,4 +1,4 @@
-"""`azjax web` and `azjax play --web` as they are typed."""
+"""The commands `azjax web` and `azjax play --web`."""
 
 import json
 import os
@@ -9,53 +9,59 @@ import urllib.request
 
 import pytest
 
-from azjax.cli import main as cli
+from azjax.cli.main import main
 from azjax.web.runtime import SCRIPT, WASM
 
 pytest.importorskip("onnxruntime")
 pytest.importorskip("uvicorn")
 
-PATIENCE_S = 120
+TIMEOUT_S = 120
 
 
-def test_a_page_of_a_player_that_comes_along(runtime, tmp_path, capsys):
+def test_the_page_of_a_pretrained_player(runtime, tmp_path, capsys):
     out = tmp_path / "site"
     arguments = ["web", "dots_and_boxes_3x3:16", "--out", str(out), "--games", "2"]
-    assert cli.main(arguments) == 0
-    said = capsys.readouterr().out
-    assert "the model agrees with JAX" in said
-    assert f"python3 -m http.server -d {out}" in said
+    assert main(arguments) == 0
+    output = capsys.readouterr().out
+    assert "the model agrees with JAX" in output
+    assert f"python3 -m http.server -d {out}" in output
     names = {file.name for file in out.iterdir()}
     assert names == {"index.html", "game.json", "model.onnx", "worker.js", SCRIPT, WASM}
     assert json.loads((out / "game.json").read_text())["simulations"] == 16
     before = {file: file.read_bytes() for file in out.iterdir()}
-    assert cli.main(arguments) == 2
-    assert capsys.readouterr().err == f"azjax: {out} is there already; another name is wanted\n"
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == f"azjax: {out} exists already; choose another name\n"
     assert before == {file: file.read_bytes() for file in out.iterdir()}
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["web", "connect_four", "--out", "x", "--games", "0"], "--games 0: at least 1"),
-        (["web", "connect_four:policy", "--out", "x"], "a page searches; RUN or RUN:SIMULATIONS"),
+        (["web", "connect_four", "--out", "x", "--games", "0"], "--games 0: must be at least 1"),
+        (
+            ["web", "connect_four:policy", "--out", "x"],
+            "must be a player with a search: RUN or RUN:SIMULATIONS",
+        ),
         (["web", "no/such/run", "--out", "x"], "no/such/run"),
-        (["web", "connect_four", "--out", "x", "--single-file"], "a name that ends in .html"),
+        (["web", "connect_four", "--out", "x", "--single-file"], "the name must end in .html"),
         (["web", "connect_four", "--out", "no/such/x"], "no such directory"),
-        (["web", "connect_four", "--out", "x", "--runtime", "no"], f"no: {SCRIPT} and {WASM}"),
-        (["play", "connect_four:policy", "--web"], "a page searches"),
-        (["play", "connect_four", "--web", "--port", "0"], "--port 0: from 1 to 65535"),
-        (["play", "connect_four", "--web", "--side", "1"], "the page asks"),
-        (["play", "connect_four", "--port", "80"], "go with --web"),
+        (
+            ["web", "connect_four", "--out", "x", "--runtime", "no"],
+            f"no: no {SCRIPT} and {WASM} there",
+        ),
+        (["play", "connect_four:policy", "--web"], "must be a player with a search"),
+        (["play", "connect_four", "--web", "--port", "0"], "--port 0: must be from 1 to 65535"),
+        (["play", "connect_four", "--web", "--side", "1"], "choose the side on the page"),
+        (["play", "connect_four", "--port", "80"], "need --web"),
     ],
 )
-def test_mistakes_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
+def test_errors_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert cli.main(arguments) == 2
-    said = capsys.readouterr()
-    assert said.err.startswith("azjax: ")
-    assert said.err.count("\n") == 1
-    assert words in said.err
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("azjax: ")
+    assert error.count("\n") == 1
+    assert words in error
     assert list(tmp_path.iterdir()) == []
 
 
@@ -75,10 +81,10 @@ def test_a_server_until_ctrl_c():
             address = ready.split()[2]
             assert ready == f"play at {address} (Ctrl-C to stop)\n"
             assert address.startswith("http://127.0.0.1:")
-            with urllib.request.urlopen(address, timeout=PATIENCE_S) as page:
+            with urllib.request.urlopen(address, timeout=TIMEOUT_S) as page:
                 assert b"<title>Dots and boxes 3x3</title>" in page.read()
             process.send_signal(signal.SIGINT)
-            out, err = process.communicate(timeout=PATIENCE_S)
+            out, err = process.communicate(timeout=TIMEOUT_S)
         finally:
             process.kill()
     assert process.returncode in (0, 130)

@@ -1,4 +1,4 @@
-"""Every game as an ONNX model, held against JAX over whole random games."""
+"""Every game as an ONNX model, compared with JAX over whole random games."""
 
 import dataclasses
 
@@ -9,7 +9,7 @@ import pytest
 from azjax_envs import available_games, make
 
 from azjax.errors import UserError
-from azjax.web.onnx_model import evaluation, export_model, run_model
+from azjax.web.onnx_model import export_model, make_evaluation, run_model
 from azjax.web.verify import check_model, open_session
 from tests.web.sites import untrained
 
@@ -50,44 +50,44 @@ def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
     movers = set()
     check = check_model(
         player.game,
-        evaluation(*parts),
+        make_evaluation(*parts),
         export_model(*parts),
         games=GAMES,
         seed=3,
-        seen=lambda state: movers.add(int(player.game.current_player(state))),
+        on_position=lambda state: movers.add(int(player.game.current_player(state))),
     )
     assert check.games == GAMES
     assert check.positions > 4 * GAMES
     assert movers == {0, 1}
 
 
-def test_every_game_that_comes_with_azjax_is_among_these():
+def test_every_game_of_azjax_is_tested():
     bases = {make(name).name for name, _ in (*QUICK, *SLOW)}
     assert {name for name in available_games() if name != "mnk"} <= {
         name for base in bases for name in (base, base.rpartition("_")[0])
     }
 
 
-def test_a_model_that_does_otherwise_is_refused():
+def test_a_model_that_differs_is_an_error():
     player = untrained("tic_tac_toe")
     parts = (player.game, player.network, player.variables)
-    model, evaluate = export_model(*parts), evaluation(*parts)
+    model, evaluate = export_model(*parts), make_evaluation(*parts)
 
     def other(*inputs):
         outputs = evaluate(*inputs)
-        outputs[-1] = jnp.where(outputs[-1] == 2, 1, outputs[-1])  # all are player 0's
+        outputs[-1] = jnp.where(outputs[-1] == 2, 1, outputs[-1])  # all pieces are player 0's
         return outputs
 
     with pytest.raises(UserError, match="view differs from JAX's after 2 moves"):
         check_model(player.game, other, model, games=5, seed=0)
 
-    def rougher(*inputs):
+    def less_exact(*inputs):
         outputs = evaluate(*inputs)
         outputs[-2] = outputs[-2] + 1e-3
         return outputs
 
     with pytest.raises(UserError, match="value differs"):
-        check_model(player.game, rougher, model, games=1, seed=0)
+        check_model(player.game, less_exact, model, games=1, seed=0)
 
 
 def test_minus_one_evaluates_without_a_move():
@@ -105,7 +105,7 @@ def test_minus_one_evaluates_without_a_move():
     assert run_model(session, model, leaves, 3)["player"] == 1
 
 
-def test_a_game_that_cannot_be_exported_is_named_with_the_reason():
+def test_a_game_that_cannot_be_exported_is_an_error():
     player = untrained("tic_tac_toe")
 
     class Sorts(type(player.game)):

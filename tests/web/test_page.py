@@ -1,4 +1,4 @@
-"""A person at the page who is quick, or unlucky: on the local server, in Chromium."""
+"""The page on the local server in Chromium: quick clicks, failed requests, the keyboard."""
 
 import contextlib
 import dataclasses
@@ -7,14 +7,14 @@ import json
 import pytest
 from azjax_envs.tic_tac_toe import TicTacToe
 
-from azjax.search.anytime import make_thinker
+from azjax.search.anytime import make_anytime_search
 from azjax.web import server
 from tests.web.person import DESK, IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained
 
 
 class NoMiddle(TicTacToe):
-    """Tic-tac-toe on a board whose middle is no part to click."""
+    """Tic-tac-toe on a board whose middle cannot be clicked."""
 
     def svg_board(self):
         return super().svg_board().replace('data-action="4"', "")
@@ -23,7 +23,7 @@ class NoMiddle(TicTacToe):
 @pytest.fixture(scope="module")
 def address():
     player = dataclasses.replace(untrained("tic_tac_toe"), game=NoMiddle())
-    app = server.make_app(make_thinker(player), about="a test")
+    app = server.make_app(make_anytime_search(player), about="a test")
     with listening(app) as port:
         yield f"http://127.0.0.1:{port}/"
 
@@ -33,7 +33,7 @@ def part(action):
 
 
 def play(page, *actions):
-    """Clicks without a pause between them."""
+    """Clicks without pauses."""
     clicks = [
         f"{part(action)}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}));"
         for action in actions
@@ -42,7 +42,7 @@ def play(page, *actions):
 
 
 def moves(page):
-    """Of each move: the player, and its name."""
+    """Returns (player, name) of each move."""
     rows = page.locator("#moves li").evaluate_all(
         "all => all.map(li => [li.className, li.innerText])"
     )
@@ -51,16 +51,16 @@ def moves(page):
 
 @contextlib.contextmanager
 def without_answers(page, path, promise):
-    """Meanwhile a question to that path is answered with this instead."""
+    """Answers requests to that path with a promise, inside the context."""
     page.evaluate(
-        f"window.asked = fetch; fetch = (path, ...others) => path === '{path}' "
-        f"? {promise} : asked(path, ...others); 0"
+        f"window.realFetch = fetch; fetch = (path, ...others) => path === '{path}' "
+        f"? {promise} : realFetch(path, ...others); 0"
     )
     yield
-    page.evaluate("fetch = asked; 0")
+    page.evaluate("fetch = realFetch; 0")
 
 
-def test_a_second_click_is_no_move_of_the_opponent(open_page, address):
+def test_a_second_click_is_not_a_move_of_the_opponent(open_page, address):
     page = open_page(address, PHONE)
     play(page, 8, 0)
     wait(page, "document.querySelectorAll('#moves li').length === 2")
@@ -70,20 +70,20 @@ def test_a_second_click_is_no_move_of_the_opponent(open_page, address):
     assert second[0] == 1
 
 
-def test_a_question_without_an_answer_changes_nothing(open_page, address):
+def test_a_request_that_fails_changes_nothing(open_page, address):
     page = open_page(address, PHONE)
-    with without_answers(page, "api/look", "Promise.reject(new Error())"):
+    with without_answers(page, "api/position", "Promise.reject(new Error())"):
         play(page, 8)
         wait(page, "document.body.classList.contains('failed')")
-        assert "the server does not answer" in page.inner_text("#status")
+        assert "The server does not answer" in page.inner_text("#status")
         assert moves(page) == []
     play(page, 8)
     wait(page, "document.querySelectorAll('#moves li').length === 2")
     wait(page, IDLE)
     assert [player for player, _ in moves(page)] == [0, 1]
     assert page.get_attribute("body", "class") == ""
-    # A hint that failed is over with the next.
-    with without_answers(page, "api/think", "Promise.reject(new Error())"):
+    # The next hint clears the error of a failed one.
+    with without_answers(page, "api/search", "Promise.reject(new Error())"):
         page.click("#hint")
         wait(page, "document.body.classList.contains('failed')")
     page.click("#hint")
@@ -92,10 +92,10 @@ def test_a_question_without_an_answer_changes_nothing(open_page, address):
     assert page.inner_text("#status") == "Your move"
 
 
-def test_a_move_ends_the_thinking_about_a_hint(open_page, address):
+def test_a_move_stops_the_search_for_a_hint(open_page, address):
     page = open_page(address, PHONE)
-    # The network never answers, so that the person can play for either side.
-    with without_answers(page, "api/think", "new Promise(() => {})"):
+    # The network never answers, so the person can play for both sides.
+    with without_answers(page, "api/search", "new Promise(() => {})"):
         for action, side in [(0, "second"), (3, "first"), (1, "second"), (5, "first")]:
             play(page, action)
             wait(page, "document.querySelector('#hint').disabled")
@@ -109,29 +109,29 @@ def test_a_move_ends_the_thinking_about_a_hint(open_page, address):
         assert page.get_attribute("body", "class") == ""
 
 
-def test_undo_and_hints_mind_a_move_that_has_no_answer_yet(open_page, address):
+def test_undo_and_hints_before_a_move_is_answered(open_page, address):
     page = open_page(address, PHONE)
     play(page, 8)
     wait(page, "document.querySelectorAll('#moves li').length === 2")
     wait(page, IDLE)
     before, free = moves(page), page.get_attribute("#board .legal", "data-action")
-    with without_answers(page, "api/look", "new Promise(() => {})"):
+    with without_answers(page, "api/position", "new Promise(() => {})"):
         play(page, free)
         page.click("#hint")  # too late
         assert page.get_attribute("body", "class") == ""
-    page.click("#undo")  # of that move
+    page.click("#undo")  # takes back that move
     page.wait_for_selector("#board .legal")
     assert moves(page) == before
     play(page, free)
     wait(page, "document.querySelectorAll('#moves li').length > 2")
 
 
-def test_a_move_that_is_not_drawn_is_a_button(open_page, address):
+def test_a_move_that_is_not_on_the_board_is_a_button(open_page, address):
     page = open_page(address, PHONE)
     assert page.locator("#board button").all_inner_texts() == ["b2"]
     found = {"action": 4, "visits": [[4, 8]], "value": 0, "line": [], "simulations": 8, "ms": 0}
     answer = f"new Response({json.dumps(json.dumps(found))} + '\\n')"
-    with without_answers(page, "api/think", f"Promise.resolve({answer})"):
+    with without_answers(page, "api/search", f"Promise.resolve({answer})"):
         page.click("#hint")
         page.wait_for_selector("#board button.hint")
     assert page.inner_text("#search") == "8 simulations in 0.00 s"
@@ -154,5 +154,5 @@ def test_a_move_by_keyboard(open_page, address):
     wait(page, "document.querySelectorAll('#moves li').length === 2")
     wait(page, IDLE)
     assert moves(page)[0] == (0, "b1")
-    page.keyboard.press("Tab")  # on from there, to a move that is still legal
+    page.keyboard.press("Tab")  # to the next move that is still legal
     assert page.evaluate(focused) not in [None, *(name for _, name in moves(page))]

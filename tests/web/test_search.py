@@ -1,13 +1,13 @@
-"""The browser's search alone, in Node, on a game small enough to write down."""
+"""The browser's search alone, in Node, on a tiny game."""
 
 import json
 import shutil
 import subprocess
 
-from azjax.web.page import _joined
+from azjax.web.page import join_scripts
 from tests.absent import skip_without
 
-# Four plies of three moves; the network likes the last move least and is content after any other.
+# Four plies of three moves each. The third move is the worst, and the network knows it.
 GAME = """
 const evaluate = async (before, action) => {
   const state = action < 0 ? before : [...before, action];
@@ -22,19 +22,19 @@ const evaluate = async (before, action) => {
   };
 };
 const begin = async () => makeNode(await evaluate([], -1));
-const think = async (start, moves) => {
+const search = async (start, moves) => {
   const root = (await follow(start, moves, evaluate)).at(-1);
   for (let i = 0; i < 64; i++) await simulate(root, evaluate, 1.25);
-  return findings(root);
+  return analyse(root);
 };
 """
 
 
 def run(script):
-    """What the script gives."""
+    """Returns the value of the script."""
     done = subprocess.run(
         ["node", "--input-type=module", "-"],
-        input=f"{_joined(('search.js',))}{GAME}console.log(JSON.stringify({script}));",
+        input=f"{join_scripts(('search.js',))}{GAME}console.log(JSON.stringify({script}));",
         capture_output=True,
         text=True,
         timeout=60,
@@ -44,18 +44,18 @@ def run(script):
 
 
 @skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
-def test_a_move_that_was_taken_back_is_not_recommended():
+def test_visits_of_a_move_that_was_taken_back_do_not_count():
     fresh, again, unseen = run("""await (async () => {
-      const fresh = await think(await begin(), []);
+      const fresh = await search(await begin(), []);
       const start = await begin();
-      await think(start, []);
-      await think(start, [2]); // the worst move, and the network's answer
+      await search(start, []);
+      await search(start, [2]); // the worst move, and an answer
       await follow(start, [2, 0], evaluate);
-      const again = await think(start, []); // after both were taken back
-      // The same where nobody had thought about the position before.
+      const again = await search(start, []); // after both were taken back
+      // The same without an earlier search of the position.
       const other = await begin();
-      await think(other, [2]);
-      return [fresh, again, await think(other, [])];
+      await search(other, [2]);
+      return [fresh, again, await search(other, [])];
     })()""")
     visits = dict(fresh["visits"])
     assert sum(visits.values()) == 64
@@ -65,12 +65,12 @@ def test_a_move_that_was_taken_back_is_not_recommended():
 
 
 @skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
-def test_what_was_found_below_a_move_that_is_played_is_kept():
+def test_the_tree_below_a_played_move_is_kept():
     before, kept, after = run("""await (async () => {
       const start = await begin();
-      const before = await think(start, []);
+      const before = await search(start, []);
       const kept = (await follow(start, [0], evaluate)).at(-1).visits;
-      return [before, kept, await think(start, [0])];
+      return [before, kept, await search(start, [0])];
     })()""")
     assert kept == dict(before["visits"])[0] > 8
     assert sum(count for _, count in after["visits"]) == kept - 1 + 64

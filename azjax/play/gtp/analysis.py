@@ -1,10 +1,11 @@
-"""GTP's searches that a client looks on at, as Sabaki does.
+"""GTP's searches: a move within its limits, and analyses that clients such as Sabaki follow.
 
 Sources: Sabaki's guide "Engine Analysis Integration"; KataGo's "GTP Extensions".
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,76 +13,126 @@ from dataclasses import dataclass, replace
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
-from azjax.play.gtp.game import Refusal, Table, read_vertex, vertices
-from azjax.play.gtp.protocol import SEATS, Talk, read_number, read_seat
-from azjax.play.gtp.search import decide, info_line
-from azjax.search.analysis import Findings
-from azjax.search.anytime import keep_thinking
+from azjax.play.gtp.game import GtpGame, read_vertex, vertices
+from azjax.play.gtp.protocol import PLAYERS, GtpError, Reply, read_number, read_player
+from azjax.search.analysis import SearchAnalysis
+from azjax.search.anytime import SearchInProgress, continue_search
+
+_MAX_LINE = 16  # moves of a principal variation
 
 
-def genmove_analyze(table: Table, talk: Talk, *arguments: str) -> Table:
-    wanted = _arguments(table, arguments)
-    seat = wanted.seat
-    if table.passes_only():
-        talk.say(f"={talk.number}\nplay pass\n\n")
-        return table.played([(seat, "pass")])
-    among = wanted.among(table.in_turn(seat))  # what is wrong is said before the answer begins
-    talk.say(f"={talk.number}\n")
-    told = time.monotonic()
+def choose_move(
+    game: GtpGame,
+    player: int,
+    *,
+    on_progress: Callable[[SearchInProgress], None] = lambda progress: None,
+    root_actions: Sequence[int] = (),
+) -> tuple[GtpGame, SearchAnalysis]:
+    """Searches for a move of `player` within its limits, and plays it.
 
-    def tell(findings: Callable[[], Findings]) -> None:
-        nonlocal told
-        if time.monotonic() - told >= wanted.interval:
-            told = time.monotonic()
-            talk.say(info_line(table.game, findings(), wanted.most))
+    Args:
+      game: the game before the move.
+      player: 0 or 1; if it is not their turn, the opponent passes.
+      on_progress: called after every step of the search.
+      root_actions: legal actions to choose from; empty for all of them.
 
-    table, findings = decide(table, seat, tell, among)
-    line = info_line(table.game, findings, wanted.most)
-    talk.say(f"{line}play {vertices(table.game)[findings.action]}\n\n")
-    return table
+    Returns:
+      (The game after the move, what the search found.)
+    """
+    began = time.monotonic()
+    clock = game.clocks[player]
+    progress = game.search.start(game.give_turn(player).current.state, root_actions=root_actions)
+    simulations = game.search.config.num_simulations if clock is None else math.inf
+    seconds = math.inf if clock is None else clock.for_move()
+    for step in continue_search(progress, simulations=simulations, seconds=seconds):
+        progress = step
+        on_progress(progress)
+    analysis = progress.analysis()
+    game = game.play([(player, vertices(game.game)[analysis.action])])
+    return game.spend_time(player, time.monotonic() - began), analysis
 
 
-def analyze(table: Table, talk: Talk, *arguments: str) -> Table:
-    """Thinks until the next line comes."""
-    wanted = _arguments(table, arguments)
-    there = table.in_turn(wanted.seat)
-    among = wanted.among(there)
-    talk.say(f"={talk.number}\n")
-    told = time.monotonic()
-    thinking = table.thinker.start(there.now.state, among=among)
-    for later in keep_thinking(thinking):
-        thinking = later
-        if talk.lines.waiting():
+def info_line(game: Game, analysis: SearchAnalysis, max_moves: int) -> str:
+    """Returns one line of an analysis; as in Leela Zero, shares are numbers of 10,000."""
+    names, parts = vertices(game), []
+    for order, action in enumerate(analysis.ranked_actions()[:max_moves]):
+        visits = analysis.visits[action]
+        value = float(analysis.action_values[action]) if visits else analysis.value
+        line = analysis.principal_variation(action)[:_MAX_LINE]
+        parts.append(
+            f"info move {names[action]} visits {visits} "
+            f"winrate {round(5000 * (1 + min(max(value, -1.0), 1.0)))} "
+            f"prior {round(10000 * float(analysis.prior[action]))} order {order} "
+            f"pv {' '.join(names[a] for a in line)}"
+        )
+    return " ".join(parts) + "\n"
+
+
+def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
+    """Plays a move, with analyses until it is found."""
+    options = _read_options(game, arguments)
+    player = options.player
+    if game.only_passes_left():
+        reply.write(f"={reply.number}\nplay pass\n\n")
+        return game.play([(player, "pass")])
+    # Errors must be found before the answer begins.
+    root_actions = options.root_actions(game.give_turn(player))
+    reply.write(f"={reply.number}\n")
+    reported = time.monotonic()
+
+    def report(progress: SearchInProgress) -> None:
+        nonlocal reported
+        if time.monotonic() - reported >= options.interval:
+            reported = time.monotonic()
+            reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+
+    after, analysis = choose_move(game, player, on_progress=report, root_actions=root_actions)
+    line = info_line(game.game, analysis, options.max_moves)
+    reply.write(f"{line}play {vertices(game.game)[analysis.action]}\n\n")
+    return after
+
+
+def analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
+    """Searches until the next line of input, and reports what is found."""
+    options = _read_options(game, arguments)
+    in_turn = game.give_turn(options.player)
+    root_actions = options.root_actions(in_turn)
+    reply.write(f"={reply.number}\n")
+    reported = time.monotonic()
+    progress = game.search.start(in_turn.current.state, root_actions=root_actions)
+    for step in continue_search(progress):
+        progress = step
+        if reply.lines.waiting():
             break
-        if time.monotonic() - told >= wanted.interval:
-            told = time.monotonic()
-            talk.say(info_line(table.game, thinking.findings(), wanted.most))
-    talk.say(info_line(table.game, thinking.findings(), wanted.most))
-    talk.lines.wait()
-    talk.say("\n")
-    return table
+        if time.monotonic() - reported >= options.interval:
+            reported = time.monotonic()
+            reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+    reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+    reply.lines.wait()
+    reply.write("\n")
+    return game
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What an analysis is to be of."""
+class _Options:
+    """Arguments of an analysis."""
 
-    seat: int
+    player: int
     interval: float = 0.5  # seconds between two lines
-    most: int = 20  # moves of a line
+    max_moves: int = 20  # in a line
     allowed: frozenset[int] | None = None  # actions; None: all
     avoided: frozenset[int] = frozenset()
 
-    def among(self, there: Table) -> list[int]:
-        """The legal actions to choose from."""
-        legal = set(legal_actions(there.game, there.now.state)) - self.avoided
+    def root_actions(self, game: GtpGame) -> list[int]:
+        """Returns the legal actions to choose from."""
+        legal = set(legal_actions(game.game, game.current.state)) - self.avoided
         chosen = legal if self.allowed is None else legal & self.allowed
         if not chosen:
-            raise Refusal("illegal move: none is left to think about")
+            raise GtpError("illegal move: no legal move is left to search")
         return sorted(chosen)
 
 
-# How many words stand behind each. What is not in `_arguments` is read and not obeyed.
+# How many words follow each keyword. Keywords that `_read_options` does not use are ignored.
 _KEYWORDS = {
     **dict.fromkeys(("interval", "minmoves", "maxmoves"), 1),
     **dict.fromkeys(("avoid", "allow"), 3),  # COLOUR MOVE,MOVE,... DEPTH
@@ -90,34 +141,35 @@ _KEYWORDS = {
 }
 
 
-def _arguments(table: Table, arguments: Sequence[str]) -> _Wanted:
-    """[COLOUR] [CENTISECONDS] [KEYWORD VALUE]..."""
+def _read_options(game: GtpGame, arguments: Sequence[str]) -> _Options:
+    """Reads [COLOUR] [CENTISECONDS] [KEYWORD VALUE]..."""
     words = [word.lower() for word in arguments]
-    wanted = _Wanted(read_seat(words.pop(0)) if words and words[0] in SEATS else table.now.mover)
+    named = bool(words) and words[0] in PLAYERS
+    options = _Options(read_player(words.pop(0)) if named else game.current.mover)
     if words and words[0] not in _KEYWORDS:
         words.insert(0, "interval")
     while words:
         keyword = words.pop(0)
         if keyword not in _KEYWORDS or len(words) < _KEYWORDS[keyword]:
             known = ", ".join(_KEYWORDS)
-            raise Refusal(f"syntax error: wanted are a color, centiseconds, and any of {known}")
+            raise GtpError(f"syntax error: expected a color, centiseconds, or one of {known}")
         values = [words.pop(0) for _ in range(_KEYWORDS[keyword])]
         if keyword == "interval":
-            wanted = replace(wanted, interval=read_number(*values) / 100)
+            options = replace(options, interval=read_number(*values) / 100)
         elif keyword == "maxmoves":
-            wanted = replace(wanted, most=max(read_number(*values), 1))
+            options = replace(options, max_moves=max(read_number(*values), 1))
         elif keyword in ("avoid", "allow"):
-            wanted = _restricted(wanted, table.game, keyword, *values)
-    return wanted
+            options = _restrict(options, game.game, keyword, *values)
+    return options
 
 
-def _restricted(
-    wanted: _Wanted, game: Game, keyword: str, colour: str, moves: str, depth: str
-) -> _Wanted:
-    """Obeyed in the position at hand alone, whatever the depth: answers are free."""
+def _restrict(
+    options: _Options, game: Game, keyword: str, colour: str, moves: str, depth: str
+) -> _Options:
+    """Adds `avoid` or `allow`, which hold at the root only, whatever the depth."""
     actions = frozenset(read_vertex(game, move)[0] for move in moves.split(","))
-    if read_number(depth) == 0 or read_seat(colour) != wanted.seat:
-        return wanted
+    if read_number(depth) == 0 or read_player(colour) != options.player:
+        return options
     if keyword == "avoid":
-        return replace(wanted, avoided=wanted.avoided | actions)
-    return replace(wanted, allowed=actions | (wanted.allowed or frozenset()))
+        return replace(options, avoided=options.avoided | actions)
+    return replace(options, allowed=actions | (options.allowed or frozenset()))

@@ -1,4 +1,4 @@
-"""GTP's commands: each from a table to the table after it, with an answer on the way."""
+"""GTP's commands: functions that take a game, answer, and return the game afterwards."""
 
 from __future__ import annotations
 
@@ -9,186 +9,189 @@ from dataclasses import replace
 from azjax_envs import Game
 
 from azjax.play.clock import Clock
-from azjax.play.gtp.analysis import analyze, genmove_analyze
-from azjax.play.gtp.game import COLOURS, Refusal, Table, score, vertices
-from azjax.play.gtp.protocol import Talk, read_number, read_seat, read_seconds
-from azjax.play.gtp.search import decide
+from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
+from azjax.play.gtp.game import COLOURS, GtpGame, format_score, vertices
+from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.play.gtp.sgf import handicap_points, read_sgf
 from azjax.players.engines.gtp_games import kind_of
 
+Command = Callable[..., GtpGame]
+"""`command(game, reply, *arguments)`: answers by `reply` and returns the game afterwards."""
 
-def commands_of(game: Game) -> dict[str, Callable[..., Table]]:
-    """The commands that make sense in a game."""
+
+def commands_for(game: Game) -> dict[str, Command]:
+    """Returns the commands that a game supports."""
     return _COMMANDS | (_GO_COMMANDS if hasattr(game, "komi") else {})
 
 
-def _protocol_version(table: Table, talk: Talk) -> Table:
-    talk.answer("2")
-    return table
+def _protocol_version(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer("2")
+    return game
 
 
-def _name(table: Table, talk: Talk) -> Table:
-    talk.answer("azjax")
-    return table
+def _name(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer("azjax")
+    return game
 
 
-def _version(table: Table, talk: Talk) -> Table:
-    talk.answer(importlib.metadata.version("azjax"))
-    return table
+def _version(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer(importlib.metadata.version("azjax"))
+    return game
 
 
-def _list_commands(table: Table, talk: Talk) -> Table:
-    talk.answer("\n".join(commands_of(table.game)))
-    return table
+def _list_commands(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer("\n".join(commands_for(game.game)))
+    return game
 
 
-def _known_command(table: Table, talk: Talk, name: str) -> Table:
-    talk.answer("true" if name in commands_of(table.game) else "false")
-    return table
+def _known_command(game: GtpGame, reply: Reply, name: str) -> GtpGame:
+    reply.answer("true" if name in commands_for(game.game) else "false")
+    return game
 
 
-def _list_games(table: Table, talk: Talk) -> Table:
-    """Quarry asks this, and takes an engine that does not answer for one of go."""
-    talk.answer(kind_of(table.game).capitalize())
-    return table
+def _list_games(game: GtpGame, reply: Reply) -> GtpGame:
+    """Answers Quarry, which takes an engine without this command for one of go."""
+    reply.answer(kind_of(game.game).capitalize())
+    return game
 
 
-def _set_game(table: Table, talk: Talk, name: str) -> Table:
-    if name.lower() != kind_of(table.game):
-        raise Refusal("unsupported game")
-    talk.answer("")
-    return table
+def _set_game(game: GtpGame, reply: Reply, name: str) -> GtpGame:
+    if name.lower() != kind_of(game.game):
+        raise GtpError("unsupported game")
+    reply.answer("")
+    return game
 
 
-def _analyze_commands(table: Table, talk: Talk) -> Table:
-    """HexGui asks this before it plays, and cannot read a refusal: there are none."""
-    talk.answer("")
-    return table
+def _analyze_commands(game: GtpGame, reply: Reply) -> GtpGame:
+    """Answers HexGui, which asks for its own commands and cannot read an error: there are none."""
+    reply.answer("")
+    return game
 
 
-def _quit(table: Table, talk: Talk) -> Table:
-    talk.answer("")
-    return table
+def _quit(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer("")
+    return game
 
 
-def _boardsize(table: Table, talk: Talk, width: str, height: str = "") -> Table:
-    """HexGui tells both, and KataGo's clients may."""
-    if {read_number(width), read_number(height or width)} != {table.game.size}:
-        raise Refusal("unacceptable size")
-    talk.answer("")
-    return table.cleared()
+def _boardsize(game: GtpGame, reply: Reply, width: str, height: str = "") -> GtpGame:
+    """Checks the size; HexGui sends two numbers, and KataGo's clients may."""
+    if {read_number(width), read_number(height or width)} != {game.game.size}:
+        raise GtpError("unacceptable size")
+    reply.answer("")
+    return game.clear()
 
 
-def _clear_board(table: Table, talk: Talk) -> Table:
-    talk.answer("")
-    return table.cleared()
+def _clear_board(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer("")
+    return game.clear()
 
 
-def _komi(table: Table, talk: Talk, komi: str) -> Table:
-    table = _with_komi(table, komi)
-    talk.answer("")
-    return table
+def _komi(game: GtpGame, reply: Reply, komi: str) -> GtpGame:
+    game = _with_komi(game, komi)
+    reply.answer("")
+    return game
 
 
-def _play(table: Table, talk: Talk, colour: str, vertex: str) -> Table:
-    table = table.played([(read_seat(colour), vertex)])
-    talk.answer("")
-    return table
+def _play(game: GtpGame, reply: Reply, colour: str, vertex: str) -> GtpGame:
+    game = game.play([(read_player(colour), vertex)])
+    reply.answer("")
+    return game
 
 
-def _undo(table: Table, talk: Talk) -> Table:
-    table = table.undone()
-    talk.answer("")
-    return table
+def _undo(game: GtpGame, reply: Reply) -> GtpGame:
+    game = game.undo()
+    reply.answer("")
+    return game
 
 
-def _showboard(table: Table, talk: Talk) -> Table:
-    now = table.now
+def _showboard(game: GtpGame, reply: Reply) -> GtpGame:
+    now = game.current
     whose = "the game is over" if now.over else f"{COLOURS[now.mover]} to move"
-    talk.answer(f"\n{table.game.to_string(now.state)}\n{whose}")
-    return table
+    reply.answer(f"\n{game.game.to_string(now.state)}\n{whose}")
+    return game
 
 
-def _final_score(table: Table, talk: Talk) -> Table:
-    talk.answer(score(table))
-    return table
+def _final_score(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer(format_score(game))
+    return game
 
 
-def _time_settings(table: Table, talk: Talk, main: str, overtime: str, stones: str) -> Table:
+def _time_settings(game: GtpGame, reply: Reply, main: str, overtime: str, stones: str) -> GtpGame:
     left, period, moves = read_seconds(main), read_seconds(overtime), read_number(stones)
     after = Clock(period, moves=moves) if moves else None
     first = Clock(left) if left or after is None else after
     if period and not moves:
-        first = after = None  # GTP's way to say that there is no limit
-    talk.answer("")
-    return replace(table, main_time=first, overtime=after, clocks=(first, first))
+        first = after = None  # in GTP, this means that there is no limit
+    reply.answer("")
+    return replace(game, main_time=first, overtime=after, clocks=(first, first))
 
 
-def _time_left(table: Table, talk: Talk, colour: str, seconds: str, stones: str) -> Table:
-    seat, clock = read_seat(colour), Clock(read_seconds(seconds), moves=read_number(stones))
-    talk.answer("")
-    return table.timed(seat, clock)
+def _time_left(game: GtpGame, reply: Reply, colour: str, seconds: str, stones: str) -> GtpGame:
+    player, clock = read_player(colour), Clock(read_seconds(seconds), moves=read_number(stones))
+    reply.answer("")
+    return game.set_clock(player, clock)
 
 
-def _fixed_handicap(table: Table, talk: Talk, stones: str) -> Table:
-    if len(table.path) > 1:
-        raise Refusal("board not empty")
+def _fixed_handicap(game: GtpGame, reply: Reply, stones: str) -> GtpGame:
+    if game.record.num_moves:
+        raise GtpError("board not empty")
     try:
-        points = handicap_points(table.game.size, read_number(stones))
+        points = handicap_points(game.game.size, read_number(stones))
     except ValueError as error:
-        raise Refusal(f"invalid number of stones: {error}") from error
-    vertices = [_vertex(table.game, *point) for point in points]
-    table = table.played([(0, vertex) for vertex in vertices])
-    talk.answer(" ".join(vertices))
-    return table
+        raise GtpError(f"invalid number of stones: {error}") from error
+    vertices = [_vertex(game.game, *point) for point in points]
+    game = game.play([(0, vertex) for vertex in vertices])
+    reply.answer(" ".join(vertices))
+    return game
 
 
-def _loadsgf(table: Table, talk: Talk, path: str, move_number: str = "") -> Table:
+def _loadsgf(game: GtpGame, reply: Reply, path: str, move_number: str = "") -> GtpGame:
     try:
         file = read_sgf(path, read_number(move_number) if move_number else None)
     except ValueError as error:
-        raise Refusal(str(error)) from error
-    if file.size != table.game.size:
-        raise Refusal(f"cannot load file: unacceptable size, {file.size}")
-    table = (table if file.komi is None else _with_komi(table, str(file.komi))).cleared()
-    for seat, point in file.moves:
+        raise GtpError(str(error)) from error
+    if file.size != game.game.size:
+        raise GtpError(f"cannot load file: unacceptable size, {file.size}")
+    game = (game if file.komi is None else _with_komi(game, str(file.komi))).clear()
+    for number, (player, point) in enumerate(file.moves, 1):
+        vertex = "pass" if point is None else _vertex(game.game, *point)
         try:
-            table = table.played([(seat, "pass" if point is None else _vertex(table.game, *point))])
-        except Refusal as refusal:
-            raise Refusal(f"cannot load file: move {len(table.turns) + 1}: {refusal}") from refusal
-    talk.answer("")
-    return table
+            game = game.play([(player, vertex)])
+        except GtpError as error:
+            raise GtpError(f"cannot load file: move {number}: {error}") from error
+    reply.answer("")
+    return game
 
 
-def _genmove(table: Table, talk: Talk, colour: str) -> Table:
-    if table.passes_only():
-        table = table.played([(read_seat(colour), "pass")])
-        talk.answer("pass")
-        return table
-    table, findings = decide(table, read_seat(colour), tell=lambda findings: None)
-    talk.answer(vertices(table.game)[findings.action])
-    return table
+def _genmove(game: GtpGame, reply: Reply, colour: str) -> GtpGame:
+    if game.only_passes_left():
+        game = game.play([(read_player(colour), "pass")])
+        reply.answer("pass")
+        return game
+    game, analysis = choose_move(game, read_player(colour))
+    reply.answer(vertices(game.game)[analysis.action])
+    return game
 
 
 def _vertex(game: Game, row: int, column: int) -> str:
     return vertices(game)[row * game.size + column]
 
 
-def _with_komi(table: Table, text: str) -> Table:
-    """The game rebuilt with another komi. The network has the same shape, and never sees it."""
+def _with_komi(game: GtpGame, text: str) -> GtpGame:
+    """Returns the game with another komi. The network has the same shapes and never sees komi."""
     try:
         komi = float(text)
-        game = replace(table.game, komi=komi)
+        rules = replace(game.game, komi=komi)
     except ValueError as error:
-        raise Refusal("syntax error: komi must be a number from -361 to 361") from error
-    if game == table.game:
-        return table
-    table = replace(table, thinker=table.thinker.playing(game))
-    table.thinker.warm_up()
-    return table
+        raise GtpError("syntax error: komi must be a number from -361 to 361") from error
+    if rules == game.game:
+        return game
+    search = game.search.with_game(rules)
+    search.warm_up()
+    return replace(game, search=search, record=replace(game.record, game=rules))
 
 
-INTRODUCTION: dict[str, Callable[..., Table]] = {
+INTRODUCTION: dict[str, Command] = {
     "protocol_version": _protocol_version,
     "name": _name,
     "version": _version,
@@ -199,7 +202,7 @@ INTRODUCTION: dict[str, Callable[..., Table]] = {
     "hexgui-analyze_commands": _analyze_commands,
     "quit": _quit,
 }
-_COMMANDS: dict[str, Callable[..., Table]] = INTRODUCTION | {
+_COMMANDS: dict[str, Command] = INTRODUCTION | {
     "boardsize": _boardsize,
     "clear_board": _clear_board,
     "play": _play,
@@ -212,7 +215,7 @@ _COMMANDS: dict[str, Callable[..., Table]] = INTRODUCTION | {
     "lz-analyze": analyze,
     "lz-genmove_analyze": genmove_analyze,
 }
-_GO_COMMANDS: dict[str, Callable[..., Table]] = {
+_GO_COMMANDS: dict[str, Command] = {
     "komi": _komi,
     "fixed_handicap": _fixed_handicap,
     "loadsgf": _loadsgf,

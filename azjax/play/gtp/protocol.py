@@ -1,4 +1,4 @@
-"""GTP's words: what arguments say, and how answers are written."""
+"""GTP's text: arguments of commands, and how answers are written."""
 
 from __future__ import annotations
 
@@ -6,49 +6,53 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from azjax.play.gtp.game import Refusal
-from azjax.play.stdin import Lines
+from azjax.play.stdin import LineSource
 
-_DIGITS = 10
+_MAX_DIGITS = 10
+PLAYERS = {"b": 0, "black": 0, "w": 1, "white": 1}
 
-Say = Callable[[str], None]
+Write = Callable[[str], None]
+
+
+class GtpError(Exception):
+    """A command that failed. The message uses GTP's own words where the protocol has some."""
 
 
 @dataclass(frozen=True)
-class Talk:
-    """Where the answer to one command goes."""
+class Reply:
+    """Writes the answer to one command."""
 
-    number: str  # the command's id, or nothing
-    lines: Lines
-    say: Say
+    number: str  # the command's id; "" if it has none
+    lines: LineSource
+    write: Write
 
     def answer(self, text: str) -> None:
+        """Writes the whole answer of a command that succeeded."""
         first, *rest = text.split("\n")
         # An empty line would end the answer.
-        self.say("\n".join([f"={self.number} {first}", *filter(str.strip, rest)]) + "\n\n")
+        self.write("\n".join([f"={self.number} {first}", *filter(str.strip, rest)]) + "\n\n")
 
 
-SEATS = {"b": 0, "black": 0, "w": 1, "white": 1}
-
-
-def read_seat(colour: str) -> int:
-    if colour.lower() not in SEATS:
-        raise Refusal("invalid color or coordinate")
-    return SEATS[colour.lower()]
+def read_player(colour: str) -> int:
+    """Returns the player with the stones of a colour: 0 for black, 1 for white."""
+    if colour.lower() not in PLAYERS:
+        raise GtpError("invalid color or coordinate")
+    return PLAYERS[colour.lower()]
 
 
 def read_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
-        raise Refusal("syntax error: a whole number is wanted")
+    """Returns a whole number that is not negative."""
+    if not (text.isascii() and text.isdecimal() and len(text) < _MAX_DIGITS):
+        raise GtpError("syntax error: the argument must be a whole number")
     return int(text)
 
 
 def read_seconds(text: str) -> float:
-    """Whole numbers by the protocol, but clients tell of fractions, and of less than nothing."""
+    """Returns seconds; the protocol has whole ones, but clients send fractions and negatives."""
     try:
         seconds = float(text)
     except ValueError:
         seconds = math.nan
     if not abs(seconds) < math.inf:
-        raise Refusal("syntax error: a number of seconds is wanted")
+        raise GtpError("syntax error: the argument must be a number of seconds")
     return max(seconds, 0.0)

@@ -1,4 +1,4 @@
-"""A player as a GTP engine, for Sabaki, Quarry and other programs that speak it.
+"""A player as a GTP engine, for Sabaki, Quarry and other clients.
 
 Sources: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 2, 2002; for
 `lz-analyze`, Sabaki's guide "Engine Analysis Integration".
@@ -9,64 +9,64 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from azjax.play.gtp.commands import INTRODUCTION, commands_of
-from azjax.play.gtp.game import Refusal, Table, open_table
-from azjax.play.gtp.protocol import Say, Talk
-from azjax.play.stdin import TOO_LONG, Lines
-from azjax.search.anytime import Thinker
+from azjax.play.gtp.commands import INTRODUCTION, commands_for
+from azjax.play.gtp.game import GtpGame, start_gtp_game
+from azjax.play.gtp.protocol import GtpError, Reply, Write
+from azjax.play.stdin import TOO_LONG, LineSource
+from azjax.search.anytime import AnytimeSearch
 
 
-def serve_gtp(thinker: Thinker, lines: Lines, say: Say) -> None:
+def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
     """Answers commands until `quit` or the end of the input, whatever the commands are.
 
-    Without time settings a move has the thinker's number of simulations. Each command is answered
-    before the next is read, but `lz-analyze` ends with it. The first that touches the board waits
-    for the search to be compiled.
+    Without time settings, a move takes the search's own number of simulations. Each command is
+    answered before the next is read, but `lz-analyze` runs until the next line comes. The first
+    command that touches the board waits until the search is compiled.
 
     Args:
-      thinker: who plays.
+      search: the search that chooses moves.
       lines: the commands.
-      say: takes what is to be written at once.
+      write: writes text at once, without buffering.
 
     Raises:
-      UserError: the game is none for GTP.
+      UserError: GTP has no such game.
     """
-    table, cold = open_table(thinker), True
+    game, compiled = start_gtp_game(search), False
     while (line := lines.next()) is not None:
         if line is TOO_LONG:
-            say("? the line is too long\n\n")
+            write("? the line is too long\n\n")
             continue
         number, words = _parse(line)
         if not words and not number:
             continue
-        # Before the board is touched, and no sooner: programs do not wait long for a name.
-        if cold and words and words[0] in commands_of(table.game).keys() - INTRODUCTION.keys():
-            table.thinker.warm_up()
-            cold = False
-        talk = Talk(number, lines, say)
+        # Not at the start: clients do not wait long for an engine's name.
+        touches_board = commands_for(game.game).keys() - INTRODUCTION.keys()
+        if not compiled and words and words[0] in touches_board:
+            game.search.warm_up()
+            compiled = True
         try:
-            table = _obey(table, talk, words)
-        except Refusal as refusal:
-            say(f"?{number} {refusal}\n\n")
+            game = _run(game, Reply(number, lines, write), words)
+        except GtpError as error:
+            write(f"?{number} {error}\n\n")
         if words == ["quit"]:
             return
 
 
 def _parse(line: str) -> tuple[str, list[str]]:
-    """A command's id, or nothing, and its words, without comments and control characters."""
+    """Returns a command's id or "", and its words without comments and control characters."""
     text = line.partition("#")[0].replace("\t", " ")
     words = "".join(c for c in text if c.isprintable()).split()
     has_number = bool(words) and words[0].isascii() and words[0].isdecimal()
     return (words[0], words[1:]) if has_number else ("", words)
 
 
-def _obey(table: Table, talk: Talk, words: Sequence[str]) -> Table:
+def _run(game: GtpGame, reply: Reply, words: Sequence[str]) -> GtpGame:
     name, *arguments = words or [""]
-    known = commands_of(table.game)
-    if name not in known:
-        raise Refusal("unknown command")
+    commands = commands_for(game.game)
+    if name not in commands:
+        raise GtpError("unknown command")
     try:
-        inspect.signature(known[name]).bind(table, talk, *arguments)
+        inspect.signature(commands[name]).bind(game, reply, *arguments)
     except TypeError as error:
-        raise Refusal("syntax error: another number of arguments is wanted") from error
-    return known[name](table, talk, *arguments)
+        raise GtpError(f"syntax error: wrong number of arguments for {name}") from error
+    return commands[name](game, reply, *arguments)

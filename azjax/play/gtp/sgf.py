@@ -1,4 +1,4 @@
-"""Positions that GTP sets up: handicap stones, and games out of SGF files."""
+"""Positions that GTP sets up: handicap stones, and games from SGF files."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ from pathlib import Path
 
 from sgfmill import sgf
 
-_LARGEST_FILE = 2**20
+_MAX_BYTES = 2**20
 _COLOURS = "bw"
 
 
 def handicap_points(size: int, stones: int) -> list[tuple[int, int]]:
-    """Where GTP 2, section 4.1.1, puts handicap stones: (row, column), counted from the top left.
+    """Returns the points of handicap stones, after GTP 2, section 4.1.1.
+
+    Args:
+      size: of the board.
+      stones: how many.
+
+    Returns:
+      (row, column) of each stone, counted from the top left.
 
     Raises:
-      ValueError: so many have no place on a board of this size.
+      ValueError: a board of this size cannot have that many handicap stones.
     """
     most = 0 if size < 7 else 9 if size % 2 and size > 7 else 4
     if not 2 <= stones <= most:
-        wanted = f"from 2 to {most}" if most else "0: the board is too small"
-        raise ValueError(f"{stones} handicap stones: on {size}x{size}, {wanted} are wanted")
+        allowed = f"from 2 to {most}" if most else "none, as the board is too small"
+        raise ValueError(f"{stones} handicap stones: on {size}x{size} there can be {allowed}")
     low = 3 if size >= 13 else 2
     high, middle = size - 1 - low, size // 2
     corners = [(high, low), (low, high), (low, low), (high, high)]
@@ -31,27 +38,31 @@ def handicap_points(size: int, stones: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Sgf:
-    """What an SGF file tells of a game of go."""
+    """A game of go from an SGF file."""
 
     size: int
-    komi: float | None  # None where the file does not say
+    komi: float | None  # None if the file has none
     moves: tuple[tuple[int, tuple[int, int] | None], ...]  # (player, (row, column) or None: a pass)
 
 
 def read_sgf(path: str, move_number: int | None) -> Sgf:
-    """The main line of a file, up to the position before `move_number`, as GTP counts.
+    """Reads the main line of a file.
 
     Stones that are set up before the first move count as played, black's first.
 
+    Args:
+      path: the file.
+      move_number: as in GTP, the line ends before this move; None for the whole line.
+
     Raises:
-      ValueError: the file cannot be read, is no SGF of go, or sets up stones during the game.
+      ValueError: the file cannot be read, is not an SGF of go, or sets up stones during the game.
     """
     try:
         file = Path(path)
-        if not file.is_file():  # a terminal, say, would be waited for
+        if not file.is_file():  # reading a terminal, for example, would wait
             raise ValueError("there is no such file")
-        if file.stat().st_size > _LARGEST_FILE:
-            raise ValueError("larger than a megabyte")
+        if file.stat().st_size > _MAX_BYTES:
+            raise ValueError("it is larger than a megabyte")
         game = sgf.Sgf_game.from_bytes(file.read_bytes())
         root = game.get_root()
         kind = root.get("GM") if root.has_property("GM") else 1
@@ -60,7 +71,7 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"cannot load file: {error}") from error
     if kind != 1:
-        raise ValueError("cannot load file: it is no game of go")
+        raise ValueError("cannot load file: it is not a game of go")
     setup = [move for move in moves if move[2]]
     played = [move for move in moves if not move[2]]
     if move_number is not None:
@@ -69,7 +80,7 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
 
 
 def _moves(game: sgf.Sgf_game) -> list[tuple[int, tuple[int, int] | None, bool]]:
-    """(player, point from the top left, whether it was set up) of the main line."""
+    """Returns (player, point from the top left, whether it was set up) of the main line."""
     size, moves = game.get_size(), []
     for number, node in enumerate(game.get_main_sequence()):
         if node.has_setup_stones():

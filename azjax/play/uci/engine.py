@@ -1,4 +1,4 @@
-"""All that a UCI or USI engine knows, and in what the two differ."""
+"""The state of a UCI or USI engine, and the differences between the two protocols."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from dataclasses import dataclass
 
 from azjax_envs import Game
 
-from azjax.play.stdin import Lines
-from azjax.play.uci.position import FEN, SFEN, Line, Notation, first_line
-from azjax.search.anytime import MEMORY_MB, Thinker
+from azjax.errors import UserError
+from azjax.play.game_record import start_game
+from azjax.play.stdin import LineSource
+from azjax.play.uci.position import FEN, SFEN, ClientGame, Notation
+from azjax.search.anytime import MEMORY_MB, AnytimeSearch
 
-Say = Callable[[str], None]
-MakeThinker = Callable[[int], Thinker]
+_MAX_MESSAGE = 300
+
+Write = Callable[[str], None]
+MakeSearch = Callable[[int], AnytimeSearch]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """In what UCI and USI differ."""
+    """The differences between UCI and USI."""
 
-    name: str  # what an engine is greeted with
+    name: str  # also the client's first command
     notation: Notation
     colours: str  # the letters of player 0 and 1
     memory: str  # the option for the tree's megabytes
-    ponder: str  # the option that tells whether the client will let it ponder
-    no_move: str  # instead of a best move, where there is none
-    variants: dict[str, str]  # the games, and how other programs call them
+    ponder: str  # the option that says whether the client will let the engine ponder
+    no_move: str  # answered in place of a best move when there is none
+    variants: dict[str, str]  # games, and their names in the protocol
 
 
 DIALECTS = {
@@ -50,34 +54,43 @@ DIALECTS = {
 }
 
 
+# Without a record, because computing the start compiles the rules. Clients wait long for `readyok`,
+# but only some seconds for the introduction.
+START = ClientGame("startpos")
+
+
 @dataclass(frozen=True)
-class Desk:
-    """All that an engine knows. Nothing changes in place."""
+class EngineState:
+    """The state of an engine. Commands return another one and change nothing in place."""
 
     dialect: Dialect
     game: Game
-    make_thinker: MakeThinker
-    lines: Lines
-    say: Say
-    line: Line | None  # the game that was told, see `told`; None after one that cannot be
+    make_search: MakeSearch  # from the megabytes of its tree
+    lines: LineSource
+    write: Write
+    # None after a position that could not be read.
+    client_game: ClientGame | None = START
     megabytes: int = MEMORY_MB
     shows_wdl: bool = False
 
     @property
-    def thinker(self) -> Thinker:
-        return self.make_thinker(self.megabytes)
+    def search(self) -> AnytimeSearch:
+        return self.make_search(self.megabytes)
 
-    @property
-    def told(self) -> Line | None:
-        """`line`, looked at."""
-        return first_line(self.game) if self.line is START else self.line
+    def position(self) -> ClientGame | None:
+        """Returns the client's game with its record, computed now if it was not before."""
+        client_game = self.client_game
+        if client_game is not None and client_game.record is None:
+            return ClientGame(client_game.start, start_game(self.game))
+        return client_game
 
-    def remark(self, text: str) -> None:
-        """What is wrong; the protocol has no errors."""
-        self.say(f"info string {' '.join(text.split())[:_LONGEST_REMARK]}\n")
+    def report_error(self, text: str) -> None:
+        """Writes an `info string`, because the protocol has no errors."""
+        self.write(f"info string {' '.join(text.split())[:_MAX_MESSAGE]}\n")
 
 
-_LONGEST_REMARK = 300
-# A game's start that nobody has looked at yet. To look at it compiles the rules, and clients wait
-# long for `readyok` but only some seconds for the introduction.
-START = Line("startpos", ())
+def check_game(dialect: Dialect, game: Game) -> None:
+    """Raises a UserError if the dialect has no such game."""
+    if game.name not in dialect.variants:
+        games = " and ".join(dialect.variants)
+        raise UserError(f"{dialect.name.upper()} is for {games}, not for {game.name}")

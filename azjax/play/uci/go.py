@@ -1,15 +1,24 @@
-"""What `go` says in UCI and USI: how long to think, and in which way."""
+"""The `go` command of UCI and USI: its limits, the search, and what the client reads of it."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from azjax.play.clock import Clock
+from azjax.play.game_record import GameRecord
+from azjax.play.stdin import TOO_LONG
+from azjax.play.uci.engine import EngineState
+from azjax.play.uci.position import revive
+from azjax.search.analysis import SearchAnalysis
+from azjax.search.anytime import SearchInProgress, continue_search
 
-_LARGEST = 10**12
+_REPORT_S = 1.0
+_MAX_NUMBER = 10**12
+_MAX_LINE = 16  # moves of a principal variation
 _NUMBERS = (
     "nodes",
     "movetime",
@@ -22,42 +31,40 @@ _NUMBERS = (
     "byoyomi",
 )
 _WORDS = (*_NUMBERS, "infinite", "ponder", "mate", "searchmoves")
+_AFTER_THE_SEARCH = (["go"], ["position"], ["setoption"], ["gameover"])
 
-
-def names_limits(words: Sequence[str]) -> bool:
-    """Whether any of the words is one of `go`'s own."""
-    return any(word in _WORDS for word in words)
+RunCommand = Callable[[EngineState, Sequence[str]], EngineState]
 
 
 @dataclass(frozen=True)
-class Go:
-    """The limits of one search, which begin to hold once it does not wait."""
+class Limits:
+    """The limits of one search; they begin to hold once the search need not wait."""
 
     simulations: float = math.inf
     seconds: float = math.inf
     depth: float = math.inf  # moves of the principal variation
     infinite: bool = False  # no best move before `stop`
-    ponders: bool = False  # nor before `ponderhit`
-    moves: tuple[str, ...] = ()  # of which the best is wanted; of all, if there are none
+    ponders: bool = False  # no best move before `ponderhit` or `stop`
+    moves: tuple[str, ...] = ()  # names of the moves to choose from; empty for all of them
 
     @property
     def waits(self) -> bool:
         return self.infinite or self.ponders
 
 
-def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -> Go:
-    """Reads the words behind `go`; what is unknown or no number is passed over, as UCI has it.
+def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -> Limits:
+    """Reads the words after `go`; as in UCI, unknown words and bad numbers are ignored.
 
     Args:
       words: such as "wtime 1000 btime 900 winc 10".
       colours: the letters of player 0 and 1: "wb" in chess, "bw" in shogi.
-      player: 0 or 1, to move.
-      simulations: the limit where there is no other.
+      player: the player to move, 0 or 1.
+      simulations: the limit if there is no other.
     """
     given = {
-        name: min(max(int(number), 0), _LARGEST)
+        name: min(max(int(number), 0), _MAX_NUMBER)
         for name, number in itertools.pairwise(words)
-        if name in _NUMBERS and _is_whole(number)
+        if name in _NUMBERS and _is_integer(number)
     }
     own = colours[player]
     seconds = math.inf
@@ -75,23 +82,191 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
     infinite = "infinite" in words
     if not infinite and math.isinf(min(seconds, nodes, depth)):
         nodes = simulations
-    return Go(
+    return Limits(
         simulations=nodes,
         seconds=seconds,
         depth=depth,
         infinite=infinite,
         ponders="ponder" in words,
-        moves=tuple(_moves(words)),
+        moves=tuple(_search_moves(words)),
     )
 
 
-def _moves(words: Sequence[str]) -> Iterator[str]:
-    """What stands behind `searchmoves`, up to the next word of `go`'s own."""
+def _search_moves(words: Sequence[str]) -> Iterator[str]:
+    """Yields the words after `searchmoves`, up to the next keyword of `go`."""
     if "searchmoves" in words:
-        behind = words[words.index("searchmoves") + 1 :]
-        yield from itertools.takewhile(lambda word: word not in _WORDS, behind)
+        after = words[words.index("searchmoves") + 1 :]
+        yield from itertools.takewhile(lambda word: word not in _WORDS, after)
 
 
-def _is_whole(text: str) -> bool:
+def _is_integer(text: str) -> bool:
     digits = text.removeprefix("-")
     return digits.isascii() and digits.isdecimal() and len(digits) < 20
+
+
+def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> None:
+    """Searches, and writes the best move.
+
+    Args:
+      engine: the state of the engine.
+      words: the words after `go`.
+      run_command: runs another command that comes during the search.
+    """
+    client_game = engine.position()
+    record = None
+    if client_game is not None and client_game.record is not None:
+        record = revive(client_game.record, engine.dialect.notation)
+    if words[:1] == ["mate"] and engine.dialect.name == "usi":
+        engine.write("checkmate notimplemented\n")
+    elif record is None or record.current.over:
+        why = "the position is not known" if record is None else "the game is over"
+        engine.report_error(f"{why}: there is no move")
+        engine.write(f"bestmove {engine.dialect.no_move}\n")
+    else:
+        analysis = _search(engine, words, record, run_command)
+        moves = _main_line(record, analysis)
+        ponder = f" ponder {moves[1]}" if len(moves) > 1 else ""
+        engine.write(f"bestmove {moves[0]}{ponder}\n")
+
+
+def _search(
+    engine: EngineState, go_words: Sequence[str], record: GameRecord, run_command: RunCommand
+) -> SearchAnalysis:
+    """Searches until a limit is reached or a command ends it; later commands are given back."""
+    limits = _read_limits(engine, go_words, record)
+    progress = engine.search.start(
+        record.current.state, root_actions=_root_actions(engine, limits.moves, record)
+    )
+    reported = _Reported(time.monotonic(), time.monotonic(), 0)
+    steps, input_ended, later = _steps(progress, limits), False, []
+    while True:
+        step = next(steps, None)
+        if step is not None:
+            progress = step
+            reported = _report(engine, record, progress, reported)
+        if not limits.waits and (step is None or _depth(progress, limits) >= limits.depth):
+            break
+        if input_ended or (step is not None and not engine.lines.waiting()):
+            continue
+        line = engine.lines.next()
+        words = [] if line is None else line.split()
+        if line is None:
+            input_ended = True
+        elif (
+            line is TOO_LONG
+            or words[:1] in _AFTER_THE_SEARCH
+            or words == [f"{engine.dialect.name}newgame"]
+        ):
+            later.append(line)
+        elif words == ["quit"]:
+            later = [line]
+        elif words[:1] == ["ponderhit"] and limits.ponders:
+            # ShogiHome's early ponder sends the time only now.
+            if any(word in _WORDS for word in words[1:]):
+                limits = _read_limits(engine, words[1:], record)
+            limits = replace(limits, ponders=False)
+            steps = _steps(progress, limits)
+        elif words == ["isready"]:
+            engine.write("readyok\n")
+        elif words and words != ["stop"]:
+            run_command(engine, words)
+        if words in (["stop"], ["quit"]) or (limits.waits and (input_ended or later)):
+            break
+    engine.lines.give_back(later)
+    analysis = progress.analysis()
+    if reported.simulations < max(analysis.simulations, 1):
+        seconds = time.monotonic() - reported.began
+        engine.write(info_line(record, analysis, seconds, shows_wdl=engine.shows_wdl))
+    return analysis
+
+
+def _root_actions(engine: EngineState, moves: Sequence[str], record: GameRecord) -> list[int]:
+    """Returns the actions that moves name; illegal ones are ignored."""
+    if not moves:
+        return []
+    legal = {name: action for action, name in record.legal_moves().items()}
+    actions = [legal[move] for move in dict.fromkeys(moves) if move in legal]
+    if not actions:
+        engine.report_error("searchmoves: none of them is legal here, so all moves are searched")
+    return actions
+
+
+def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord) -> Limits:
+    simulations = engine.search.config.num_simulations
+    return read_go(words, engine.dialect.colours, record.current.mover, simulations)
+
+
+def _steps(progress: SearchInProgress, limits: Limits) -> Iterator[SearchInProgress]:
+    if limits.waits:
+        return continue_search(progress)
+    return continue_search(progress, simulations=limits.simulations, seconds=limits.seconds)
+
+
+def _depth(progress: SearchInProgress, limits: Limits) -> float:
+    """Returns the length of the principal variation, computed only if there is a limit on it."""
+    if math.isinf(limits.depth):
+        return 0
+    analysis = progress.analysis()
+    return len(analysis.principal_variation(analysis.action))
+
+
+@dataclass(frozen=True)
+class _Reported:
+    """When a search began, and its last report to the client."""
+
+    began: float
+    at: float
+    simulations: int
+
+
+def _report(
+    engine: EngineState, record: GameRecord, progress: SearchInProgress, last: _Reported
+) -> _Reported:
+    """Writes an `info` line every second, and early on whenever the tree has doubled."""
+    now = time.monotonic()
+    if now - last.at < _REPORT_S and progress.simulations < 2 * max(last.simulations, 1):
+        return last
+    seconds = now - last.began
+    engine.write(info_line(record, progress.analysis(), seconds, shows_wdl=engine.shows_wdl))
+    return replace(last, at=now, simulations=progress.simulations)
+
+
+def info_line(
+    record: GameRecord, analysis: SearchAnalysis, seconds: float, *, shows_wdl: bool
+) -> str:
+    """Returns the `info` line of a search of the current position.
+
+    Args:
+      record: the game.
+      analysis: what the search has found.
+      seconds: how long it has taken.
+      shows_wdl: with the chances of a win, a draw and a loss.
+    """
+    names = _main_line(record, analysis)
+    depth = len(analysis.principal_variation(analysis.action))
+    wdl = f" wdl {' '.join(map(str, to_wdl(analysis)))}" if shows_wdl else ""
+    return (
+        f"info depth {depth} time {round(1000 * seconds)} nodes {analysis.simulations} "
+        f"nps {round(analysis.simulations / max(seconds, 1e-3))} "
+        f"score cp {to_centipawns(analysis.value)}{wdl} pv {' '.join(names)}\n"
+    )
+
+
+def _main_line(record: GameRecord, analysis: SearchAnalysis) -> list[str]:
+    return record.move_names(analysis.principal_variation(analysis.action)[:_MAX_LINE])
+
+
+def to_centipawns(value: float) -> int:
+    """Returns a value in [-1, 1] in centipawns, as Leela Chess Zero does.
+
+    The formula is 90 * tan(1.5637541897 * value); the largest score is about 12,800.
+    """
+    return round(90 * math.tan(1.5637541897 * min(max(value, -1.0), 1.0)))
+
+
+def to_wdl(analysis: SearchAnalysis) -> tuple[int, int, int]:
+    """Returns wins, draws and losses in a thousand, from the value and the network's draws."""
+    value = min(max(analysis.value, -1.0), 1.0)
+    draw = round(1000 * min(analysis.draw, 1 - abs(value)))
+    win = min(round(500 * (1 + value - draw / 1000)), 1000 - draw)
+    return win, draw, 1000 - win - draw

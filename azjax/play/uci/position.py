@@ -1,7 +1,8 @@
-"""The position of a UCI or USI client: told anew before each move, followed from the last one."""
+"""The `position` command of UCI and USI: sent before each move, followed from the last one."""
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,97 +10,79 @@ from dataclasses import dataclass, replace
 import jax
 from azjax_envs import Game
 
-from azjax.play.position import Position, first_position, next_position, position_of
-
-_LONGEST_VARIATION = 16
+from azjax.play.game_record import GameRecord, record_from_state, start_game
 
 
 @dataclass(frozen=True)
 class Notation:
     """How a dialect writes positions."""
 
-    name: str  # the games have `from_NAME` and `to_NAME`
-    fields: int  # that tell the position; those behind them count moves
+    name: str  # games have `from_NAME` and `to_NAME`
+    fields: int  # that describe the position; the fields after them count moves
 
 
 FEN, SFEN = Notation("fen", 4), Notation("sfen", 3)
 
 
 @dataclass(frozen=True)
-class Line:
-    """A game as a client told it: where it began, and the positions since."""
+class ClientGame:
+    """A game as the client sends it: where it begins, and the moves since."""
 
     start: str  # "startpos", or a position in text
-    path: tuple[Position, ...]
-
-    @property
-    def now(self) -> Position:
-        return self.path[-1]
+    record: GameRecord | None = None  # None until it is needed
 
 
-def first_line(game: Game) -> Line:
-    """The start of a game."""
-    return Line("startpos", (first_position(game),))
-
-
-def read_position(game: Game, notation: Notation, words: Sequence[str], last: Line | None) -> Line:
-    """The words behind `position`: `[startpos | NOTATION ...] [moves ...]`.
+def read_position(
+    game: Game, notation: Notation, words: Sequence[str], last: ClientGame | None
+) -> ClientGame:
+    """Reads the words after `position`: `[startpos | NOTATION ...] [moves ...]`.
 
     Args:
       game: the game.
-      notation: of positions in text.
-      words: what the client said.
-      last: the position before; of the moves, only what it has not is played.
+      notation: how positions are written.
+      words: the words.
+      last: the previous position. Moves that it has in common with this one are not played again.
 
     Raises:
-      ValueError: in one line, what is wrong.
+      ValueError: says in one line what is wrong.
     """
     text = " ".join(words)
-    found = re.fullmatch(rf"(startpos|{notation.name} (.*?))(?: ?moves\b ?(.*))?", text)
-    if found is None:
-        raise ValueError(f"startpos, or {notation.name} and a position, are wanted, then moves")
-    start, moves = (found[2] or found[1]).strip(), (found[3] or "").split()
-    if last is not None and last.start == start:
-        path = list(last.path)
-    elif found[2] is None:
-        path = [first_position(game)]
+    match = re.fullmatch(rf"(startpos|{notation.name} (.*?))(?: ?moves\b ?(.*))?", text)
+    if match is None:
+        raise ValueError(f"expected startpos, or {notation.name} and a position, then moves")
+    start, moves = (match[2] or match[1]).strip(), (match[3] or "").split()
+    if last is not None and last.record is not None and last.start == start:
+        record = last.record
+    elif match[2] is None:
+        record = start_game(game)
     else:
-        path = [position_of(game, getattr(game, f"from_{notation.name}")(start))]
-    same = 0
-    while same < min(len(moves), len(path) - 1) and path[same + 1].move == moves[same]:
-        same += 1
-    del path[same + 1 :]
-    for move in moves[same:]:
-        now = revived(game, notation, path[-1])
-        # In numpy, for all legal moves are put into words to find one.
-        action = game.string_to_action(jax.device_get(now.state), move)
-        path.append(replace(next_position(game, now, action), move=move))
-    return Line(start, tuple(path))
+        record = record_from_state(game, getattr(game, f"from_{notation.name}")(start))
+    pairs = zip(moves, record.moves, strict=False)
+    common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    record = record.truncate(common)
+    for move in moves[common:]:
+        alive = revive(record, notation)
+        # In numpy, because finding a move by its name may name all legal moves.
+        action = game.string_to_action(jax.device_get(alive.current.state), move)
+        record = record.append(alive.play(action, move).current)
+    return ClientGame(start, record)
 
 
-def revived(game: Game, notation: Notation, position: Position) -> Position:
-    """The position, and where the game has ended but a move is left, the same without a past.
+def revive(record: GameRecord, notation: Notation) -> GameRecord:
+    """Returns the record with a game that is over by its history continued as a new one.
 
-    Clients decide when a game is over, by a repetition, say, and need not claim it: then it goes on
-    here as a game that begins, also where our rules know a winner (shogi's perpetual check). Mate
-    and stalemate stay what they are, as nothing can be played.
+    Clients decide when a game is over, and need not claim a repetition, for example. So the game
+    goes on here without its past, also where our rules know a winner (shogi's perpetual check).
+    Mate and stalemate remain the end, because there is no move to play.
     """
-    if not position.over:
-        return position
-    text = getattr(game, f"to_{notation.name}")(position.state).split()
-    # The fields that count moves are left out: they begin anew.
-    fresh = position_of(
-        game, getattr(game, f"from_{notation.name}")(" ".join(text[: notation.fields]))
-    )
-    return position if fresh.over else replace(fresh, move=position.move, by=position.by)
-
-
-def principal_variation(game: Game, position: Position, actions: Sequence[int]) -> list[str]:
-    """The names of moves that are played one after the other from a position."""
-    names = []
-    for action in actions[:_LONGEST_VARIATION]:
-        if position.over:
-            break
-        position = next_position(game, position, action)
-        names.append(position.move)
-    return names
+    now = record.current
+    if not now.over:
+        return record
+    text = getattr(record.game, f"to_{notation.name}")(now.state).split()
+    # Without the fields that count moves, so that the counts begin again.
+    start = getattr(record.game, f"from_{notation.name}")(" ".join(text[: notation.fields]))
+    fresh = record_from_state(record.game, start).current
+    if fresh.over:
+        return record
+    fresh = replace(fresh, move=now.move, moved_by=now.moved_by)
+    return replace(record, positions=(*record.positions[:-1], fresh))

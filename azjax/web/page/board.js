@@ -1,14 +1,14 @@
-// The board: a game's SVG, painted from the codes of `view`, clicked, and drawn upon.
+// The board: a game's SVG, coloured by the codes of `view`, with clicks and drawings on top.
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Puts the SVG into `holder`. `onMove(action)` is called with each legal move a person makes. */
+/** Puts the SVG into `holder`. Calls `onMove(action)` for each legal move that a person makes. */
 export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   holder.innerHTML = drawing;
   const svg = holder.querySelector("svg");
   svg.removeAttribute("width");
   svg.removeAttribute("height");
-  svg.setAttribute("role", "group"); // what is in a picture would be hidden from screen readers
+  svg.setAttribute("role", "group"); // screen readers would skip the parts of an image
   const cells = new Map();
   const buttons = new Map();
   for (const part of svg.querySelectorAll("[data-cell]")) cells.set(+part.dataset.cell, part);
@@ -20,9 +20,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   drawn.append(...svg.childNodes);
   svg.append(drawn);
   const layer = svg.appendChild(make("g", { class: "overlay" }));
-  const others = holder.appendChild(document.createElement("div")); // moves with no place there
+  const others = holder.appendChild(document.createElement("div")); // moves not on the board
   others.className = "others";
-  let moves = []; // that may be made now
+  let moves = []; // legal now
   let picked = null; // the cell of a first click
   let marks = { visits: [], hint: null, last: null };
   let visitsShown = true;
@@ -43,16 +43,16 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
 
   svg.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault(); // of scrolling
+    event.preventDefault(); // no scrolling
     event.target.dispatchEvent(new MouseEvent("click", { bubbles: true }));
   });
 
   function move({ action }) {
-    allow([]); // until the next position: a second click would be a move in another one
+    allow([]); // until the next position, so that a second click is not a move there
     onMove(action);
   }
 
-  /** From now on only these moves can be made. */
+  /** Allows these moves and no others. */
   function allow(allowed) {
     moves = allowed;
     const legal = new Set(moves.map((move) => move.action));
@@ -62,16 +62,16 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     }
     for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
     if (moves.length || shown.over) offerOthers();
-    others.inert = !moves.length; // kept meanwhile, or all below would jump up and down
+    others.inert = !moves.length; // kept, so that the page below does not jump
     pick(null);
   }
 
   function pick(cell) {
     picked = cell;
     drawMarks();
-    // What can be clicked now can be reached by keyboard, and is called by the moves it leads to.
+    // Parts that can be clicked now can be reached by keyboard and are labelled with their moves.
     for (const part of svg.querySelectorAll("[tabindex]")) {
-      part.setAttribute("tabindex", -1); // and not taken away: the focus may be here
+      part.setAttribute("tabindex", -1); // not removed, because it may have the focus
       part.removeAttribute("role");
       part.removeAttribute("aria-label");
     }
@@ -85,7 +85,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     }
   }
 
-  /** A row of buttons for the moves that no click on the board makes. */
+  /** Shows a row of buttons for the moves that cannot be clicked on the board. */
   function offerOthers() {
     const undrawn = moves.filter(({ action, clicks }) => !clicks && !buttons.has(action));
     const row = undrawn.map(({ action, name }) => {
@@ -102,7 +102,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     return moves.some(({ clicks }) => clicks?.[0] === cell);
   }
 
-  /** Where a move is drawn: its element, the lowest empty one of several. */
+  /** The element in which a move is drawn; of several, the lowest empty one. */
   function spotOf(action) {
     const live = (buttons.get(action) ?? []).filter(
       (part) => getComputedStyle(part).pointerEvents !== "none",
@@ -195,7 +195,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   let shown = null; // the position on the board
 
   return {
-    /** Shows the far side near, where the game's drawing says what stays upright. */
+    /** Turns the board around if the game's drawing marks what stays upright. */
     turn(turned) {
       const turns = turned && drawn.querySelector(".upright");
       const { x, y, width, height } = svg.viewBox.baseVal;
@@ -204,7 +204,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       drawn.setAttribute("transform", turns ? `translate(${middle}) rotate(180)` : "");
     },
 
-    /** Paints a position; `playable` where the person is to move, `last` the move before it. */
+    /** Shows a position; `playable` if the person is to move, `last` is the last action. */
     show(position, { playable, last }) {
       const changed = new Set();
       position.view.forEach((code, cell) => {
@@ -214,7 +214,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
         part.dataset.code = code;
       });
       for (const part of svg.querySelectorAll(".changed")) part.classList.remove("changed");
-      svg.getBoundingClientRect(); // so that an animation of the same part begins anew
+      svg.getBoundingClientRect(); // restarts animations of the same parts
       for (const part of changed) part.classList.add("changed");
       shown = position;
       const played = (buttons.get(last) ?? []).find((part) => changed.has(part));
@@ -223,15 +223,15 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       allow(playable ? position.moves : []);
     },
 
-    /** Draws a search's visits, [[action, count], ...], and a hint or null. */
+    /** Draws the visits of a search, [[action, count], ...], and a hint or null. */
     draw(visits, hint) {
       marks = { ...marks, visits, hint };
       drawMarks();
     },
 
-    /** Whether visits are to be seen, these and later ones. */
-    showVisits(wanted) {
-      visitsShown = wanted;
+    /** Shows or hides visits, now and later. */
+    showVisits(shown) {
+      visitsShown = shown;
       drawMarks();
     },
   };

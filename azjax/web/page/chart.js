@@ -1,6 +1,6 @@
-// Who is ahead: a bar for now, a curve for the game.
+// Who is ahead: a bar for the position, a curve for the game.
 
-/** A value in [-1, 1] as a share of the points. */
+/** A value in [-1, 1] as a share of the points; a draw is half a point. */
 export const chance = (value) => (1 + Math.min(Math.max(value, -1), 1)) / 2;
 
 export function showBar(bar, value) {
@@ -11,7 +11,7 @@ export function showBar(bar, value) {
   bar.querySelector(".far").textContent = `${100 - percent}%`;
 }
 
-/** `values` by ply, from the near side; the curve fills the width of its SVG. */
+/** Draws `values` by ply, from the viewer's perspective, over the width of the SVG. */
 export function showHistory(svg, values) {
   const [width, height] = [300, 72];
   const known = values.map((value, ply) => [ply, value]).filter(([, value]) => value != null);

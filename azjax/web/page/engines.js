@@ -1,12 +1,12 @@
 // Two engines with one interface:
-//   look(moves) -> {player, over, returns, value, view, moves: [{action, name, clicks}]}
-//   think(moves, simulations, report) -> {action, visits, value, line, simulations, ms}, or null
-//     where a later call came in between
-// Values are player 0's.
+//   position(moves) -> {player, over, returns, value, view, moves: [{action, name, clicks}]}
+//   search(moves, simulations, report) -> {action, visits, value, line, simulations, ms}, or null
+//     if a later call stopped the search
+// Values are from player 0's perspective.
 
-/** The search in this browser. `files` are URLs, or the files themselves, gzipped, as base64. */
+/** The search in this browser. `files` gives the files of the engine, as URLs or as bytes. */
 export async function browserEngine(game, files) {
-  // A classic worker: browsers start no module from inside a page that came from a disk.
+  // A classic worker: in a page from a disk, browsers start no module workers.
   const worker = new Worker(await files.worker());
   const waiting = new Map();
   let last = 0;
@@ -23,7 +23,7 @@ export async function browserEngine(game, files) {
       worker.postMessage({ id: last, method, args });
     });
   worker.onerror = (event) => {
-    for (const call of waiting.values()) call.reject(new Error(event.message ?? "no worker"));
+    for (const call of waiting.values()) call.reject(new Error(event.message ?? "the search could not be started"));
   };
   const [runtime, wasm, model] = await Promise.all([
     files.runtime(),
@@ -32,17 +32,17 @@ export async function browserEngine(game, files) {
   ]);
   await ask("open", [game, { runtime, wasm, model }]);
   return {
-    look: (moves) => ask("look", [moves]),
-    think: (moves, simulations, report) => ask("think", [moves, simulations], report),
+    position: (moves) => ask("position", [moves]),
+    search: (moves, simulations, report) => ask("search", [moves, simulations], report),
   };
 }
 
 /** The search on the server that the page came from. */
 export function serverEngine() {
-  let thinking = new AbortController();
+  let running = new AbortController();
   const next = () => {
-    thinking.abort(); // nobody listens any more: the server stops
-    return (thinking = new AbortController()).signal;
+    running.abort(); // closes the connection, and the server stops its search
+    return (running = new AbortController()).signal;
   };
   const post = async (path, body, signal) => {
     const response = await fetch(path, {
@@ -52,21 +52,21 @@ export function serverEngine() {
       signal,
     }).catch((error) => {
       if (signal?.aborted) throw error;
-      throw new Error("the server does not answer; is azjax play still running?");
+      throw new Error("The server does not answer. Is azjax play still running?");
     });
     if (!response.ok) throw new Error((await response.json()).error);
     return response;
   };
   return {
-    async look(moves) {
+    async position(moves) {
       next();
-      return (await post("api/look", { moves })).json();
+      return (await post("api/position", { moves })).json();
     },
-    async think(moves, simulations, report) {
+    async search(moves, simulations, report) {
       const signal = next();
       let found = null;
       try {
-        const response = await post("api/think", { moves, simulations }, signal);
+        const response = await post("api/search", { moves, simulations }, signal);
         for await (const line of linesOf(response.body)) report((found = JSON.parse(line)));
       } catch (error) {
         if (error.name === "AbortError") return null;
@@ -92,16 +92,16 @@ async function* linesOf(stream) {
 const scriptUrl = (bytes) =>
   URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
 
-/** Files beside the page. The runtime is imported by its URL, the others are fetched. */
-export function filesBeside(names) {
+/** Files next to the page. The worker and the runtime are loaded by URL, the others fetched. */
+export function separateFiles(names) {
   const url = (name) => new URL(name, document.baseURI).href;
   const fetched = async (name) => {
     const response = await fetch(url(name)).catch(() => null);
     if (response?.ok) return new Uint8Array(await response.arrayBuffer());
     throw new Error(
       location.protocol === "file:"
-        ? "a browser opens this folder from a web server only: python3 -m http.server"
-        : `${name} is missing`,
+        ? "This folder needs a web server, for example: python3 -m http.server"
+        : `The file ${name} is missing.`,
     );
   };
   return {
@@ -112,8 +112,8 @@ export function filesBeside(names) {
   };
 }
 
-/** Files inside the page, in script elements: gzipped, as base64. */
-export function filesInside(names) {
+/** Files embedded in the page, in script elements: gzipped, as base64. */
+export function embeddedFiles(names) {
   const bytes = async (name) => {
     const text = document.getElementById(name).textContent.trim();
     const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

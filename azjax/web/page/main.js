@@ -1,7 +1,7 @@
-// The page: one game at a time, as its list of moves. All else is asked of the engine.
+// The page: one game at a time, as its list of moves. Everything else comes from the engine.
 import { makeBoard } from "./board.js";
 import { showBar, showHistory } from "./chart.js";
-import { browserEngine, filesBeside, filesInside, serverEngine } from "./engines.js";
+import { browserEngine, embeddedFiles, separateFiles, serverEngine } from "./engines.js";
 
 const $ = (id) => document.getElementById(id);
 const setup = JSON.parse($("setup").textContent);
@@ -9,64 +9,64 @@ const game = setup.game;
 
 let engine;
 let board;
-let log = []; // the moves since the start: who played, the action, its name
-let wanted = log; // the moves that were asked about last: the log, once there is an answer
-let values = []; // player 0's, by ply, as far as known
+let log = []; // the moves since the start: player, action, name
+let requested = log; // the moves of the last request; the log, once there is an answer
+let values = []; // from player 0's perspective, by ply, as far as known
 let position = null;
-let busy = 0; // changes whenever what was being waited for is no longer wanted
-let finding = null; // the latest of a search, here or one move ago
+let current = 0; // the number of the request whose answer counts; older answers are dropped
+let analysis = null; // the latest report of a search, here or one move ago
 
 const person = () => ({ first: 0, second: 1 })[$("side").value] ?? null;
-const near = () => person() ?? 0; // whose chances are shown
+const viewer = () => person() ?? 0; // the player whose chances are shown
 const nameOf = (player) =>
   person() === null ? ["First", "Second"][player] : player === person() ? "You" : "The network";
 
 const toMove = () => !position.over && position.player === person();
 const actions = (moves) => moves.map(({ action }) => action);
 
-/** Goes to the position after `moves`: they are the game once the engine has answered, not before,
- *  so that a question that failed has changed nothing. */
-async function refresh(moves = wanted) {
+/** Goes to the position after `moves`. The game changes when the engine has answered, so a request
+ *  that fails changes nothing. */
+async function refresh(moves = requested) {
   stop();
-  wanted = moves;
-  const mine = busy;
-  const found = await current(mine, engine.look(actions(moves)));
-  if (mine !== busy) return;
-  if (moves.length < log.length) finding = null; // it was of a later position
+  requested = moves;
+  const request = current;
+  const found = await unlessOutdated(request, engine.position(actions(moves)));
+  if (request !== current) return;
+  if (moves.length < log.length) analysis = null; // it was of a later position
   [log, position] = [moves, found];
   values.length = log.length + 1;
   values[log.length] ??= position.value;
   showBoard();
   showAll();
   if (position.over || toMove()) return;
-  const answer = await think();
-  if (answer && mine === busy) await play(answer.action);
+  const answer = await search();
+  if (answer && request === current) await play(answer.action);
 }
 
-async function think() {
-  const mine = busy;
+async function search() {
+  const request = current;
   document.body.classList.add("thinking");
   try {
     const simulations = +$("level").value;
-    const asked = engine.think(actions(log), simulations, (found) => {
-      if (mine === busy) showFinding(found);
+    const running = engine.search(actions(log), simulations, (report) => {
+      if (request === current) showAnalysis(report);
     });
-    const answer = await current(mine, asked);
-    if (!answer || mine !== busy) return null;
+    const answer = await unlessOutdated(request, running);
+    if (!answer || request !== current) return null;
     values[log.length] = answer.value;
-    showFinding(answer);
+    showAnalysis(answer);
     return answer;
   } finally {
-    if (mine === busy) document.body.classList.remove("thinking");
+    if (request === current) document.body.classList.remove("thinking");
   }
 }
 
-/** The answer to a question; nothing where it failed after another had taken its place. */
-async function current(mine, answer) {
+/** The answer to a request; null if it failed after a later request had replaced it. */
+async function unlessOutdated(request, answer) {
   try {
     return await answer;
   } catch (error) {
-    if (mine === busy) throw error;
+    if (request === current) throw error;
     return null;
   }
 }
@@ -77,29 +77,29 @@ function play(action) {
 }
 
 function stop() {
-  busy += 1;
+  current += 1;
   document.body.classList.remove("thinking", "failed");
 }
 
 function undo() {
-  const mine = wanted.findLastIndex(({ player }) => player === person());
-  return refresh(mine < 0 ? wanted : wanted.slice(0, mine));
+  const last = requested.findLastIndex(({ player }) => player === person());
+  return refresh(last < 0 ? requested : requested.slice(0, last));
 }
 
 async function hint() {
-  if (!toMove() || wanted !== log) return;
+  if (!toMove() || requested !== log) return;
   stop();
   showAll();
-  const answer = await think();
+  const answer = await search();
   if (!answer) return;
   board.draw(answer.visits, answer.action);
   showAll();
 }
 
-function showFinding(found) {
-  finding = found;
-  board.draw(found.visits, null);
-  const value = near() === 0 ? found.value : -found.value;
+function showAnalysis(report) {
+  analysis = report;
+  board.draw(report.visits, null);
+  const value = viewer() === 0 ? report.value : -report.value;
   showBar($("bar"), value);
   showSearch();
 }
@@ -110,7 +110,7 @@ function showBoard() {
 }
 
 function showAll() {
-  const sign = near() === 0 ? 1 : -1;
+  const sign = viewer() === 0 ? 1 : -1;
   const known = values[log.length] ?? position.value;
   showBar($("bar"), sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
@@ -127,11 +127,11 @@ function showAll() {
 }
 
 function showSearch() {
-  const line = finding?.line?.map(escaped).join(" ") ?? "";
+  const line = analysis?.line?.map(escaped).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
-  if (!finding) return ($("search").textContent = "");
-  const seconds = (finding.ms / 1000).toFixed(2);
-  $("search").textContent = `${finding.simulations} simulations in ${seconds} s`;
+  if (!analysis) return ($("search").textContent = "");
+  const seconds = (analysis.ms / 1000).toFixed(2);
+  $("search").textContent = `${analysis.simulations} simulations in ${seconds} s`;
 }
 
 function status() {
@@ -151,7 +151,7 @@ function escaped(text) {
   return text.replace(/[&<>]/g, (letter) => letters[letter]);
 }
 
-/** Asks which of several moves with the same clicks is meant; null where none. */
+/** Asks which of several moves with the same clicks is meant; null if the person cancels. */
 function choose(texts) {
   const dialog = $("choice");
   const buttons = texts.map((text, i) => `<button value="${i}">${escaped(text) || "&ndash;"}</button>`);
@@ -166,8 +166,8 @@ function choose(texts) {
 
 function fail(error) {
   stop();
-  wanted = log;
-  if (position) showBoard(); // a move that was not made can be made again
+  requested = log;
+  if (position) showBoard(); // the failed move can be made again
   $("status").textContent = error.message;
   document.body.classList.add("failed");
 }
@@ -177,7 +177,7 @@ async function main() {
     const selected = simulations === game.simulations;
     $("level").add(new Option(label, simulations, selected, selected));
   }
-  // Before there is an engine, nothing can be asked of it.
+  // Buttons do nothing before there is an engine.
   const guarded = (action) => (event) => engine && action(event).catch(fail);
   $("new").onclick = guarded(() => refresh([]));
   $("undo").onclick = guarded(undo);
@@ -187,7 +187,8 @@ async function main() {
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
   $("visits").onchange = () => board.showVisits($("visits").checked);
   board.showVisits($("visits").checked);
-  const files = setup.inside ? filesInside(setup.inside) : setup.beside && filesBeside(setup.beside);
+  const { embedded, separate } = setup;
+  const files = embedded ? embeddedFiles(embedded) : separate && separateFiles(separate);
   engine = files ? await browserEngine(game, files) : serverEngine();
   document.body.classList.remove("loading");
   await refresh();

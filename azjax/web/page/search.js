@@ -1,9 +1,9 @@
-// PUCT over an evaluation `evaluate(state, action) -> facts`, for any game. Values are kept from
-// player 0's side, so that a player may move twice running.
+// PUCT for any game, with `evaluate(state, action) -> facts`. Values are from player 0's
+// perspective, so that a player may move twice in a row.
 
 const BASE = 19652; // AlphaZero's: exploration grows slowly with the visits
 
-/** A position of the tree, from what an evaluation says of it. */
+/** A node of the tree, from the facts of its position. */
 function makeNode(facts) {
   const legal = [];
   facts.legal.forEach((isLegal, action) => isLegal && legal.push(action));
@@ -11,7 +11,7 @@ function makeNode(facts) {
     state: facts.state,
     player: facts.player,
     over: facts.over,
-    // The result once the game is over; before, what the network expects.
+    // The result if the game is over, otherwise the network's value.
     value: facts.over ? facts.returns[0] : facts.player === 0 ? facts.value : -facts.value,
     legal,
     priors: legal.map((action) => facts.prior[action]),
@@ -19,29 +19,29 @@ function makeNode(facts) {
   };
 }
 
-/** What of a node changes, before its first visit. */
+/** The parts of a node that a search changes, as they are before the first visit. */
 function unsearched(legal) {
   return {
     children: new Array(legal.length),
     visits: 0,
-    total: 0, // of the values of all visits
-    passed: false, // by the game, which went on below
+    total: 0, // sum of the values of all visits
+    passed: false, // the game has gone on from this node
   };
 }
 
-/** The place in `node.legal` of the move to look at next. */
+/** The index in `node.legal` of the move to visit next. */
 function select(node, exploration) {
   const sign = node.player === 0 ? 1 : -1;
   const mean = node.visits ? node.total / node.visits : node.value;
   const rate = exploration + Math.log((node.visits + BASE + 1) / BASE);
-  const curiosity = rate * Math.sqrt(Math.max(node.visits, 1));
+  const bonus = rate * Math.sqrt(Math.max(node.visits, 1));
   let best = -1;
   let highest = -Infinity;
   for (let i = 0; i < node.legal.length; i++) {
     const child = node.children[i];
-    // A move that was never tried is taken to be as good as the position.
+    // A move without visits gets the value of the position.
     const value = sign * (child?.visits ? child.total / child.visits : mean);
-    const score = value + (curiosity * node.priors[i]) / (1 + (child ? child.visits : 0));
+    const score = value + (bonus * node.priors[i]) / (1 + (child ? child.visits : 0));
     if (score > highest) [best, highest] = [i, score];
   }
   return best;
@@ -68,9 +68,10 @@ export async function simulate(root, evaluate, exploration) {
   }
 }
 
-/** The game so far as nodes, from the start to the position after `moves`. Only what leads there,
- *  and what was found below it, is kept of the tree; a position that the game comes back to is
- *  searched afresh: the move played there has the visits that it got as a root, the others none. */
+/** The nodes of the game so far, from the start to the position after `moves`. The tree keeps only
+ *  these nodes and the nodes below the last. A position that the game returns to by undo is searched
+ *  from the beginning: the move played there has extra visits as a root, the others have lost
+ *  theirs. */
 export async function follow(start, moves, evaluate) {
   const path = [start];
   for (const action of moves) {
@@ -87,23 +88,23 @@ export async function follow(start, moves, evaluate) {
   return path;
 }
 
-/** What a search found: visits by action, the most visited move, its value, the line expected. */
-export function findings(root, length = 8) {
+/** What a search has found: visits by action, the most visited move, its value, its line. */
+export function analyse(root, length = 8) {
   const counts = (node) => node.legal.map((_, i) => node.children[i]?.visits ?? 0);
-  const favourite = (node) => {
+  const mostVisited = (node) => {
     const visits = counts(node);
     return visits.indexOf(Math.max(...visits));
   };
   const line = [];
   for (let node = root; line.length < length && !node.over; ) {
-    const child = node.children[favourite(node)];
+    const child = node.children[mostVisited(node)];
     if (!child?.visits) break;
-    line.push({ node, action: node.legal[favourite(node)] });
+    line.push({ node, action: node.legal[mostVisited(node)] });
     node = child;
   }
   const visits = counts(root).map((count, i) => [root.legal[i], count]);
   return {
-    action: root.legal[favourite(root)],
+    action: root.legal[mostVisited(root)],
     visits: visits.filter(([, count]) => count > 0),
     value: root.visits ? root.total / root.visits : root.value,
     line,

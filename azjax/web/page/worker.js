@@ -1,5 +1,5 @@
 // The engine in the browser: the model in ONNX Runtime Web, searched in a worker.
-import { findings, follow, makeNode, simulate } from "./search.js";
+import { analyse, follow, makeNode, simulate } from "./search.js";
 
 const ARRAYS = {
   bool: Uint8Array,
@@ -11,16 +11,16 @@ const ARRAYS = {
   uint32: Uint32Array,
   float32: Float32Array,
 };
-const BREATH_MS = 40; // between two looks at the messages that came in
-const LONGEST_MS = 20000; // that a move is thought about
+const PAUSE_MS = 40; // time between two checks for messages
+const MAX_MS = 20000; // for one search
 
 let ort, session, game, start;
-let calls = 0; // a later call ends the thinking of an earlier one
+let calls = 0; // a later call stops an earlier search
 
-async function evaluate(state, action, wanted = game.searched) {
+async function evaluate(state, action, outputs = game.searched) {
   const feeds = { action: new ort.Tensor("int32", Int32Array.of(action), []) };
   game.state.forEach(({ name }, i) => (feeds[name] = state[i]));
-  const out = await session.run(feeds, wanted);
+  const out = await session.run(feeds, outputs);
   return {
     state: game.next.map((name) => out[name]),
     player: out.player.data[0],
@@ -56,10 +56,10 @@ async function describe(node) {
 const methods = {
   async open(description, { runtime, wasm, model }) {
     game = description;
-    // As bytes it gets a URL here: the page's own would be another origin's, from a disk.
+    // Bytes get a URL here: in a page from a disk, the page's URL would have another origin.
     const url = typeof runtime === "string" ? runtime : URL.createObjectURL(script(runtime));
     ort = await import(url);
-    ort.env.wasm.numThreads = 1; // more would need special headers
+    ort.env.wasm.numThreads = 1; // more threads need special HTTP headers
     ort.env.wasm.wasmBinary = wasm;
     ort.env.logLevel = "error";
     session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
@@ -69,31 +69,31 @@ const methods = {
     start = makeNode(await evaluate(arrays, -1));
   },
 
-  async look(moves) {
+  async position(moves) {
     const path = await follow(start, moves, evaluate);
     return describe(path.at(-1));
   },
 
-  async think(moves, simulations, report) {
+  async search(moves, simulations, report) {
     const call = calls;
     const began = performance.now();
     const root = (await follow(start, moves, evaluate)).at(-1);
-    let breath = began;
+    let lastPause = began;
     let done = 0;
     for (; done < simulations; done++) {
       await simulate(root, evaluate, game.exploration);
       const now = performance.now();
-      if (now - began > LONGEST_MS) break;
-      if (now - breath < BREATH_MS) continue;
-      const found = findings(root);
-      // The names of games with clicks take an evaluation each: they are told at the end.
+      if (now - began > MAX_MS) break;
+      if (now - lastPause < PAUSE_MS) continue;
+      const found = analyse(root);
+      // In games with clicks each name takes an evaluation, so the line comes at the end.
       const line = game.actions ? found.line.map(({ action }) => nameOf(action)) : [];
       report({ ...found, line, simulations: done + 1, ms: now - began });
       await new Promise((resume) => setTimeout(resume));
-      breath = performance.now();
+      lastPause = performance.now();
       if (call !== calls) return null;
     }
-    const found = findings(root);
+    const found = analyse(root);
     const line = [];
     for (const { node, action } of found.line) {
       const facts = game.actions ? {} : await evaluate(node.state, -1, game.shown);

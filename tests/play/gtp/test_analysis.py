@@ -1,4 +1,4 @@
-"""GTP's searches that a client looks on at."""
+"""GTP's analyses, which a client follows."""
 
 import dataclasses
 import re
@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.play.gtp import analysis as gtp_analysis
+from azjax.play.gtp import analysis
+from azjax.play.gtp.analysis import info_line
 from azjax.play.gtp.game import vertices
-from azjax.play.gtp.search import info_line
-from tests.oracles.clients import Idle, gtp_answers
+from tests.oracles.clients import IdleSearch, gtp_answers
 
 GO = make("go_5x5")
 
 
-def test_sabaki_sees_the_search():
+def test_sabakis_commands_show_the_search():
     answers = gtp_answers(
         ["lz-analyze b 1", "3 lz-genmove_analyze b interval 1", "name", "lz-analyze"], GO
     )
@@ -38,29 +38,29 @@ def test_sabaki_sees_the_search():
         "maxmoves 0",
     ],
 )
-def test_words_that_other_engines_know_are_read(words):
-    analysis, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
-    assert analysis[0] == move[0] == "="
+def test_keywords_of_other_engines_are_accepted(words):
+    info, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
+    assert info[0] == move[0] == "="
     assert move[1].endswith("play A5")
 
 
-def test_the_interval_and_the_most_moves_are_obeyed(monkeypatch):
-    said = []
+def test_interval_and_maxmoves_are_obeyed(monkeypatch):
+    limits = []
 
-    def line(game, findings, most):
-        said.append(most)
+    def line(game, found, max_moves):
+        limits.append(max_moves)
         return "info\n"
 
-    monkeypatch.setattr(gtp_analysis, "info_line", line)
+    monkeypatch.setattr(analysis, "info_line", line)
     for command in ("lz-analyze", "lz-genmove_analyze"):
         gtp_answers([f"{command} interval 0 maxmoves 3"], GO)
-        often, said[:] = list(said), []
+        often, limits[:] = list(limits), []
         gtp_answers([f"{command} interval 99999"], GO)
         assert set(often) == {3}
-        assert said == [20]  # once, at the end
-        if command == "lz-genmove_analyze":  # the other one stops for the next line
+        assert limits == [20]  # once, at the end
+        if command == "lz-genmove_analyze":  # lz-analyze stops at the next line
             assert len(often) > 1
-        said.clear()
+        limits.clear()
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_the_interval_and_the_most_moves_are_obeyed(monkeypatch):
         ("allow b pass 1", {"pass"}),
     ],
 )
-def test_only_what_is_allowed_is_played(words, moves, monkeypatch):
-    thought_about = []
-    start = Idle.start
+def test_only_allowed_moves_are_played(words, moves, monkeypatch):
+    searched = []
+    start = IdleSearch.start
 
-    def started(self, state, *, among):
-        thought_about.append({*map(vertices(GO).__getitem__, among)})
-        return start(self, state, among=among)
+    def recorded(self, state, *, root_actions):
+        searched.append({*map(vertices(GO).__getitem__, root_actions)})
+        return start(self, state, root_actions=root_actions)
 
-    monkeypatch.setattr(Idle, "start", started)
-    analysis, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
-    assert thought_about == [moves, moves]
-    assert analysis[0] == move[0] == "="
+    monkeypatch.setattr(IdleSearch, "start", recorded)
+    info, move = gtp_answers([f"lz-analyze {words}", f"lz-genmove_analyze {words}"], GO)
+    assert searched == [moves, moves]
+    assert info[0] == move[0] == "="
     assert move[1].rpartition("play ")[2] in moves
 
 
-def test_an_analysis_of_no_legal_move_is_refused():
-    refused = ("?", "illegal move: none is left to think about")
+def test_an_analysis_without_a_legal_move_is_an_error():
+    refused = ("?", "illegal move: no legal move is left to search")
     for words in ("avoid b pass 1 allow b pass 1", "allow b c3 1"):
         searches = [f"lz-analyze {words}", f"lz-genmove_analyze {words}"]
         answers = gtp_answers(["play b c3", "play w c2", *searches, "name"], GO)
@@ -99,15 +99,15 @@ def test_an_analysis_of_no_legal_move_is_refused():
 @pytest.mark.parametrize(
     "words", ["interval", "maxmoves few", "avoid b a1", "hello 1", "minmoves", "b 10 20"]
 )
-def test_words_that_no_engine_knows_are_none(words):
+def test_unknown_keywords_are_errors(words):
     (mark, text), _ = gtp_answers([f"lz-analyze {words}", "showboard"], GO)
     assert mark == "?"
     assert text.startswith("syntax error")
 
 
-def test_an_analysis_tells_of_no_more_moves_than_are_wanted():
-    thinking = Idle(GO).start(jax.device_get(GO.init())).more(4).findings()
-    visits = np.array(thinking.visits)
+def test_an_info_line_has_at_most_max_moves():
+    found = IdleSearch(GO).start(jax.device_get(GO.init())).run(4).analysis()
+    visits = np.array(found.visits)
     visits[:9] = 1
-    found = dataclasses.replace(thinking, visits=visits)
+    found = dataclasses.replace(found, visits=visits)
     assert [info_line(GO, found, most).count("order") for most in (1, 5, 20)] == [1, 5, 9]

@@ -1,4 +1,4 @@
-"""GTP by the program as it is: whole games with GNU Go under a referee, and in our own matches."""
+"""`azjax gtp` in whole games: against GNU Go under a referee, and in our own matches."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.evaluation.match import play_match
-from azjax.play.stdin import LONGEST
+from azjax.play.stdin import MAX_BYTES
 from azjax.players.engines.process import EngineProcess
 from azjax.players.random_player import RandomPlayer
 from azjax.players.spec import parse_player
@@ -28,7 +28,7 @@ def engine(tmp_path_factory):
 
 
 def command(process, line):
-    """GTP's answer to one line; None after an error."""
+    """Returns the answer to one line; None after an error."""
     process.send([line])
     lines = [process.read()]
     while lines[-1]:
@@ -44,7 +44,7 @@ def stones(board):
 @needs("gnugo")
 @pytest.mark.parametrize("seat", [0, 1])
 def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
-    """A third program says that each move is legal, and that the boards stay the same."""
+    """A referee checks that every move is legal and that the boards stay equal."""
     rules = [gnugo.program(), "--mode", "gtp", "--chinese-rules", "--positional-superko"]
     rules += ["--forbid-suicide"]
     other = EngineProcess([*rules, "--level", "1", "--never-resign"], timeout=60)
@@ -63,8 +63,8 @@ def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
         for process in (players[1 - moves % 2], referee):
             assert command(process, f"play {colour} {move}") is not None
         moves, passes = moves + 1, passes + 1 if move.lower() == "pass" else 0
-        seen = stones(command(referee, "showboard").replace("+", "."))
-        assert stones(command(engine, "showboard")) == seen
+        expected = stones(command(referee, "showboard").replace("+", "."))
+        assert stones(command(engine, "showboard")) == expected
     assert passes == 2 or moves == 50
     assert "the game is over" in command(engine, "showboard")
     assert command(engine, f"genmove {('black', 'white')[moves % 2]}") == "pass"
@@ -73,8 +73,8 @@ def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
     referee.close()
 
 
-def test_it_plays_in_our_own_matches(tmp_path):
-    """Our client, which refuses illegal moves, in a whole match."""
+def test_an_engine_in_our_own_match(tmp_path):
+    """Our client rejects illegal moves; here it plays a whole match."""
     file = untrained(tmp_path / "hex.safetensors", "hex_3x3")
     program = " ".join(map(str, engine_command("gtp", file)))
     game = make("hex", size=3)
@@ -86,13 +86,13 @@ def test_it_plays_in_our_own_matches(tmp_path):
 
 def test_the_program_survives_bytes_of_any_kind(engine):
     assert command(engine, "clear_board") == ""
-    engine.send(["name", "\x00\x7f", "play b \N{BULLET}", "x" * (2 * LONGEST), "99 name"])
+    engine.send(["name", "\x00\x7f", "play b \N{BULLET}", "x" * (2 * MAX_BYTES), "99 name"])
     answers = [line for line in (engine.read() for _ in range(8)) if line]
     wrong = ["? invalid color or coordinate", "? the line is too long"]
     assert answers == ["= azjax", *wrong, "=99 azjax"]
 
 
-def test_the_program_says_what_is_wrong_with_a_run(tmp_path):
+def test_a_missing_run_is_one_line(tmp_path):
     program = engine_command("gtp", tmp_path / "nothing")
     done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 2

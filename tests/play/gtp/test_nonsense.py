@@ -1,4 +1,4 @@
-"""GTP: any nonsense."""
+"""GTP: ten thousand lines of nonsense."""
 
 import re
 
@@ -41,15 +41,15 @@ LINES = st.one_of(
 ).map(lambda line: line if line is TOO_LONG else line.replace("\n", " "))
 
 
-def is_asked(line):
-    """By GTP's own words: comments and control characters are no commands."""
+def is_command(line):
+    """Returns whether GTP counts a line as a command; comments and control characters are not."""
     if line is TOO_LONG:
         return True
     return bool("".join(c for c in line.partition("#")[0] if c.isprintable() or c == "\t").split())
 
 
 def test_ten_thousand_lines_of_nonsense():
-    """Each line gets one answer, and after each hundred commands are obeyed as at first."""
+    """Each line gets one answer, and after each hundred the engine works as at the start."""
 
     @settings(
         max_examples=100,
@@ -63,7 +63,7 @@ def test_ten_thousand_lines_of_nonsense():
         answers = gtp_answers(
             [*lines, "77 showboard", "clear_board", "play b C3", "genmove w", "quit"], GO
         )
-        assert len(answers) == sum(map(is_asked, lines)) + 5
+        assert len(answers) == sum(map(is_command, lines)) + 5
         assert [mark for mark, _ in answers[-5:]] == ["=77", "=", "=", "=", "="]
 
     answers_each()

@@ -6,10 +6,11 @@ import pytest
 from azjax_envs import make
 
 from azjax.errors import UserError
+from azjax.play.gtp import analysis
 from azjax.play.gtp.game import vertices
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.stdin import TOO_LONG
-from tests.oracles.clients import Idle, Script, gtp_answers
+from tests.oracles.clients import IdleSearch, Script, gtp_answers
 
 GO = make("go_5x5")
 
@@ -19,25 +20,22 @@ def ask(lines, game=GO):
 
 
 def texts(lines, game=GO):
-    """The answers' texts; all commands must have succeeded."""
+    """Returns the texts of the answers; all commands must succeed."""
     answers = ask(lines, game)
     assert all(mark.startswith("=") for mark, _ in answers), answers
     return [text.strip("\n") for _, text in answers]
 
 
-# What the commands do.
-
-
-def test_it_says_its_name_before_it_compiles_the_search(monkeypatch):
-    said = []
-    monkeypatch.setattr(Idle, "warm_up", lambda self: said.append("compiled"))
+def test_the_introduction_does_not_wait_for_compilation(monkeypatch):
+    events = []
+    monkeypatch.setattr(IdleSearch, "warm_up", lambda self: events.append("compiled"))
     lines = ["name", "list_commands", "genmove b", "genmove w"]
-    serve_gtp(Idle(GO), Script(lines), said.append)
-    kinds = [text if text == "compiled" else text[0] for text in said]
+    serve_gtp(IdleSearch(GO), Script(lines), events.append)
+    kinds = [event if event == "compiled" else event[0] for event in events]
     assert kinds == ["=", "=", "compiled", "=", "="]
 
 
-def test_says_what_it_is():
+def test_the_introduction():
     name, protocol, version, known, unknown, listed, empty = texts(
         [
             *("name", "protocol_version", "version", "known_command komi"),
@@ -46,11 +44,11 @@ def test_says_what_it_is():
     )
     assert (name, protocol, known, unknown, empty) == ("azjax", "2", "true", "false", "")
     assert re.match(r"\d+\.\d+", version)
-    wanted = (
+    required = (
         "protocol_version name version list_commands known_command boardsize clear_board komi play "
         "genmove undo showboard quit time_settings time_left final_score fixed_handicap loadsgf"
     )
-    assert set(wanted.split()) <= set(listed.split("\n"))
+    assert set(required.split()) <= set(listed.split("\n"))
 
 
 def test_ids_comments_and_blank_lines():
@@ -107,7 +105,7 @@ def test_mistakes_change_nothing(line, complaint):
     assert before == after
 
 
-def test_there_is_nothing_to_take_back_at_first():
+def test_undo_at_the_start_is_an_error():
     assert ask(["undo", "play b a1", "undo", "undo"]) == [
         ("?", "cannot undo"),
         ("=", ""),
@@ -122,8 +120,8 @@ def test_a_resignation_loses():
     assert answers[2][1] == "B+R"
 
 
-def test_a_game_that_is_over_can_only_be_passed():
-    """Programs that know no limit of moves go on after it."""
+def test_after_the_end_only_passes_are_legal():
+    """Clients that know no limit of moves may go on."""
     ended = ["play b pass", "play w pass"]
     lines = [*ended, "genmove b", "play w pass", "lz-genmove_analyze b", "play b a1", "showboard"]
     *_, first, second, third, refused, board = ask(lines)
@@ -139,15 +137,15 @@ def test_komi_rebuilds_the_game():
     assert answers[2:] == ["B+24.5", "", "W+5"]
 
 
-def test_out_of_turn_the_other_side_passes_where_it_can():
+def test_the_other_side_passes_before_a_move_out_of_turn():
     assert texts(["play b c3", "play b d3", "showboard", "undo", "showboard"])[2].count("X") == 2
     hexed = ask(["play b a1", "play b b1"], make("hex", size=3))
     assert hexed[1][0] == "?"
     assert "turn of white" in hexed[1][1]
 
 
-def test_a_colour_may_pass_twice_running():
-    """Only passes of both sides, one after the other, end a game."""
+def test_a_colour_may_pass_twice_in_a_row():
+    """Only two passes of different sides, one after the other, end a game."""
     passes = ["play b pass", "play b pass", "play b c3", "play b pass", "play b pass"]
     ends = ["play b d3", "genmove b", "play b pass", "play w pass", "play b pass", "showboard"]
     answers = texts([*passes, "showboard", *ends])[5:]
@@ -164,7 +162,7 @@ def test_a_colour_may_pass_twice_running():
     assert texts(["play w pass", "genmove b", "play w pass", "showboard"])[1] == "A5"
 
 
-def test_other_games_of_stones():
+def test_hex_and_othello():
     hex_game = make("hex", size=3)
     moves = ["play b b1", "play w a1", "play b b2", "play w a2", "final_score", "play b b3"]
     answers = ask([*moves, "final_score", "play w c3", "komi 1", "showboard"], hex_game)
@@ -176,16 +174,16 @@ def test_other_games_of_stones():
     assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
 
 
-def test_hex_as_hexgui_plays_it():
-    """It asks for its own commands, tells both sides of the board, and swaps by `swap-pieces`."""
+def test_hex_with_hexgui():
+    """HexGui asks for its own commands, sends two board sizes, and swaps by `swap-pieces`."""
     game = make("hex", size=3, swap=True)
     lines = ["boardsize 3 3", "play black c1", "play white swap-pieces", "showboard"]
     answers = texts([*lines, "genmove black"], game)
     assert answers[3].split("\n")[3].split() == ["3", "O", ".", "."]
     assert answers[4] == "a1"
-    # Plain `swap` changes the players' sides and leaves the stone where it is.
-    *_, sides = ask(["play black c1", "play white swap"], game)
-    assert sides == ("?", "invalid color or coordinate")
+    # Plain `swap` would change the players' sides and leave the stone.
+    *_, swap = ask(["play black c1", "play white swap"], game)
+    assert swap == ("?", "invalid color or coordinate")
     *_, twice = ask(["play b c1", "play w a1", "play b swap-pieces"], game)
     assert twice == ("?", "illegal move")
     assert ask(["play b c1", "play w swap-pieces"], make("hex", size=3))[1][0] == "?"
@@ -193,7 +191,7 @@ def test_hex_as_hexgui_plays_it():
     assert texts(["hexgui-analyze_commands"], game) == [""]
 
 
-def test_games_have_the_names_that_quarry_knows():
+def test_games_have_quarrys_names():
     lines = ["list_games", "set_game Othello", "set_game go", "set_game"]
     (mark, name), *answers = ask(lines, make("othello_6x6"))
     assert (mark, name) == ("=", "Othello")
@@ -203,28 +201,27 @@ def test_games_have_the_names_that_quarry_knows():
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "gomoku_9x9"])
-def test_other_games_are_refused(name):
+def test_other_games_are_errors(name):
     with pytest.raises(UserError, match=f"GTP is for go, hex and othello, not for {name}"):
-        serve_gtp(Idle(make(name)), Script([]), print)
+        serve_gtp(IdleSearch(make(name)), Script([]), print)
 
 
 def test_clocks(monkeypatch):
-    """How long a move may take, from what the client said of the time."""
-    asked = []
-    from azjax.play.gtp import search as gtp_search
+    """The time for a move follows from the client's clock commands."""
+    calls = []
 
-    def keep(thinking, **limits):
-        asked.append(limits)
-        return iter([thinking.more(1)])
+    def record_limits(progress, **limits):
+        calls.append(limits)
+        return iter([progress.run(1)])
 
-    monkeypatch.setattr(gtp_search, "keep_thinking", keep)
+    monkeypatch.setattr(analysis, "continue_search", record_limits)
     commands = ["genmove b", "time_settings 250 0 0", "genmove w", "clear_board", "genmove b"]
     commands += ["time_left w 5 2", "genmove w", "time_settings 0 10 5", "genmove b"]
     commands += ["time_settings 0 1 0", "clear_board", "genmove b"]
     texts(commands)
     inf = float("inf")
-    assert [limits["simulations"] for limits in asked] == [4, inf, inf, inf, inf, 4]
-    seconds = [limits["seconds"] for limits in asked]
+    assert [limits["simulations"] for limits in calls] == [4, inf, inf, inf, inf, 4]
+    seconds = [limits["seconds"] for limits in calls]
     assert seconds[0] == seconds[5] == inf
     assert seconds[1] == pytest.approx(250 / 25 - 0.1)
     assert seconds[2] == seconds[1]  # a new game, a new clock

@@ -1,4 +1,4 @@
-"""Positions that GTP sets up: handicap points, held to GNU Go, and files."""
+"""Positions that GTP sets up: handicap points, compared with GNU Go, and files."""
 
 import pytest
 from azjax_envs import make
@@ -13,20 +13,20 @@ GO = make("go_5x5")
 
 
 def texts(lines, game=GO):
-    """The answers' texts; all commands must have succeeded."""
+    """Returns the texts of the answers; all commands must succeed."""
     answers = gtp_answers(lines, game)
     assert all(mark.startswith("=") for mark, _ in answers), answers
     return [text.strip("\n") for _, text in answers]
 
 
 @needs("gnugo")
-def test_handicap_stones_stand_where_gnu_go_puts_them():
+def test_handicap_points_are_gnu_gos():
     for size in (7, 8, 9, 13, 19):
         for stones in range(1, 11):
             try:
                 (theirs,) = gnugo.ask([f"boardsize {size}", f"fixed_handicap {stones}"])[1:]
             except ValueError:
-                with pytest.raises(ValueError, match="are wanted"):
+                with pytest.raises(ValueError, match="there can be"):
                     handicap_points(size, stones)
                 continue
             points = handicap_points(size, stones)
@@ -35,7 +35,7 @@ def test_handicap_stones_stand_where_gnu_go_puts_them():
             assert len(set(ours)) == stones
 
 
-def test_handicap_is_blacks_and_white_moves():
+def test_after_a_handicap_white_moves():
     game = make("go_9x9")
     answers = texts(["fixed_handicap 4", "showboard", "play w e5", "undo", "undo"], game)
     assert answers[0] == "C3 G7 C7 G3"
@@ -44,7 +44,7 @@ def test_handicap_is_blacks_and_white_moves():
     assert gtp_answers(["fixed_handicap 2"], GO)[0][1].startswith("invalid number of stones")
 
 
-def test_files_are_played_up_to_a_move(tmp_path):
+def test_a_file_is_played_up_to_a_move(tmp_path):
     path = tmp_path / "game.sgf"
     path.write_text("(;GM[1]SZ[5]KM[2.5]AB[aa][ee];W[cc];B[bb];W[];B[ab](;W[dd])(;W[ea]))")
     whole, third = (f"loadsgf {path}", f"loadsgf {path} 3")
@@ -68,7 +68,7 @@ def test_files_are_played_up_to_a_move(tmp_path):
     [
         ("nonsense", ""),
         ("(;GM[1]SZ[9])", "unacceptable size"),
-        ("(;GM[2]SZ[5])", "it is no game of go"),
+        ("(;GM[2]SZ[5])", "it is not a game of go"),
         ("(;SZ[5];B[aa];W[aa])", "move 2: illegal move"),
         ("(;SZ[5];B[aa];AB[bb])", "stones are set up during the game"),
         ("(;SZ[5]KM[x];B[aa])", ""),
@@ -76,7 +76,7 @@ def test_files_are_played_up_to_a_move(tmp_path):
         ("(;SZ[5];B[zz])", ""),
     ],
 )
-def test_files_that_are_none_of_this_game(tmp_path, text, why):
+def test_bad_files_change_nothing(tmp_path, text, why):
     path = tmp_path / "game.sgf"
     path.write_text(text)
     (mark, answer), kept = gtp_answers(["play b c3", f"loadsgf {path}", "showboard"], GO)[1:]

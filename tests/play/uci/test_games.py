@@ -1,4 +1,4 @@
-"""Whole games over UCI and USI by the program as it is, under other clients and rules."""
+"""`azjax uci` and `azjax usi` in whole games, with other clients and under their rules."""
 
 import random
 
@@ -25,7 +25,7 @@ KEY = jax.random.key(0)
 
 @needs("fairy-stockfish")
 def test_whole_games_of_gardner_chess_against_fairy_stockfish(tmp_path, record_moves):
-    """Our client chooses UCI_Variant and follows the moves; pyffish finds all of them legal."""
+    """Our client sets UCI_Variant; pyffish finds every move legal."""
     file = untrained(tmp_path / "gardner.safetensors", "gardner_chess")
     program = " ".join(engine_command("uci", file))
     player = parse_player(f"uci:{program}?nodes=8&timeout=300", GARDNER)
@@ -43,22 +43,22 @@ def test_whole_games_of_gardner_chess_against_fairy_stockfish(tmp_path, record_m
 
 @pytest.fixture
 def record_moves(monkeypatch):
-    """The moves of a match's games, but the last ones."""
-    seen = []
+    """Records the moves of a match's games, except the last ones."""
+    recorded = []
     write_down = host_match._write_down
 
     def writing(game, states, actions, moves):
         write_down(game, states, actions, moves)
-        seen[:] = moves
+        recorded[:] = moves
 
     monkeypatch.setattr(host_match, "_write_down", writing)
-    return seen
+    return recorded
 
 
 @pytest.mark.slow
 @needs("stockfish")
 def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
-    """Clocks, pondering and analysis as python-chess asks for them."""
+    """python-chess uses clocks, pondering and analysis."""
     file = untrained(tmp_path / "chess.safetensors", "chess")
     command = engine_command("uci", file)
     with (
@@ -79,7 +79,7 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
                     played = theirs.play(board, limit, game=seat)
                 assert played.move in board.legal_moves
                 board.push(played.move)
-            # The weakest of settings still mates a network that knows nothing.
+            # Even with few nodes it mates an untrained network.
             assert board.is_checkmate()
             assert board.turn == seat
         with ours.analysis(chess.Board()) as analysis:
@@ -94,7 +94,7 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
 
 @pytest.mark.slow
 def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
-    """Under cshogi's client and rules, by nodes and by byoyomi, until one side is mated."""
+    """cshogi is the client and referee; limits are nodes and byoyomi, and the game ends in mate."""
     file = untrained(tmp_path / "shogi.safetensors", "shogi")
     script = tmp_path / "azjax_usi"
     script.write_text(f"#!/bin/sh\nexec {' '.join(engine_command('usi', file))}\n")
@@ -126,7 +126,7 @@ def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
 
 
 def greedy(board, chance):
-    """Mate in one, or else what captures, or else anything: enough against a new network."""
+    """Mates in one, or else captures, or else moves at random: enough against a new network."""
     if mate := board.mate_move_in_1ply():
         return mate
     moves = list(board.legal_moves)

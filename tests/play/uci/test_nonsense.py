@@ -1,4 +1,4 @@
-"""UCI and USI: any nonsense; and what a shogi client hears."""
+"""UCI and USI: ten thousand lines of nonsense; and shogi."""
 
 import re
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from azjax.play.stdin import TOO_LONG
 from azjax.play.uci.position import SFEN, read_position
-from tests.oracles.clients import best_moves, uci_says
+from tests.oracles.clients import best_moves, uci_output
 
 GARDNER = make("gardner_chess")
 START = pyffish.start_fen("gardner")
@@ -48,7 +48,7 @@ def no_quit(line):
 
 @pytest.mark.parametrize("dialect", ["uci", "usi"])
 def test_ten_thousand_lines_of_nonsense(dialect):
-    """Each search has one best move; after each hundred lines the program is as it was."""
+    """Each search has one best move; after each hundred lines the engine works as at the start."""
     game = {"uci": GARDNER, "usi": make("shogi")}[dialect]
     searches = 0
 
@@ -59,46 +59,44 @@ def test_ten_thousand_lines_of_nonsense(dialect):
         suppress_health_check=list(HealthCheck),
     )
     @given(st.lists(LINES.filter(no_quit), min_size=100, max_size=100))
-    def obeys(lines):
+    def check(lines):
         nonlocal searches
         end = ["stop", "position startpos", "isready", "go nodes 3"]
-        said = uci_says([*lines, *end], game, dialect)
-        asked = [x.split() for x in [*lines, *end] if x is not TOO_LONG and x.split()[:1] == ["go"]]
-        mates = sum(words[1:2] == ["mate"] for words in asked) if dialect == "usi" else 0
-        assert len(best_moves(said)) == len(asked) - mates
-        assert said.count("readyok") == sum(
-            x is not TOO_LONG and x.split()[:1] == ["isready"] for x in [*lines, *end]
-        )
-        assert best_moves(said)[-1] == best_moves(uci_says(["go nodes 3"], game, dialect))[0]
+        output = uci_output([*lines, *end], game, dialect)
+        commands = [x.split() for x in [*lines, *end] if x is not TOO_LONG]
+        searched = [words for words in commands if words[:1] == ["go"]]
+        mates = sum(words[1:2] == ["mate"] for words in searched) if dialect == "usi" else 0
+        assert len(best_moves(output)) == len(searched) - mates
+        assert output.count("readyok") == sum(words[:1] == ["isready"] for words in commands)
+        assert best_moves(output)[-1] == best_moves(uci_output(["go nodes 3"], game, dialect))[0]
         first = r"(info|bestmove|readyok|uciok|usiok|id|option|checkmate)( |$)"
-        assert all(re.match(first, line) for line in said)
-        searches += len(asked)
+        assert all(re.match(first, line) for line in output)
+        searches += len(searched)
 
-    obeys()
+    check()
     assert searches > 300
 
 
-# Shogi.
-
-
-def test_usi_speaks_of_shogi():
+def test_usi_plays_shogi():
     shogi = make("shogi")
-    lines = uci_says(["usi", "isready", "usinewgame", "position startpos moves 7g7f"], shogi, "usi")
+    lines = uci_output(
+        ["usi", "isready", "usinewgame", "position startpos moves 7g7f"], shogi, "usi"
+    )
     assert "usiok" in lines
     assert "option name USI_Hash type spin default 256 min 1 max 65536" in lines
     assert "readyok" in lines
     fen = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
     positions = ["startpos moves 7g7f", f"sfen {fen} moves 7g7f 3c3d 8h2b+"]
     lines = [x for p in positions for x in (f"position {p}", "go btime 0 wtime 0 byoyomi 1")]
-    moves = best_moves(uci_says([*lines, "go mate infinite", "gameover win"], shogi, "usi"))
+    moves = best_moves(uci_output([*lines, "go mate infinite", "gameover win"], shogi, "usi"))
     for position, move in zip(positions, moves, strict=True):
         board = cshogi.Board()
         for played in position.split(" moves ")[1].split():
             board.push_usi(played)
         assert move in [cshogi.move_to_usi(legal) for legal in board.legal_moves]
-    assert uci_says(["go mate infinite"], shogi, "usi") == ["checkmate notimplemented"]
+    assert uci_output(["go mate infinite"], shogi, "usi") == ["checkmate notimplemented"]
     mated = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
-    assert best_moves(uci_says([f"position sfen {mated}", "go"], shogi, "usi")) == ["resign"]
+    assert best_moves(uci_output([f"position sfen {mated}", "go"], shogi, "usi")) == ["resign"]
 
 
 @pytest.mark.parametrize(
@@ -108,14 +106,13 @@ def test_usi_speaks_of_shogi():
         ("4k4/9/9/9/9/9/9/9/3R1K3 b r 1", "6i5i 5a6a 5i6i 6a5a " * 3),
     ],
 )
-def test_after_a_perpetual_check_the_client_says_who_has_won(start, moves):
-    """By our rules the game is over, lost for the side of the rook; but whoever is asked for a
-    move, the winner or the loser, has one."""
-    shogi, told = make("shogi"), f"sfen {start} moves {moves}"
-    now = read_position(shogi, SFEN, told.split(), None).now
+def test_a_perpetual_check_is_left_to_the_client(start, moves):
+    """By our rules the side with the rook has lost; but the engine still finds a move."""
+    shogi, position = make("shogi"), f"sfen {start} moves {moves}"
+    now = read_position(shogi, SFEN, position.split(), None).record.current
     assert (now.over, now.returns) == (True, (-1.0, 1.0))
     board = cshogi.Board(start)
     for move in moves.split():
         board.push_usi(move)
-    lines = uci_says([f"position {told}", "go nodes 1"], shogi, "usi")
+    lines = uci_output([f"position {position}", "go nodes 1"], shogi, "usi")
     assert best_moves(lines)[0] in [cshogi.move_to_usi(legal) for legal in board.legal_moves]

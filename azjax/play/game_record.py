@@ -1,0 +1,124 @@
+"""A game with its history, as one immutable value on the host."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import jax
+import numpy as np
+from azjax_envs import Game
+from azjax_envs.game import legal_actions
+
+from azjax.types import Array, State
+
+
+@dataclass(frozen=True)
+class Position:
+    """One position of a game, and the move that led to it."""
+
+    state: State
+    mover: int  # the player to move
+    over: bool
+    returns: tuple[float, float]
+    move: str = ""  # the name of the move that led here; "" at the start
+    moved_by: int = -1  # the player who made that move; -1 at the start
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A game and all its positions so far. Every change returns another record."""
+
+    game: Game
+    positions: tuple[Position, ...]  # from the start; never empty
+
+    @property
+    def current(self) -> Position:
+        return self.positions[-1]
+
+    @property
+    def num_moves(self) -> int:
+        return len(self.positions) - 1
+
+    @property
+    def moves(self) -> tuple[str, ...]:
+        """The names of the moves made."""
+        return tuple(position.move for position in self.positions[1:])
+
+    def legal_moves(self) -> dict[int, str]:
+        """Returns the legal actions of the current position, with their names."""
+        # In numpy, because naming a move may look at every part of the state.
+        state = jax.device_get(self.current.state)
+        return {a: self.game.action_to_string(state, a) for a in legal_actions(self.game, state)}
+
+    def play(self, action: int, move: str | None = None) -> GameRecord:
+        """Returns the record after one more action.
+
+        Args:
+          action: the action; an illegal one loses at once, as in every game.
+          move: its name, if the caller knows it; otherwise the game is asked.
+        """
+        now = self.current
+        name = self.game.action_to_string(now.state, action) if move is None else move
+        after = _position(*_step(self.game, now.state, np.int32(action)))
+        return self.append(replace(after, move=name, moved_by=now.mover))
+
+    def append(self, position: Position) -> GameRecord:
+        """Returns the record with one more position."""
+        return replace(self, positions=(*self.positions, position))
+
+    def truncate(self, num_moves: int) -> GameRecord:
+        """Returns the record of the first `num_moves` moves."""
+        return replace(self, positions=self.positions[: num_moves + 1])
+
+    def move_names(self, actions: Sequence[int]) -> list[str]:
+        """Returns the names of actions played from the current position, until the game is over."""
+        record = self
+        for action in actions:
+            if record.current.over:
+                break
+            record = record.play(action)
+        return list(record.moves[self.num_moves :])
+
+
+def start_game(game: Game, key: Array | None = None) -> GameRecord:
+    """Returns the record of a game without moves.
+
+    Args:
+      game: the game.
+      key: PRNG key of the start, for games that begin at random.
+    """
+    return GameRecord(game, (_position(*_start(game, key)),))
+
+
+def record_from_state(game: Game, state: State) -> GameRecord:
+    """Returns a record that begins with any state of the game."""
+    return GameRecord(game, (_position(state, _facts_jit(game, state)),))
+
+
+_Facts = tuple[Array, Array, Array]
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _start(game: Game, key: Array | None) -> tuple[State, _Facts]:
+    state = game.init(key)
+    return state, _facts(game, state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
+    state = game.step(state, action)
+    return state, _facts(game, state)
+
+
+def _facts(game: Game, state: State) -> _Facts:
+    return game.current_player(state), game.is_terminal(state), game.returns(state)
+
+
+_facts_jit = jax.jit(_facts, static_argnums=0)
+
+
+def _position(state: State, facts: _Facts) -> Position:
+    mover, over, returns = jax.device_get(facts)
+    return Position(state, int(mover), bool(over), (float(returns[0]), float(returns[1])))
