@@ -1,7 +1,7 @@
-"""azjax in a notebook: boards, search trees, live curves, and an opponent to click against.
+"""azjax in a notebook: boards, search trees, live curves, and an opponent to play against.
 
-The names here are imported when they are first used: `board`, `boards` and `search_tree` need
-nothing that azjax does not, the others what `pip install "azjax[notebook]"` adds.
+Names are imported when they are first used. `board`, `boards` and `search_tree` need only azjax
+itself; the others need `pip install "azjax[notebook]"`.
 """
 
 import importlib
@@ -9,22 +9,22 @@ from typing import Any
 
 from azjax.errors import UserError
 
-_HOMES = {
-    "board": "azjax.notebook.boards",
-    "boards": "azjax.notebook.boards",
+_MODULES = {
+    "board": "azjax.notebook.board_drawing",
+    "boards": "azjax.notebook.board_drawing",
     "live_curves": "azjax.notebook.curves",
     "opponent": "azjax.notebook.widget",
     "search_tree": "azjax.notebook.trees",
 }
 _EXTRAS = ("IPython", "anywidget", "traitlets")
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        return getattr(importlib.import_module(_MODULES[name]), name)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRAS:

@@ -1,4 +1,4 @@
-"""The curves of a training, drawn again and again in one place of a notebook."""
+"""The curves of a run, redrawn in one place of a notebook while it trains."""
 
 from __future__ import annotations
 
@@ -15,43 +15,45 @@ from azjax.players.load import load_run_config
 from azjax.runs import plots
 from azjax.runs.metrics import Value, evaluation_text, read_metrics
 
-# Between two drawings at least so much time, and so many times what a drawing takes.
-_PAUSE_S, _PAUSE_DRAWINGS = 3.0, 10.0
+# Time between two drawings: at least this long, and this many times the time of a drawing.
+_PAUSE_S, _PAUSE_FACTOR = 3.0, 10.0
 
 
 class LiveCurves:
-    """Shows a run that goes on; see `live_curves`."""
+    """The curves of a run while it trains; see `live_curves`."""
 
     def __init__(self) -> None:
         self._handle = display(HTML(""), display_id=True)
         self._next = 0.0
 
     def __call__(self, run_dir: Path, ends: bool) -> None:
-        """Draws the run as it is now, if the last drawing is a while ago or the run ends here."""
+        """Draws the run as it is now, if the last drawing is old enough or the run ends here."""
         started = time.monotonic()
         if started < self._next and not ends:
             return
         lines = read_metrics(run_dir)
         figures = [plots.losses(lines), plots.evaluation(lines), plots.game_lengths(lines)]
         shown = "".join(_image(figure) for figure in figures if figure is not None)
-        # An update of the display, so that the notebook keeps one drawing and not all of them.
+        # Updates the display, so that the notebook keeps one drawing and not all of them.
         self._handle.update(HTML(f"<p>{html.escape(_headline(run_dir, lines))}</p>{shown}"))
         now = time.monotonic()
-        self._next = now + max(_PAUSE_S, _PAUSE_DRAWINGS * (now - started))
+        self._next = now + max(_PAUSE_S, _PAUSE_FACTOR * (now - started))
 
 
 def live_curves() -> LiveCurves:
-    """The curves of a training, live, below the cell: `azjax.train(config, run_dir,
-    watch=live_curves())`, and likewise `azjax.resume`.
+    """Returns curves that show a run below the cell while it trains.
 
-    Drawn are the losses, the evaluations and the games of self-play, as `azjax train` keeps them in
-    the folder `plots` of the run. Interrupting the cell stops the run after its cycle and saves it.
+        azjax.train(config, run_dir, watch=live_curves())
+
+    `azjax.resume` takes them too. The curves are the losses, the evaluations and the lengths of
+    self-play games, as in the run's folder `plots`. Interrupting the cell stops the run after its
+    cycle and saves it.
     """
     return LiveCurves()
 
 
 def _headline(run_dir: Path, lines: list[dict[str, Value]]) -> str:
-    """`runs/a: cycle 40 of 200 after 1:05; cycle 40: 3 mistakes in 4,520 positions`."""
+    """Returns "runs/a: cycle 40 of 200 after 1:05; cycle 40: 3 mistakes in 4,520 positions"."""
     last = [line for line in lines if line["kind"] == "cycle"][-1]
     minutes, seconds = divmod(int(last["time_s"]), 60)
     total = load_run_config(run_dir).cycles
@@ -71,6 +73,6 @@ def _image(figure: Figure) -> str:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110)
     data = base64.b64encode(file.getvalue()).decode()
-    # Fewer pixels than it has, so that it is sharp on screens with small ones.
+    # Shown smaller than it is drawn, so that it is sharp on screens of high density.
     style = f"width: {70 * figure.get_figwidth():.0f}px; max-width: 100%"
     return f'<div><img src="data:image/png;base64,{data}" style="{style}"></div>'

@@ -1,4 +1,4 @@
-"""A search tree as an SVG document: leaves side by side, parents above the middle of their own."""
+"""A search tree as an SVG document: leaves in a row, parents above the middle of their children."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ from typing import NamedTuple
 
 from azjax_envs import svg
 
-from azjax.notebook.boards import Picture
+from azjax.notebook.board_drawing import Picture
 
 _ACROSS, _DOWN, _LARGEST, _SMALLEST, _MARGIN = 58, 96, 27, 18, 34
-_LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # Okabe and Ito's
+_LOST, _EVEN, _WON = (213, 94, 0), (244, 244, 240), (0, 114, 178)  # colours of Okabe and Ito
 
 
 class Node(NamedTuple):
-    """What is drawn of a node; its parent stands before it in the list."""
+    """A node as it is drawn; its parent comes before it in the list."""
 
     parent: int  # -1 at the root
-    move: str  # that led to it
+    move: str  # that led to the node
     visits: int
-    value: float  # in [-1, 1], for the player to move at the root
-    same_mover: bool  # the root's player is to move
-    over: bool
-    on_way: bool  # the newest simulation came through it
+    value: float  # in [-1, 1], from the perspective of the player to move at the root
+    same_mover: bool  # the player to move is the one at the root
+    over: bool  # the game is over
+    on_path: bool  # the newest simulation came through the node
 
 
 def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
-    """The tree as a picture.
+    """Draws a tree.
 
     Args:
-      nodes: the root first, each after its parent.
-      hidden: how many more there are, for the legend.
+      nodes: the nodes to draw: the root first, each node after its parent.
+      hidden: number of nodes that are not drawn, for the legend.
     """
     places = _layout(nodes)
     legend = _legend(nodes, hidden)
@@ -41,7 +41,7 @@ def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
     for node, (x, y) in zip(nodes, places, strict=True):
         if node.parent >= 0:
             from_x, from_y = places[node.parent]
-            cls = "way" if node.on_way else "edge"
+            cls = "path" if node.on_path else "edge"
             parts.append(svg.element("line", cls=cls, x1=from_x, y1=from_y, x2=x, y2=y))
     for node, (x, y) in zip(nodes, places, strict=True):
         parts += _node(node, x, y, nodes[0].visits)
@@ -53,15 +53,15 @@ def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
 
 
 def _layout(nodes: Sequence[Node]) -> list[tuple[float, float]]:
-    """Where the nodes' centres are."""
+    """Returns the centres of the nodes."""
     children: list[list[int]] = [[] for _ in nodes]
     depth = [0] * len(nodes)
     for i, node in enumerate(nodes):
         if node.parent >= 0:
             children[node.parent].append(i)
             depth[i] = depth[node.parent] + 1
-    for of_one in children:  # the most visited on the left
-        of_one.sort(key=lambda i: -nodes[i].visits)
+    for siblings in children:  # the most visited on the left
+        siblings.sort(key=lambda i: -nodes[i].visits)
     order, stack = [], [0]
     while stack:
         order.append(stack.pop())
@@ -80,7 +80,7 @@ def _layout(nodes: Sequence[Node]) -> list[tuple[float, float]]:
 def _node(node: Node, x: float, y: float, most: int) -> list[str]:
     size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(node.visits / most)
     cls = "over" if node.over else "node"
-    look = {"cls": f"{cls} new" if node.on_way else cls, "fill": _colour(node.value)}
+    look = {"cls": f"{cls} new" if node.on_path else cls, "fill": _colour(node.value)}
     if node.same_mover:
         shape = svg.element("circle", cx=x, cy=y, r=size, **look)
     else:
@@ -94,12 +94,12 @@ def _node(node: Node, x: float, y: float, most: int) -> list[str]:
         _text(value, f"{node.value:+.2f}", x, y + 4),
         _text("visits", f"{node.visits:,}", x, y + size + 12),
     ]
-    # The move at its end: where many begin at one node they are too close there.
+    # The move is written at the child, because edges are too close together at the parent.
     return [*parts, _text("move", node.move, x, y - size - 6)] if node.move else parts
 
 
 def _legend(nodes: Sequence[Node], hidden: int) -> list[str]:
-    lines = ["in the nodes: value for the player to move at the top; below them: visits"]
+    lines = ["in the nodes: value for the player to move at the root; below them: visits"]
     if not all(node.same_mover for node in nodes):
         lines.append("round: that player is to move; square: the opponent")
     if any(node.over for node in nodes):
@@ -123,7 +123,7 @@ def _text(cls: str, text: str, x: float, y: float) -> str:
 _HALO = "stroke: #ffffff; stroke-width: 4px; paint-order: stroke; stroke-linejoin: round"
 _STYLE = {
     ".edge": "stroke: #b9bfc7; stroke-width: 1.5",
-    ".way": "stroke: #2b3648; stroke-width: 3",
+    ".path": "stroke: #2b3648; stroke-width: 3",
     ".node": "stroke: #8792a2; stroke-width: 1.2",
     ".over": "stroke: #2b3648; stroke-width: 1.6; stroke-dasharray: 4 3",
     ".new": "stroke: #2b3648; stroke-width: 2.6",

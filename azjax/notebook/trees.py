@@ -1,4 +1,4 @@
-"""The tree of one search, as it was after each of its simulations."""
+"""The tree of one search, after any number of its simulations."""
 
 from __future__ import annotations
 
@@ -14,70 +14,73 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
-from azjax.notebook.boards import Picture
+from azjax.notebook.board_drawing import Picture
 from azjax.notebook.tree_drawing import Node, draw
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
+from azjax.pytrees import expand, first, take
 from azjax.search.model import network_evaluate
 from azjax.search.search import search_output
-from azjax.types import Array
+from azjax.types import Array, State
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchTree:
-    """A tree of N nodes, in the order in which they were added: node i by simulation i.
+    """A search tree of N nodes in the order of the simulations: simulation i added node i.
 
-    A notebook shows it as a picture beside a table of the moves at the root. Values in it are seen
-    by the player to move at the root, whoever moves further down.
+    A notebook shows it as a picture next to a table of the moves at the root. There all values are
+    from the perspective of the player to move at the root.
     """
 
     game: Game
-    title: str  # the search, in words
-    states: Any  # on the host, [N, ...]
+    title: str  # the name of the search
+    states: State  # on the host, [N, ...]
     movers: np.ndarray  # int32 [N], the player to move
-    over: np.ndarray  # bool [N], the game has ended there
+    over: np.ndarray  # bool [N], the game is over
     parents: np.ndarray  # int32 [N], -1 at the root
     actions: np.ndarray  # int32 [N], the move from the parent, -1 at the root
-    rewards: np.ndarray  # float32 [N], the result that this move brought its mover
-    discounts: np.ndarray  # float32 [N], what the node's value counts for that mover: -1, 0 or 1
-    evaluations: np.ndarray  # float32 [N], of the node alone: the network's, or a playout's result
-    visits: np.ndarray  # int32 [N], evaluations in the node and below it
-    values: np.ndarray  # float32 [N], the mean of these, seen by the player to move there
-    prior: np.ndarray | None  # float32 [A], of the root; None where the search has none
-    policy: np.ndarray | None  # float32 [A], what the whole search makes of it
-    action: int | None  # what the whole search plays
+    rewards: np.ndarray  # float32 [N], of the move from the parent, for its mover
+    discounts: np.ndarray  # float32 [N], factor of the node's value for that mover: -1, 0 or 1
+    evaluations: np.ndarray  # float32 [N], the network's value or the playout's result
+    visits: np.ndarray  # int32 [N], number of evaluations in the node and below it
+    values: np.ndarray  # float32 [N], their mean, from the perspective of the mover there
+    prior: np.ndarray | None  # float32 [A], of the root; None if the search has none
+    policy: np.ndarray | None  # float32 [A], the improved policy; None before the last simulation
+    action: int | None  # the move played; None before the last simulation
 
     @property
     def simulations(self) -> int:
         return len(self.parents) - 1
 
     def after(self, simulations: int) -> SearchTree:
-        """The tree as it was after the first `simulations` of its simulations.
+        """Returns the tree after the first `simulations` simulations.
 
         Raises:
-          UserError: there were not so many.
+          UserError: the search had fewer simulations.
         """
         if not 0 <= simulations <= self.simulations:
-            raise UserError(f"after({simulations}): 0 to {self.simulations} simulations are there")
+            raise UserError(
+                f"after({simulations}): must be from 0 to {self.simulations} simulations"
+            )
         if simulations == self.simulations:
             return self
         rows = ("movers", "over", "parents", "actions", "rewards", "discounts", "evaluations")
         cut = {name: getattr(self, name)[: simulations + 1] for name in rows}
-        states = jax.tree.map(lambda x: x[: simulations + 1], self.states)
-        return _backed_up(replace(self, states=states, policy=None, action=None, **cut))
+        states = take(self.states, slice(simulations + 1))
+        return _back_up(replace(self, states=states, policy=None, action=None, **cut))
 
     def moves(self) -> list[dict[str, Any]]:
-        """The legal moves at the root, the most visited first: what the table shows.
+        """Returns the legal moves at the root, the most visited first, as the table shows them.
 
-        Each is a dict of `action`, `move` (its name), `visits`, `value` (for the mover; None where
-        it was not tried), `prior` and `policy` (None where the search has none).
+        Each is a dict of `action`, `move` (its name), `visits`, `value` (for the mover; None if it
+        has no visits), `prior` and `policy` (None if the search has none).
         """
-        root = jax.tree.map(lambda x: x[0], self.states)
+        root = first(self.states)
         nodes = {int(self.actions[i]): i for i in np.flatnonzero(self.parents == 0)}
-        found = []
+        rows = []
         for action in legal_actions(self.game, root):
             node = nodes.get(action)
-            found.append(
+            rows.append(
                 {
                     "action": action,
                     "move": self.game.action_to_string(root, action),
@@ -87,41 +90,41 @@ class SearchTree:
                     "policy": None if self.policy is None else float(self.policy[action]),
                 }
             )
-        return sorted(found, key=lambda move: (-move["visits"], -(move["prior"] or 0)))
+        return sorted(rows, key=lambda move: (-move["visits"], -(move["prior"] or 0)))
 
-    def picture(self, *, most: int = 24) -> Picture:
-        """The most visited nodes, and the way to the newest, in bold.
+    def picture(self, *, max_nodes: int = 24) -> Picture:
+        """Draws the most visited nodes, and the path to the newest node in bold.
 
         Args:
-          most: nodes to draw, besides that way.
+          max_nodes: number of nodes to draw, not counting that path.
         """
-        way = set()
+        path = set()
         node = self.simulations
         while node >= 0:
-            way.add(node)
+            path.add(node)
             node = int(self.parents[node])
-        # Below the end of a game there is nothing, though searches go on counting there. A parent
-        # is older than its children and visited at least as often, so that it is never left out.
+        # Searches go on below the end of a game, but nothing is there to draw. A parent is older
+        # than its children and has at least as many visits, so it is never left out.
         real = [i for i in range(len(self.parents)) if i == 0 or not self.over[self.parents[i]]]
         ranked = sorted(real, key=lambda i: (-self.visits[i], i))
-        shown = sorted({*ranked[:most], *(way & set(real))})
-        place = {node: number for number, node in enumerate(shown)}
+        shown = sorted({*ranked[:max_nodes], *(path & set(real))})
+        index = {node: number for number, node in enumerate(shown)}
         nodes = [
             Node(
-                parent=place.get(int(self.parents[i]), -1),
+                parent=index.get(int(self.parents[i]), -1),
                 move=self._move(i) if i else "",
                 visits=int(self.visits[i]),
                 value=self._value(i),
                 same_mover=bool(self.movers[i] == self.movers[0]),
                 over=bool(self.over[i]),
-                on_way=i in way and self.simulations > 0,
+                on_path=i in path and self.simulations > 0,
             )
             for i in shown
         ]
         return draw(nodes, hidden=len(real) - len(shown))
 
     def _value(self, node: int) -> float:
-        """Of the move to a node, or of the root: seen by the root's mover."""
+        """Returns the value of the move to a node, or of the root, for the mover at the root."""
         if node == 0:
             return float(self.values[0])
         value = self.rewards[node] + self.discounts[node] * self.values[node]
@@ -129,7 +132,7 @@ class SearchTree:
 
     def _move(self, node: int) -> str:
         parent = int(self.parents[node])
-        state = jax.tree.map(lambda x: x[parent], self.states)
+        state = take(self.states, parent)
         return self.game.action_to_string(state, int(self.actions[node]))
 
     def __repr__(self) -> str:
@@ -140,17 +143,17 @@ class SearchTree:
         count = f"{self.simulations} simulation{'s' if self.simulations != 1 else ''}"
         head = f"<b>{html.escape(self.title)}</b>, {count}"
         if self.action is not None:
-            root = jax.tree.map(lambda x: x[0], self.states)
+            root = first(self.states)
             head += f": plays <b>{html.escape(self.game.action_to_string(root, self.action))}</b>"
         table = _table(self.moves(), self.action)
         return f'<p>{head}</p><div style="{style}">{self.picture()._repr_html_()}{table}</div>'
 
 
-def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> SearchTree:
-    """Searches one position as `player` would, and keeps the tree.
+def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> SearchTree:
+    """Searches one position as `player` would, and returns the tree.
 
     Args:
-      player: a network's search, by Gumbel or PUCT, or UCT.
+      player: a player that searches with a network, by Gumbel or PUCT, or by UCT.
       state: one state, in which the game is not over.
       key: PRNG key of the search.
 
@@ -159,26 +162,26 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> Sea
     """
     if not isinstance(player, SearchPlayer | UCTPlayer):
         raise UserError(
-            f"{player.name} grows no tree: the search of a network is wanted (azjax.load_player), "
-            "or UCT (azjax.players.uct.UCTPlayer)"
+            f"{player.name} has no search tree: the player must search with a network "
+            "(azjax.load_player) or by UCT (azjax.players.uct.UCTPlayer)"
         )
-    states = jax.tree.map(lambda x: jnp.asarray(x)[None], state)
+    states = expand(jax.tree.map(jnp.asarray, state))
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
-        raise UserError("the game is over: there is nothing to search")
-    grow = _grow_by_network if isinstance(player, SearchPlayer) else _grow_by_uct
-    grown = jax.device_get(jax.tree.map(lambda x: x[0], grow(player, key, states)))
-    tree, prior, policy, name = grown.tree, None, None, "UCT"
+        raise UserError("the game is over: there is no move to search for")
+    search = _search_with_network if isinstance(player, SearchPlayer) else _search_by_uct
+    searched = jax.device_get(first(search(player, key, states)))
+    tree, prior, policy, name = searched.tree, None, None, "UCT"
     if isinstance(player, SearchPlayer):
         name = {"gumbel": "Gumbel", "puct": "PUCT"}[player.config.algorithm]
         logits = tree.children_prior_logits[0]
         odds = np.exp(logits - logits.max())
-        prior, policy = odds / odds.sum(), grown.policy
+        prior, policy = odds / odds.sum(), searched.policy
     return SearchTree(
         game=player.game,
         title=name,
         states=tree.embeddings,
-        movers=grown.movers,
-        over=grown.over,
+        movers=searched.movers,
+        over=searched.over,
         parents=tree.parents,
         actions=tree.action_from_parent,
         rewards=tree.extra_data.rewards,
@@ -188,50 +191,50 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: Any, key: Array) -> Sea
         values=tree.node_values,
         prior=prior,
         policy=policy,
-        action=int(grown.action),
+        action=int(searched.action),
     )
 
 
-class _Grown(NamedTuple):
-    """What a search of B positions leaves."""
+class _Searched(NamedTuple):
+    """The result of searching B positions."""
 
     tree: mctx.Tree
     policy: Array  # float32 [B, A]
     action: Array  # int32 [B]
-    movers: Array  # int32 [B, N], who is to move at each node
-    over: Array  # bool [B, N], where the game has ended
+    movers: Array  # int32 [B, N], the player to move at each node
+    over: Array  # bool [B, N], the game is over
 
 
 @jax.jit
-def _grow_by_network(player: SearchPlayer, key: Array, states: Any) -> _Grown:
+def _search_with_network(player: SearchPlayer, key: Array, states: State) -> _Searched:
     game = player.game
     evaluate = network_evaluate(game, player.network)
     output = search_output(game, evaluate, player.variables, key, states, config=player.config)
     tree, policy = output.search_tree, output.action_weights
-    # As the player chooses: for PUCT, mctx draws by the visits.
+    # As the player chooses. For PUCT, mctx would sample by the visits.
     best = jnp.argmax(tree.summary().visit_counts, axis=-1)
     action = output.action if player.config.algorithm == "gumbel" else best
-    return _Grown(tree, policy, action, *_facts(game, tree))
+    return _Searched(tree, policy, action, *_facts(game, tree))
 
 
 @jax.jit
-def _grow_by_uct(player: UCTPlayer, key: Array, states: Any) -> _Grown:
+def _search_by_uct(player: UCTPlayer, key: Array, states: State) -> _Searched:
     game = player.game
     tree = uct_search(
         game, key, states, simulations=player.simulations, exploration=player.exploration
     )
     shares = tree.summary().visit_probs
-    return _Grown(tree, shares, jnp.argmax(shares, axis=-1), *_facts(game, tree))
+    return _Searched(tree, shares, jnp.argmax(shares, axis=-1), *_facts(game, tree))
 
 
 def _facts(game: Game, tree: mctx.Tree) -> tuple[Array, Array]:
-    """Who is to move at the nodes, int32 [B, N], and where the game is over, bool [B, N]."""
+    """Returns the players to move, int32 [B, N], and whether the game is over, bool [B, N]."""
     movers = jax.vmap(jax.vmap(game.current_player))(tree.embeddings)
     return movers, jax.vmap(jax.vmap(game.is_terminal))(tree.embeddings)
 
 
-def _backed_up(tree: SearchTree) -> SearchTree:
-    """`tree` with the visits and values that its simulations leave, one after the other."""
+def _back_up(tree: SearchTree) -> SearchTree:
+    """Returns the tree with the visits and values of its simulations, one after the other."""
     visits = np.ones(len(tree.parents), np.int32)
     values = tree.evaluations.astype(np.float32)
     for added in range(1, len(tree.parents)):
@@ -244,13 +247,13 @@ def _backed_up(tree: SearchTree) -> SearchTree:
     return replace(tree, visits=visits, values=values)
 
 
-def _table(moves: list[dict[str, Any]], action: int | None, most: int = 12) -> str:
-    """The moves as HTML, the one that is played in bold."""
+def _table(moves: list[dict[str, Any]], action: int | None, max_rows: int = 12) -> str:
+    """Returns the moves as an HTML table, with the played move in bold."""
     columns = ["move", "visits", "prior", "value", "policy"]
     columns = [c for c in columns if any(move[c] is not None for move in moves) or c == "value"]
     forms = {"prior": "{:.1%}", "policy": "{:.1%}", "value": "{:+.2f}", "visits": "{:,}"}
     rows = ["".join(f'<th style="text-align: {_side(column)}">{column}</th>' for column in columns)]
-    for move in moves[:most]:
+    for move in moves[:max_rows]:
         cells = ""
         for column in columns:
             text = forms.get(column, "{}").format(move[column]) if move[column] is not None else "-"
@@ -258,8 +261,8 @@ def _table(moves: list[dict[str, Any]], action: int | None, most: int = 12) -> s
             style = f"text-align: {_side(column)}; font-weight: {weight}"
             cells += f'<td style="{style}">{html.escape(text)}</td>'
         rows.append(cells)
-    if len(moves) > most:
-        rows.append(f'<td colspan="{len(columns)}">and {len(moves) - most} more</td>')
+    if len(moves) > max_rows:
+        rows.append(f'<td colspan="{len(columns)}">and {len(moves) - max_rows} more</td>')
     return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 
 

@@ -1,4 +1,4 @@
-// Draws what `shown` says, and sends what is clicked.
+// Draws the contents of `shown`, and sends clicks.
 
 function button(text, act) {
   const made = document.createElement("button");
@@ -28,7 +28,7 @@ export default {
     el.classList.add("azjax-opponent");
     el.replaceChildren(status, board, moves, value, controls, record);
 
-    // From a click until the answer: a second click would be a move in another position.
+    // True from a click to the answer, because a second click would be in another position.
     let waiting = false;
     let picked = null; // the cell of a first click
 

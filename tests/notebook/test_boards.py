@@ -1,4 +1,4 @@
-"""Boards in a notebook are the game's own drawings."""
+"""Boards in a notebook show the game's own drawings."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ BATCH = jax.tree.map(lambda *x: jnp.stack(x), START, LATER, START)
 
 
 def documents(shown):
-    """The SVG documents of the images in what a notebook shows."""
+    """Returns the SVG documents of the images that a notebook shows."""
     data = re.findall(r'<img src="data:image/svg\+xml;base64,([^"]+)"', shown._repr_html_())
     return [base64.b64decode(text).decode() for text in data]
 
@@ -35,14 +35,14 @@ def test_a_batch_of_boards():
 
 
 @pytest.mark.parametrize(
-    ("draw", "states", "says"),
+    ("draw", "states", "message"),
     [
         (board, BATCH, "boards(game, states)"),
         (boards, START, "board(game, state)"),
-        (board, make("connect_four").init(), "no state of tic_tac_toe"),
-        (board, None, "no state of tic_tac_toe"),
+        (board, make("connect_four").init(), "not a state of tic_tac_toe"),
+        (board, None, "not a state of tic_tac_toe"),
     ],
 )
-def test_what_cannot_be_drawn(draw, states, says):
-    with pytest.raises(UserError, match=re.escape(says)):
+def test_errors_name_the_right_call(draw, states, message):
+    with pytest.raises(UserError, match=re.escape(message)):
         draw(GAME, states)

@@ -1,4 +1,4 @@
-"""Live curves show what the metrics of a run hold, in one place."""
+"""Live curves show the metrics of a run, in one place of the notebook."""
 
 import base64
 import importlib
@@ -27,7 +27,7 @@ CYCLE = {
 
 
 class Display:
-    """What `display(..., display_id=True)` returns, and what it was given."""
+    """Replaces `display(..., display_id=True)` and records what it shows."""
 
     def __init__(self):
         self.shown = []
@@ -42,10 +42,10 @@ class Display:
 
 
 @pytest.fixture
-def place(monkeypatch):
-    place = Display()
-    monkeypatch.setattr(curves, "display", place)
-    return place
+def recorded(monkeypatch):
+    recorded = Display()
+    monkeypatch.setattr(curves, "display", recorded)
+    return recorded
 
 
 def write(run_dir, cycles):
@@ -60,23 +60,23 @@ def write(run_dir, cycles):
     return run_dir
 
 
-def test_a_run_is_drawn_in_place(place, tmp_path):
+def test_a_run_is_drawn_in_one_place(recorded, tmp_path):
     watch = curves.live_curves()
     run_dir = write(tmp_path / "run", [1])
     watch(run_dir, False)
-    assert "cycle 1 of 6 after 0:00" in place.shown[1]
+    assert "cycle 1 of 6 after 0:00" in recorded.shown[1]
     write(run_dir, [2, 3])
     watch(run_dir, False)  # too soon after the last drawing
-    assert len(place.shown) == 2
+    assert len(recorded.shown) == 2
     watch(run_dir, True)  # but the end is shown
-    assert "cycle 3 of 6" in place.shown[2]
-    assert "cycle 3: 2 mistakes in 900 positions" in place.shown[2]
-    images = re.findall(r"data:image/png;base64,([^\"]+)", place.shown[2])
+    assert "cycle 3 of 6" in recorded.shown[2]
+    assert "cycle 3: 2 mistakes in 900 positions" in recorded.shown[2]
+    images = re.findall(r"data:image/png;base64,([^\"]+)", recorded.shown[2])
     assert len(images) == 3  # losses, evaluation, games
     assert all(base64.b64decode(image).startswith(b"\x89PNG") for image in images)
 
 
-def test_what_is_missing_is_told_in_a_line(monkeypatch):
+def test_a_missing_package_is_one_line(monkeypatch):
     notebook = importlib.import_module("azjax.notebook")
     monkeypatch.delitem(sys.modules, "azjax.notebook.curves")
     monkeypatch.setitem(sys.modules, "IPython", None)

@@ -1,6 +1,6 @@
-"""Search trees are those of the searches, at every simulation, with every value on the right side.
+"""Search trees equal those of the searches, after every simulation, with the right signs of values.
 
-The position's players move twice running (dots and boxes), and its games end within the search.
+In the test's position players move twice in a row (dots and boxes), and games end in the search.
 """
 
 import base64
@@ -18,7 +18,7 @@ from azjax.config import NetworkConfig, SearchConfig
 from azjax.errors import UserError
 from azjax.network.network import make_network
 from azjax.notebook import search_tree
-from azjax.notebook.trees import _backed_up
+from azjax.notebook.trees import _back_up
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
@@ -32,7 +32,7 @@ SIMULATIONS = 60
 
 
 def position():
-    """Three of the seven edges are drawn; the mover can close a box, but not yet end the game."""
+    """Returns a position with three of seven edges; the mover can close a box, not end the game."""
     state = GAME.init()
     for text in ("h-1-1", "v-1-1", "h-2-1"):
         state = GAME.step(state, GAME.string_to_action(state, text))
@@ -59,12 +59,12 @@ PLAYERS = {
 
 
 @pytest.fixture(scope="module", params=PLAYERS)
-def grown(request):
+def searched(request):
     return request.param, search_tree(PLAYERS[request.param], STATE, KEY)
 
 
-def test_the_tree_is_that_of_the_players_search(grown):
-    name, tree = grown
+def test_the_tree_is_that_of_the_players_search(searched):
+    name, tree = searched
     assert tree.simulations == SIMULATIONS
     assert sum(move["visits"] for move in tree.moves()) == SIMULATIONS
     if name == "uct":
@@ -82,15 +82,15 @@ def test_the_tree_is_that_of_the_players_search(grown):
             assert move["value"] == pytest.approx(value, abs=1e-6)
 
 
-def test_visits_and_values_follow_from_the_order_of_the_nodes(grown):
-    _, tree = grown
-    again = _backed_up(dataclasses.replace(tree, visits=None, values=None))
+def test_visits_and_values_follow_from_the_order_of_the_nodes(searched):
+    _, tree = searched
+    again = _back_up(dataclasses.replace(tree, visits=None, values=None))
     np.testing.assert_array_equal(again.visits, tree.visits)
     np.testing.assert_allclose(again.values, tree.values, atol=1e-6)
 
 
 def test_an_earlier_tree_is_that_of_a_shorter_search():
-    """PUCT does not know how many simulations will follow, so that it can be stopped."""
+    """PUCT does not depend on the number of simulations that follow."""
     shorter = search_tree(network_player("puct", 7), STATE, KEY)
     cut = search_tree(PLAYERS["puct"], STATE, KEY).after(7)
     np.testing.assert_array_equal(cut.visits, shorter.visits)
@@ -99,9 +99,9 @@ def test_an_earlier_tree_is_that_of_a_shorter_search():
     np.testing.assert_allclose(cut.values, shorter.values, atol=1e-6)
 
 
-def test_values_are_the_root_players(grown):
-    """Each is the mean of what the evaluations below say, turned by who is to move there."""
-    _, tree = grown
+def test_values_are_the_root_players(searched):
+    """Each is the mean of the evaluations below, with the sign of the mover there."""
+    _, tree = searched
     returns = np.asarray(jax.vmap(GAME.returns)(tree.states))
     mine, root = tree.movers[0], len(tree.parents)
     assert (tree.movers[1:] == mine).any()
@@ -109,20 +109,20 @@ def test_values_are_the_root_players(grown):
     assert tree.over.any()
 
     def line(node):
-        """From the root down to a node."""
+        """Returns the nodes from the root to a node."""
         above = [node]
         while tree.parents[above[0]] >= 0:
             above.insert(0, int(tree.parents[above[0]]))
         return above
 
-    def worth(node):
+    def evaluation(node):
         for step in line(node):
             if tree.over[step]:
                 return returns[step, mine]
         return tree.evaluations[node] * (1 if tree.movers[node] == mine else -1)
 
     for node in range(1, root):
-        below = [worth(i) for i in range(root) if node in line(i)]
+        below = [evaluation(i) for i in range(root) if node in line(i)]
         if not tree.over[line(node)[:-1]].any():
             assert tree._value(node) == pytest.approx(np.mean(below), abs=1e-5)
             assert tree.visits[node] == len(below)
@@ -138,30 +138,30 @@ def drawing(tree, **options):
     return of_class
 
 
-def test_the_picture_shows_the_most_visited_nodes_and_the_newest(grown):
-    _, tree = grown
+def test_the_picture_shows_the_most_visited_nodes_and_the_newest(searched):
+    _, tree = searched
     early = tree.after(5)
     parts = drawing(early)
     assert len(parts["visits"]) == 6
     assert parts["visits"][0].text == "6"
-    assert len(parts["move"]) == len(parts["edge"]) + len(parts["way"]) == 5
+    assert len(parts["move"]) == len(parts["edge"]) + len(parts["path"]) == 5
     names = {move["move"] for move in early.moves() if move["visits"]}
     assert names <= {part.text for part in parts["move"]}
-    few = drawing(tree, most=3)
+    few = drawing(tree, max_nodes=3)
     hidden = [part.text for part in few["legend"] if "not shown" in part.text]
     real = sum(1 for i in range(1, len(tree.parents)) if not tree.over[tree.parents[i]]) + 1
     assert hidden == [f"{real - len(few['visits'])} less visited nodes are not shown"]
 
 
-def test_a_root_alone_is_drawn_too(grown):
-    _, tree = grown
+def test_a_root_alone_is_drawn_too(searched):
+    _, tree = searched
     start = tree.after(0)
     assert len(drawing(start)["value"]) == 1
     assert all(move["visits"] == 0 for move in start.moves())
 
 
-def test_what_a_notebook_shows(grown):
-    name, tree = grown
+def test_the_html_of_a_notebook(searched):
+    name, tree = searched
     shown = tree._repr_html_()
     chosen = GAME.action_to_string(STATE, tree.action)
     assert f"{SIMULATIONS} simulations: plays <b>{chosen}</b>" in shown
@@ -170,8 +170,8 @@ def test_what_a_notebook_shows(grown):
     assert ">policy<" not in tree.after(3)._repr_html_()
 
 
-def test_what_grows_no_tree():
-    with pytest.raises(UserError, match="minimax:2 grows no tree"):
+def test_errors():
+    with pytest.raises(UserError, match="minimax:2 has no search tree"):
         search_tree(MinimaxPlayer(GAME, 2), STATE, KEY)
     state = GAME.init()
     for action in range(GAME.num_actions):
@@ -179,5 +179,5 @@ def test_what_grows_no_tree():
     with pytest.raises(UserError, match="the game is over"):
         search_tree(PLAYERS["puct"], state, KEY)
     tree = search_tree(PLAYERS["puct"], STATE, KEY)
-    with pytest.raises(UserError, match="0 to 60"):
+    with pytest.raises(UserError, match="from 0 to 60"):
         tree.after(61)

@@ -1,4 +1,4 @@
-"""The opponent in a notebook: its Python side by messages, its page in a browser."""
+"""The opponent in a notebook: its Python side by messages, its JavaScript in a browser."""
 
 import json
 import re
@@ -25,42 +25,42 @@ BOXES = make("dots_and_boxes", rows=1, columns=2)
 KEY = jax.random.PRNGKey(0)
 
 
-def sit_down(game=GAME, human=0):
+def make_opponent(game=GAME, human=0):
     return opponent(game, SureLowest(game, 0.96), key=KEY, human=human)
 
 
-def click(table, **content):
-    """As the browser sends it."""
-    table._handle_custom_msg(content, [])
-    return table.shown
+def click(widget, **content):
+    """Sends a message as the browser does, and returns what is shown."""
+    widget._handle_custom_msg(content, [])
+    return widget.shown
 
 
 def test_a_game_by_clicks():
-    table = sit_down()
-    assert table.shown["status"] == "Your move."
-    assert table.shown["legal"] == list(range(9))
-    assert table.shown["value"] == ""
-    assert not table.shown["undo"]
-    shown = click(table, do="play", action=4)  # b2; the answer is a1
+    widget = make_opponent()
+    assert widget.shown["status"] == "Your move."
+    assert widget.shown["legal"] == list(range(9))
+    assert widget.shown["value"] == ""
+    assert not widget.shown["undo"]
+    shown = click(widget, do="play", action=4)  # b2; the answer is a1
     assert shown["codes"] == [2, 0, 0, 0, 1, 0, 0, 0, 0]
     assert shown["legal"] == [1, 2, 3, 5, 6, 7, 8]
     assert shown["moves"] == "b2 a1"
     assert shown["value"] == "lowest sees itself winning: win chance 98%."
-    click(table, do="play", action=2)
-    shown = click(table, do="play", action=6)
+    click(widget, do="play", action=2)
+    shown = click(widget, do="play", action=6)
     assert shown["status"] == "You win after 5 moves."
     assert shown["legal"] == []
     assert shown["value"] == ""
-    assert shown["codes"] == np.asarray(GAME.view(table.session.now.state)).tolist()
-    shown = click(table, do="new")
+    assert shown["codes"] == np.asarray(GAME.view(widget.session.current.state)).tolist()
+    shown = click(widget, do="new")
     assert shown["codes"] == [0] * 9
-    assert table.session.earlier.wins == 1
+    assert widget.session.earlier.wins == 1
 
 
 def test_clicks_that_come_too_late_change_nothing():
-    table = sit_down()
-    click(table, do="play", action=4)
-    before = table.shown
+    widget = make_opponent()
+    click(widget, do="play", action=4)
+    before = widget.shown
     for content in [
         {"do": "play", "action": 4},
         {"do": "play", "action": 99},
@@ -69,79 +69,79 @@ def test_clicks_that_come_too_late_change_nothing():
         {"do": "dance"},
         {},
     ]:
-        assert click(table, **content) == before
+        assert click(widget, **content) == before
 
 
 def test_undo():
-    table = sit_down()
-    click(table, do="play", action=4)
-    click(table, do="play", action=2)
-    assert click(table, do="undo")["moves"] == "b2 a1"
-    shown = click(table, do="undo")
+    widget = make_opponent()
+    click(widget, do="play", action=4)
+    click(widget, do="play", action=2)
+    assert click(widget, do="undo")["moves"] == "b2 a1"
+    shown = click(widget, do="undo")
     assert shown["moves"] == ""
     assert not shown["undo"]
-    assert click(table, do="undo") == shown
+    assert click(widget, do="undo") == shown
 
 
-def test_the_second_seat_is_moved_for():
-    table = sit_down(human=1)
-    assert table.shown["moves"] == "a1"
-    assert table.shown["status"] == "Your move."
-    assert click(table, do="new")["moves"] == "a1"
+def test_the_player_moves_first_for_the_second_seat():
+    widget = make_opponent(human=1)
+    assert widget.shown["moves"] == "a1"
+    assert widget.shown["status"] == "Your move."
+    assert click(widget, do="new")["moves"] == "a1"
 
 
 def test_turns_need_not_alternate():
-    table = sit_down(BOXES)
+    widget = make_opponent(BOXES)
     statuses = []
-    table.observe(lambda change: statuses.append(change["new"]["status"]), "shown")
+    widget.observe(lambda change: statuses.append(change["new"]["status"]), "shown")
     # Edges 0 to 3 are horizontal, 4 to 6 upright. The player draws 1 and 2, the person closes the
     # left box with the last of 0, 2, 4, 5.
     for action in (0, 4, 5):
-        click(table, do="play", action=action)
+        click(widget, do="play", action=action)
     assert "Your move again." in statuses
     assert any("lowest is thinking" in status for status in statuses)
 
 
 def test_moves_in_text():
-    table = sit_down()
-    table.play("b2")
-    assert table.shown["moves"] == "b2 a1"
+    widget = make_opponent()
+    widget.play("b2")
+    assert widget.shown["moves"] == "b2 a1"
     with pytest.raises(ValueError, match="not legal here"):
-        table.play("b2")
-    table.undo()
-    table.new_game()
-    assert table.shown["moves"] == ""
+        widget.play("b2")
+    widget.undo()
+    widget.new_game()
+    assert widget.shown["moves"] == ""
 
 
 def test_seats():
-    with pytest.raises(UserError, match="human = 2: 0, to move first, or 1 is wanted"):
-        sit_down(human=2)
+    with pytest.raises(UserError, match="human = 2: must be 0"):
+        make_opponent(human=2)
 
 
-class Undrawn(TicTacToe):
-    """A game whose drawing has no parts to click."""
+class WithoutParts(TicTacToe):
+    """Tic-tac-toe whose drawing has no parts to click."""
 
     def svg_board(self):
         return re.sub(r' data-action="\d+"', "", super().svg_board())
 
 
 def test_moves_without_a_part_get_buttons():
-    assert sit_down().shown["buttons"] == []
-    game = Undrawn()
-    table = opponent(game, SureLowest(game, 0.96), key=KEY)
-    assert len(table.shown["buttons"]) == 9
-    assert table.shown["buttons"][4] == [4, "b2"]
-    assert len(click(table, do="play", action=4)["buttons"]) == 7
+    assert make_opponent().shown["buttons"] == []
+    game = WithoutParts()
+    widget = opponent(game, SureLowest(game, 0.96), key=KEY)
+    assert len(widget.shown["buttons"]) == 9
+    assert widget.shown["buttons"][4] == [4, "b2"]
+    assert len(click(widget, do="play", action=4)["buttons"]) == 7
 
 
 def test_moves_of_chess_are_two_clicks():
-    table = opponent(CHESS, SureLowest(CHESS, 0.96), key=KEY)
-    assert table.shown["buttons"] == []
-    moves = {name: (first, then) for _, first, then, name in table.shown["clicks"]}
-    # Cells are counted from the far left, which is a5.
+    widget = opponent(CHESS, SureLowest(CHESS, 0.96), key=KEY)
+    assert widget.shown["buttons"] == []
+    moves = {name: (first, then) for _, first, then, name in widget.shown["clicks"]}
+    # Cells are counted from the top left, which is a5.
     assert moves["a2a3"] == (15, 10)
-    assert len(moves) == len(table.shown["legal"]) == 7
-    after = click(table, do="play", action=table.shown["clicks"][0][0])
+    assert len(moves) == len(widget.shown["legal"]) == 7
+    after = click(widget, do="play", action=widget.shown["clicks"][0][0])
     assert all(after["codes"][first] % 16 in range(1, 7) for _, first, _, _ in after["clicks"])
 
 
@@ -164,14 +164,14 @@ window.ready = true;
 </script>"""
 
 
-def test_the_page_in_a_browser():
+def test_the_widget_in_a_browser():
     sync_api = pytest.importorskip("playwright.sync_api")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         skip("no chromium or chrome is installed")
-    table = sit_down()
-    state = {"board": table.board, "shown": table.shown}
-    page_text = PAGE.replace("STATE", _script(state)).replace("ESM", _script(str(table._esm)))
+    widget = make_opponent()
+    state = {"board": widget.board, "shown": widget.shown}
+    page_text = PAGE.replace("STATE", _script(state)).replace("ESM", _script(str(widget._esm)))
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page()
@@ -184,7 +184,7 @@ def test_the_page_in_a_browser():
             return page.evaluate("window.sent.splice(0)")
 
         def answered(content):
-            page.evaluate("window.answer", click(table, **content))
+            page.evaluate("window.answer", click(widget, **content))
 
         codes = "[...document.querySelectorAll('[data-cell]')].map(c => Number(c.dataset.code))"
         assert page.evaluate(codes) == [0] * 9
@@ -195,7 +195,7 @@ def test_the_page_in_a_browser():
         (first,) = sent()
         assert first == {"do": "play", "action": 4}
         answered(first)
-        assert page.evaluate(codes) == table.shown["codes"]
+        assert page.evaluate(codes) == widget.shown["codes"]
         assert sorted(page.evaluate(codes)) == [0] * 7 + [1, 2]
         assert "lowest sees itself winning" in page.inner_text(".value")
         assert page.inner_text(".record") == "b2 a1"
@@ -208,10 +208,10 @@ def test_the_page_in_a_browser():
         assert page.locator("button", has_text="Undo").is_disabled()
         page.click("text=New game")
         assert sent() == [{"do": "new"}]
-        page.evaluate("window.answer", {**table.shown, "buttons": [[7, "pass"]]})
+        page.evaluate("window.answer", {**widget.shown, "buttons": [[7, "pass"]]})
         page.click("text=pass")
         assert sent() == [{"do": "play", "action": 7}]
-        page.evaluate("window.answer", {**table.shown, "legal": [7, 8, 9], "clicks": PROMOTING})
+        page.evaluate("window.answer", {**widget.shown, "legal": [7, 8, 9], "clicks": PROMOTING})
         page.click("[data-cell='3']")  # no move begins there
         assert page.locator(".picked").count() == 0
         page.click("[data-cell='0']")
@@ -227,7 +227,7 @@ def test_the_page_in_a_browser():
         browser.close()
 
 
-# Of the first cell, which stands for a pawn's: [action, first, then, name].
+# Moves of a pawn on the first cell: [action, first, then, name].
 PROMOTING = [[7, 0, 1, "a7a8q"], [8, 0, 1, "a7a8n"], [9, 0, 2, "a7b8"]]
 
 
@@ -235,6 +235,6 @@ def _script(value):
     return json.dumps(value).replace("<", "\\u003c")
 
 
-def test_files_of_the_widget_are_there():
+def test_the_widgets_files_exist():
     assert "export default" in str(Opponent._esm)
     assert ".azjax-opponent" in str(Opponent._css)

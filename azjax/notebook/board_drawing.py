@@ -1,11 +1,10 @@
-"""Pictures in a notebook: boards, one or a batch of them."""
+"""Boards as pictures in a notebook, one or a batch of them."""
 
 from __future__ import annotations
 
 import base64
 import functools
 from dataclasses import dataclass, field
-from typing import Any
 
 import jax
 import numpy as np
@@ -13,19 +12,20 @@ from azjax_envs import Game
 from azjax_envs.svg import with_codes
 
 from azjax.errors import UserError
-from azjax.types import Array
+from azjax.pytrees import expand
+from azjax.types import Array, State
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG document, which a notebook shows."""
+    """An SVG document that a notebook shows."""
 
     svg: str = field(repr=False)
     width: int  # pixels
 
     def _repr_html_(self) -> str:
-        # As an image: a notebook that is not trusted yet, or shown by a web site, is stripped of
-        # SVG elements, and style sheets of two drawings cannot meet.
+        # As an image: untrusted notebooks and web sites remove SVG elements, and style sheets of
+        # several drawings would mix.
         data = base64.b64encode(self.svg.encode()).decode()
         style = f"width: {self.width}px; max-width: 100%"
         return f'<img src="data:image/svg+xml;base64,{data}" style="{style}">'
@@ -33,7 +33,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures in rows."""
+    """Several pictures in rows."""
 
     pictures: tuple[Picture, ...] = field(repr=False)
     columns: int
@@ -44,49 +44,49 @@ class Pictures:
         return f'<div style="{style}; gap: 12px">{cells}</div>'
 
 
-def board(game: Game, state: Any, *, width: int = 280) -> Picture:
-    """A position as a picture.
+def board(game: Game, state: State, *, width: int = 280) -> Picture:
+    """Draws a position as a picture.
 
     Args:
       game: the game.
       state: one state.
-      width: pixels; the notebook makes it smaller where it does not fit.
+      width: width in pixels; the notebook shrinks the picture if it does not fit.
 
     Raises:
       UserError: `state` is a batch of states, or a state of another game.
     """
-    if _batch(game, state) != ():
-        raise UserError("board draws one state; for a batch of them: boards(game, states)")
-    return boards(game, jax.tree.map(lambda x: x[None], state), width=width).pictures[0]
+    if _batch_shape(game, state) != ():
+        raise UserError("board draws one state; for a batch of states use boards(game, states)")
+    return boards(game, expand(state), width=width).pictures[0]
 
 
-def boards(game: Game, states: Any, *, columns: int = 4, width: int = 160) -> Pictures:
-    """A batch of positions as pictures in rows.
+def boards(game: Game, states: State, *, columns: int = 4, width: int = 160) -> Pictures:
+    """Draws a batch of positions as pictures in rows.
 
     Args:
       game: the game.
       states: states [B, ...].
-      columns: pictures in a row.
-      width: pixels of each.
+      columns: number of pictures in a row.
+      width: width of each picture in pixels.
 
     Raises:
-      UserError: `states` is one state, or of another game.
+      UserError: `states` is one state, or not of this game.
     """
-    if len(_batch(game, states)) != 1:
-        raise UserError("boards draws a batch of states, [B, ...]; for one: board(game, state)")
+    if len(_batch_shape(game, states)) != 1:
+        raise UserError("boards draws a batch of states [B, ...]; for one use board(game, state)")
     empty = game.svg_board()
     drawn = (with_codes(empty, codes) for codes in np.asarray(style_codes(game, states)))
     return Pictures(tuple(Picture(svg, width) for svg in drawn), columns)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def style_codes(game: Game, states: Any) -> Array:
-    """What `view` gives for states [B, ...]: int32 [B, cells]."""
+def style_codes(game: Game, states: State) -> Array:
+    """Returns the style codes of states [B, ...], by `Game.view`: int32 [B, cells]."""
     return jax.vmap(game.view)(states)
 
 
-def _batch(game: Game, states: Any) -> tuple[int, ...]:
-    """The axes that `states` has before those of one state."""
+def _batch_shape(game: Game, states: State) -> tuple[int, ...]:
+    """Returns the sizes of the axes that `states` has before those of one state."""
     one, structure = jax.tree.flatten(jax.eval_shape(game.init))
     leaves, given = jax.tree.flatten(states)
     axes = {np.shape(x)[: np.ndim(x) - len(y.shape)] for x, y in zip(leaves, one, strict=False)}
@@ -95,5 +95,5 @@ def _batch(game: Game, states: Any) -> tuple[int, ...]:
         for x, y in zip(leaves, one, strict=True)
     )
     if not same or len(axes) != 1:
-        raise UserError(f"that is no state of {game.name}: one that init or step made is wanted")
+        raise UserError(f"this is not a state of {game.name}: it must come from init or step")
     return axes.pop()
