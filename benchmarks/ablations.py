@@ -1,12 +1,12 @@
-"""What single methods are worth: connect four without each of them, in equal time, several seeds.
+"""Ablations: connect four trained without single methods, in equal time, with several seeds.
 
     python benchmarks/ablations.py --folder runs/ablations --minutes 10 --seeds 0 1 2
 
-Each variant changes the keys of `configs/connect_four.toml` named below. A short run tells how long
-its cycles take, and so how many fit into the time, compilation left out: the learning rate falls to
-its end within it. What is measured is the mistakes in the scored positions, by search and by the
-raw policy. Runs that are there are not made again, so that a stopped script goes on where it was;
-two of them, of different seeds, can share a folder.
+Each variant changes the keys of `configs/connect_four.toml` that are named below. A short trial
+measures the time of its cycles, and thus how many cycles fit into the given time without
+compilation. So the learning rate reaches its end within that time. The result is the number of
+mistakes in the scored positions, by search and by the policy alone. Existing runs are kept, so a
+stopped script continues where it was. Two scripts with different seeds can share a folder.
 """
 
 import dataclasses
@@ -33,19 +33,19 @@ _CALIBRATION_CYCLES = 10
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     folder: Path
-    """Where runs and results go."""
+    """Folder of the runs and results."""
     minutes: float = 10.0
-    """Training of each run."""
+    """Training time of each run."""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """Seeds, each of which trains every variant."""
+    """Seeds; every variant is trained with each."""
     variants: tuple[str, ...] = tuple(VARIANTS)
-    """Which of them."""
+    """Names of the variants."""
 
 
 def main(options: Arguments) -> None:
     unknown = sorted(set(options.variants) - set(VARIANTS))
     if unknown:
-        raise SystemExit(f"unknown {', '.join(unknown)}; there are {', '.join(VARIANTS)}")
+        raise SystemExit(f"unknown: {', '.join(unknown)}; choose from {', '.join(VARIANTS)}")
     for seed in options.seeds:
         for name in options.variants:
             run = options.folder / f"{name.replace(' ', '_')}_{seed}"
@@ -77,22 +77,24 @@ def _train(run: Path, changes: dict, seed: int, minutes: float) -> None:
 
 
 def _cycle_seconds(run: Path, changes: dict, seed: int) -> float:
-    """A cycle's time, measured with the first of a variant's seeds: the shortest, since other work
-    beside a trial would else cost a variant the cycles that the next one gets."""
+    """Returns the time of the fastest cycle, measured with the first seed of a variant.
+
+    The fastest one is used because other work on the machine would cost the variant cycles.
+    """
     variant = run.name.rpartition("_")[0]
     for trial in run.parent.glob(f"{variant}_*_trial"):
         seconds = _learning_cycles(trial)
         if len(seconds) >= _CALIBRATION_CYCLES // 2:
             return min(seconds)
     trial = run.with_name(run.name + "_trial")
-    # With updates as early as can be, and as few cycles as tell.
+    # Updates begin as early as possible, so that a few cycles are enough.
     flags = _flags(trial, changes, seed, _CALIBRATION_CYCLES)
     _azjax("train", *flags, "--replay.min_positions", "1")
     return min(_learning_cycles(trial))
 
 
 def _learning_cycles(trial: Path) -> list[float]:
-    """Seconds of the trial's cycles in which it learnt."""
+    """Returns the seconds of the trial's cycles that made updates."""
     metrics = trial / "metrics.jsonl"
     lines = map(json.loads, metrics.read_text().splitlines()) if metrics.is_file() else []
     return [line["time/cycle_s"] for line in lines if line.get("train/policy_loss")]

@@ -1,9 +1,9 @@
-"""Does a hex player win what it should? It opens on every winning cell, against an opponent.
+"""Hex: how often a player wins after each winning first move.
 
     python benchmarks/hex_openings.py runs/hex --against uct:1000 --games 8 --json openings.json
 
 The winning cells are those of the published solutions (boards of 3x3 to 5x5). The player makes the
-given first move, and all moves of the first player after it.
+given first move, then plays the first player's other moves against the opponent.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from azjax.players.load import player_from_spec
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     run: tyro.conf.Positional[str]
-    """The player, as in `azjax eval`: RUN:64, RUN:policy and so on."""
+    """The player, named as in `azjax eval`: RUN:64, RUN:policy and so on."""
     against: str = "uct:1000"
     """The opponent."""
     games: int = 8
@@ -41,7 +41,7 @@ def main(options: Arguments) -> None:
     opponent = player_from_spec(options.against, game)
     first = first_moves(game)
     if first is None:
-        raise SystemExit(f"{game.name}: its winning first moves are not known")
+        raise SystemExit(f"the winning first moves of {game.name} are not known")
     opened = np.flatnonzero(first.results[1:] < 0)  # lost for who is to move then
     rows = np.repeat(opened + 1, options.games)
     states = jax.tree.map(lambda x: jnp.asarray(x)[rows], first.states)
@@ -50,7 +50,7 @@ def main(options: Arguments) -> None:
     while not np.asarray(over(states)).all():
         key, move_key = jax.random.split(key)
         mover = opponent if seat else player
-        # Games that are over stay as they are, whatever is played.
+        # A finished game does not change, whatever is played.
         states = step(states, choose(mover, move_key, states, len(rows)))
         seat = 1 - seat
     won = np.asarray(jax.vmap(game.returns)(states))[:, 0].reshape(-1, options.games) > 0

@@ -1,10 +1,10 @@
-"""What an evaluation costs in onnxruntime, and whether it is JAX's: configs' games and networks.
+"""The time of an evaluation in ONNX Runtime, and a comparison with JAX, for all configs.
 
     python benchmarks/onnx_evaluation.py --json onnx_evaluation.json
 
-Each config's game, with its network as it is before training, becomes the ONNX model that `azjax
-web` writes, and plays random games beside JAX: all arrays of all states equal, priors and values
-equal but for rounding. A difference ends the command.
+Each config's game and untrained network become the ONNX model that `azjax web` writes. The model
+and JAX play the same random games. All arrays of all states must be equal, priors and values equal
+up to rounding. A difference stops the command.
 """
 
 import dataclasses
@@ -27,11 +27,11 @@ class Arguments:
     configs: tyro.conf.Positional[tuple[Path, ...]] = tuple(sorted(Path("configs").glob("*.toml")))
     """Config files."""
     games: int = 50
-    """Random games of each."""
+    """Random games for each config."""
     seed: int = 0
     """Seed of the games."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write the table there, after each config anew."""
+    """Write the table to this file, again after each config."""
 
 
 def main(options: Arguments) -> None:
@@ -44,7 +44,7 @@ def main(options: Arguments) -> None:
 
 
 def _measured(path: Path, options: Arguments) -> dict[str, object]:
-    """What the check of one config found."""
+    """Returns the results of one config."""
     config = load_config(path)
     game = make_game(config)
     network = make_network(game, config.network)
@@ -61,8 +61,8 @@ def _measured(path: Path, options: Arguments) -> dict[str, object]:
         "config": path.name,
         "games": check.games,
         "positions": check.positions,
-        "milliseconds": round(check.milliseconds, 3),  # the median
-        "largest_difference": check.error,  # of priors and values
+        "milliseconds": round(check.milliseconds, 3),  # median
+        "largest_difference": check.error,  # between priors and values
     }
 
 

@@ -1,23 +1,24 @@
-"""Random play in azjax beside its peers, in one run on one core: pgx and OpenSpiel's C++.
+"""Random play in azjax, pgx and OpenSpiel's C++, measured in one run on one core.
 
-    python benchmarks/side_by_side.py                         # all games, azjax, pgx, OpenSpiel
+    python benchmarks/side_by_side.py                         # all games in azjax, pgx, OpenSpiel
     python benchmarks/side_by_side.py hex othello --json out.json
-    python benchmarks/side_by_side.py --pgx1-python PATH      # and pgx 1 in a Python of its own
+    python benchmarks/side_by_side.py --pgx1-python PATH      # also pgx 1, in its own Python
 
-Machines are noisy, so that every repeat measures all contestants one after the other, and what
-counts is the median of the repeats' ratios.
+Machines are noisy. So every repeat measures all contestants one after the other, and the result is
+the median of the repeats' ratios.
 
-**azjax and pgx** play by the same code, `azjax/random_play.py`: batches of games in one compiled
-loop, each ply a legal mask, a cheap choice, a step, and a new game where one ended; each with the
-batch size that is fastest for it. pgx computes an observation inside every step; here it is dropped
-from the state, so that XLA leaves its computation out, and the numbers are pgx's best. pgx 1 runs
-in a process of its own, on the same core, and waits while others are measured.
+**azjax and pgx** play by the same code, `azjax/bench/random_play.py`: batches of games in one
+compiled loop. Each ply is a legal mask, a cheap choice, a step, and a new game where one ended.
+Each library uses the batch size that is fastest for it. pgx computes an observation inside every
+step. Here it is dropped from the state, so XLA leaves its computation out, which gives pgx its best
+numbers. pgx 1 runs in its own process on the same core, and waits while others are measured.
 
-**OpenSpiel** plays by `RandomRolloutEvaluator`, C++ throughout: copy the start, then list the legal
-actions, choose and apply one until the end. A search of one simulation (`MCTSBot`) calls it once,
-for as many rollouts as take the time. It does not say how many steps those were: the mean length of
-random games is measured apart, over games played through Python, and each rollout counts as so many
-steps. The mean's standard error is kept in the record; it is an error of the rate.
+**OpenSpiel** plays by `RandomRolloutEvaluator`, in C++ throughout: it copies the start, then lists
+the legal actions, chooses one and applies it until the end. A search of one simulation (`MCTSBot`)
+calls it once, for the number of rollouts that takes the time. OpenSpiel does not report the number
+of steps. So the mean length of random games is measured separately, over games played through
+Python, and each rollout counts as that number of steps. The record contains the mean's standard
+error, which is also the relative error of the rate.
 """
 
 import argparse
@@ -43,7 +44,7 @@ FALLEN = 0.5  # of the best rate: from 256 games on, larger batches are not trie
 RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "bench" / "random_play.py"
 
 
-GAMES = {  # what OpenSpiel and pgx call them; None where one has no such game
+GAMES = {  # names in OpenSpiel and pgx; None if the library has no such game
     "tic_tac_toe": ("tic_tac_toe", "tic_tac_toe"),
     "connect_four": ("connect_four", "connect_four"),
     "othello": ("othello", "othello"),
@@ -61,7 +62,7 @@ GAMES = {  # what OpenSpiel and pgx call them; None where one has no such game
 
 @dataclasses.dataclass
 class Contestant:
-    """Something that plays: `run` returns steps and the seconds they took."""
+    """A library that plays: `run` returns the number of steps and their seconds."""
 
     run: Callable[[], tuple[float, float]]
     facts: dict[str, Any]
@@ -75,7 +76,7 @@ def main() -> None:
     record |= {"machine": platform.machine(), "python": platform.python_version()}
     for module, package in (("pgx", "pgx"), ("pyspiel", "open_spiel")):
         if package in options.peers and importlib.util.find_spec(module) is None:
-            sys.exit(f"side_by_side: pip install {package}, or say --peers without {package}")
+            sys.exit(f"side_by_side: pip install {package}, or give --peers without {package}")
     record |= {p: metadata.version(p) for p in ("jax", *options.peers)}
     worker = Worker(options.pgx1_python) if options.pgx1_python else None
     for name in options.games:
@@ -103,7 +104,7 @@ def _contestants(name: str, options: Any, worker: "Worker | None") -> dict[str, 
         print(f"{name} in pgx 1", file=sys.stderr, flush=True)
         facts = worker.ask({"env": in_pgx, "length": game.max_steps, "seconds": options.seconds})
         if "error" in facts:
-            print(f"{name} is left out of pgx 1: {facts['error']}", file=sys.stderr)
+            print(f"{name} is left out for pgx 1: {facts['error']}", file=sys.stderr)
         else:
             found["pgx 1"] = Contestant(lambda: tuple(worker.ask({"run": True})), facts)
     if in_open_spiel and "open_spiel" in options.peers:
@@ -113,7 +114,7 @@ def _contestants(name: str, options: Any, worker: "Worker | None") -> dict[str, 
 
 
 def _measure(contestants: dict[str, Contestant], repeats: int) -> dict[str, dict[str, Any]]:
-    """Steps a second of each, and how often as fast azjax is."""
+    """Returns each contestant's steps per second, and how many times as fast azjax is."""
     rates: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(repeats + 1):
         for name, contestant in contestants.items():
@@ -130,7 +131,7 @@ def _measure(contestants: dict[str, Contestant], repeats: int) -> dict[str, dict
 
 
 def _best_batch(rules: Any, length: int, seconds: float, title: str) -> Contestant:
-    """The rules in batches of the size at which they are fastest."""
+    """Returns a contestant that plays in batches of the fastest size."""
     import jax
 
     random_play = _random_play()
@@ -210,7 +211,7 @@ def _open_spiel(name: str, seconds: float) -> Contestant:
 
 
 def _random_lengths(start: Any, seconds: float) -> list[int]:
-    """Plies of random games, at least 30 of them."""
+    """Returns the plies of at least 30 random games."""
     chance, until = random.Random(0), time.perf_counter() + seconds
     lengths: list[int] = []
     while len(lengths) < 30 or time.perf_counter() < until:
@@ -223,11 +224,11 @@ def _random_lengths(start: Any, seconds: float) -> list[int]:
 
 
 class Worker:
-    """This script in another Python, which measures when asked to: one JSON line each way."""
+    """This script in another Python. It measures on request, by one JSON line each way."""
 
     def __init__(self, python: str):
         if not Path(python).exists():
-            sys.exit(f"side_by_side: {python} is not there: no Python with pgx 1")
+            sys.exit(f"side_by_side: {python} does not exist; give the Python that has pgx 1")
         self._process = subprocess.Popen(
             [python, __file__, "--worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -241,10 +242,10 @@ class Worker:
 
 
 def _serve() -> None:
-    """What a Worker runs: prepares an environment, then measures it as often as asked."""
+    """Runs in a Worker's process: prepares environments and measures them on request."""
     import jax
 
-    # pgx 1 knows a jax that called keys so, and a Python that took arrays for defaults of fields.
+    # pgx 1 expects a jax with this name for keys, and a Python with arrays as fields' defaults.
     jax.random.KeyArray = jax.Array
     type(jax.numpy.zeros(())).__hash__ = object.__hash__
     import pgx
@@ -266,7 +267,7 @@ def _serve() -> None:
 
 @functools.cache
 def _random_play() -> Any:
-    """azjax's module, by its path: a peer's Python does not have azjax installed."""
+    """Loads azjax's module by its path, because azjax is not installed in the peer's Python."""
     spec = importlib.util.spec_from_file_location("random_play", RANDOM_PLAY)
     sys.modules["random_play"] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -277,26 +278,26 @@ def _pin() -> str:
     if not hasattr(os, "sched_setaffinity"):
         return f"not pinned, {os.cpu_count()} cores"
     core = max(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {core})  # before JAX starts: its threads inherit it, and workers, too
+    os.sched_setaffinity(0, {core})  # before JAX starts: its threads and the workers inherit it
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    return f"one, number {core}, to which all was pinned"
+    return f"one, number {core}, to which all processes were pinned"
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("games", nargs="*", help=f"among {', '.join(GAMES)}; all if left out")
+    parser.add_argument("games", nargs="*", help=f"any of {', '.join(GAMES)}; all by default")
     parser.add_argument("--peers", nargs="*", choices=("pgx", "open_spiel"))
     parser.add_argument("--pgx1-python", help="a Python that has pgx 1 installed")
-    parser.add_argument("--repeats", type=int, default=5, help="interleaved repeats")
+    parser.add_argument("--repeats", type=int, default=5, help="number of interleaved repeats")
     parser.add_argument("--seconds", type=float, default=0.5, help="length of each measurement")
-    parser.add_argument("--json", help="the file to write")
+    parser.add_argument("--json", help="write the record to this file")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(peers=["pgx", "open_spiel"])
     options = parser.parse_args()
     options.games = options.games or list(GAMES)
     unknown = [name for name in options.games if name not in GAMES]
     if unknown:
-        parser.error(f"no game {unknown[0]!r} here: it is one of {', '.join(GAMES)}")
+        parser.error(f"unknown game {unknown[0]!r}; choose from {', '.join(GAMES)}")
     return options
 
 

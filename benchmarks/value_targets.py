@@ -1,11 +1,11 @@
-"""What are a run's value targets worth? Held against exact results, for several ways to make them.
+"""The errors of a run's value targets against exact results, for several ways to compute them.
 
     python benchmarks/value_targets.py runs/connect_four --plies 11 --json targets.json
 
-Positions whose results are known are played on as the run's self-play would, with its network as
-it is now, and each becomes the targets that `learning.td_lambda` and `learning.root_value_weight`
-would make of it. An error is taken apart: what differs from game to game (variance), which a
-network can average out, and what is wrong on average (squared bias), which it learns.
+The run's self-play, with its current network, continues from positions whose results are known.
+Each position gets the targets of several values of `learning.td_lambda` and
+`learning.root_value_weight`. The squared error has two parts. The variance from game to game can be
+averaged out by a network. The squared bias, the error of the mean, is learned.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ from azjax.replay.buffer import Replay, Transition
 from azjax.replay.targets import compute_targets
 from azjax.search.model import network_evaluate
 from azjax.selfplay.openings import Games
-from azjax.selfplay.selfplay import draw_full_search_mask, play
+from azjax.selfplay.selfplay import draw_full_search_mask, self_play
 
 LAMBDAS = (1.0, 0.97, 0.95, 0.9, 0.8, 0.0)
 ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
@@ -37,13 +37,13 @@ class Arguments:
     run: tyro.conf.Positional[Path]
     """A run directory of a game with known results."""
     plies: int = 1000
-    """Positions after at most so many plies."""
+    """Only positions after at most this number of plies."""
     repeats: int = 4
     """Games from each position."""
     seed: int = 0
     """Seed of the games."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Write the table there."""
+    """Write the table to this file."""
 
 
 def main(options: Arguments) -> None:
@@ -56,8 +56,14 @@ def main(options: Arguments) -> None:
     config = _to_the_end(config, game.max_steps)
     evaluate = network_evaluate(game, network)
     run_on = jax.jit(
-        lambda key, full: play(
-            game, evaluate, variables, key, Games(states, plies, None), config, full=full
+        lambda key, mask: self_play(
+            game,
+            evaluate,
+            variables,
+            key,
+            Games(states, plies, None),
+            config,
+            full_search_mask=mask,
         )[1]
     )
     keys = jax.random.split(jax.random.key(options.seed), options.repeats)
@@ -80,7 +86,7 @@ def main(options: Arguments) -> None:
 
 
 def _to_the_end(config: Config, plies: int) -> Config:
-    """The same self-play, but so long that every game is over; nobody resigns."""
+    """Returns the same config with self-play until every game has ended, without resignation."""
     selfplay = dataclasses.replace(
         config.selfplay, plies_per_cycle=plies, resign_false_positive_rate=0.0
     )
@@ -89,7 +95,7 @@ def _to_the_end(config: Config, plies: int) -> Config:
 
 
 def _targets(transitions: Transition, config: Config, decay: float, own: float) -> np.ndarray:
-    """The first ply's targets, float32 [B]."""
+    """Returns the targets of the first ply, float32 [B]."""
     learning = dataclasses.replace(config.learning, td_lambda=decay, root_value_weight=own)
     config = dataclasses.replace(config, learning=learning)
     count = jnp.int32(len(transitions.reward))
@@ -98,7 +104,7 @@ def _targets(transitions: Transition, config: Config, decay: float, own: float) 
 
 
 def _errors(targets: np.ndarray, exact: np.ndarray) -> dict[str, float]:
-    """Of targets [repeats, B] for results [B]."""
+    """Returns the squared error of targets [repeats, B] for results [B], and its two parts."""
     error = float(np.mean((targets - exact) ** 2))
     variance = float(np.mean(np.var(targets, axis=0, ddof=1)))
     return {"error": error, "variance": variance, "bias": error - variance}

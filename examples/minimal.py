@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import optax
 from azjax_envs import make
 
-from azjax.config import GumbelConfig, NetworkConfig, SearchConfig
+from azjax.config import NetworkConfig, SearchConfig
 from azjax.evaluation.match import match_scores
 from azjax.network import Variables, make_network
 from azjax.players.network_players import SearchPlayer
@@ -38,9 +38,7 @@ NETWORK = make_network(
     GAME, NetworkConfig(architecture="mlp", blocks=2, channels=128, value_hidden=64, norm="layer")
 )
 EVALUATE = network_evaluate(GAME, NETWORK)
-SEARCH = SearchConfig(
-    algorithm="gumbel", num_simulations=16, gumbel=GumbelConfig(max_considered_actions=5)
-)
+SEARCH = SearchConfig(algorithm="gumbel", num_simulations=16)
 SEEDS, STEPS, STEPS_PER_REPORT = 4, 100, 20
 GAMES, PLIES, UPDATES, BATCH = 128, 20, 20, 256
 RANDOM_MOVES = 0.3  # share of the moves of self-play that are random, so that games differ
