@@ -5,7 +5,7 @@ from pathlib import Path
 
 READY = r"/^Your move|^A draw|wins? after/.test(document.querySelector('#status').textContent)"
 IDLE = f"{READY} && !document.body.classList.contains('thinking')"
-DESK, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+DESKTOP, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 TIMEOUT_S = 120
 
 _SCREENSHOTS = Path(__file__).parents[2] / "build" / "screenshots"

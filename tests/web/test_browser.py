@@ -16,7 +16,7 @@ from azjax.players.load import player_from_spec
 from azjax.search.anytime import make_anytime_search
 from azjax.web import server
 from azjax.web.site import write_site
-from tests.web.person import DESK, IDLE, PHONE, click, picture, wait
+from tests.web.person import DESKTOP, IDLE, PHONE, click, picture, wait
 from tests.web.sites import listening, untrained
 
 pytest.importorskip("onnxruntime")
@@ -83,7 +83,7 @@ def check_result(page, game, names):
     ("name", "size"),
     [
         ("dots_and_boxes_2x2", PHONE),
-        ("connect_four", DESK),
+        ("connect_four", DESKTOP),
         ("go_3x3", PHONE),
     ],
 )

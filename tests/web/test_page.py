@@ -9,7 +9,7 @@ from azjax_envs.tic_tac_toe import TicTacToe
 
 from azjax.search.anytime import make_anytime_search
 from azjax.web import server
-from tests.web.person import DESK, IDLE, PHONE, picture, wait
+from tests.web.person import DESKTOP, IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained
 
 
@@ -144,7 +144,7 @@ def test_a_move_that_is_not_on_the_board_is_a_button(open_page, address):
 
 
 def test_a_move_by_keyboard(open_page, address):
-    page = open_page(address, DESK)
+    page = open_page(address, DESKTOP)
     for _ in range(2):
         page.keyboard.press("Tab")
     focused = "document.activeElement.getAttribute('aria-label')"
