@@ -1,6 +1,7 @@
 """A command's arguments, read by tyro from a dataclass."""
 
 import contextlib
+import inspect
 import io
 import re
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def parse(command: Callable, kind: type, arguments: list[str], name: str) -> Any
                 kind,
                 args=arguments,
                 prog=f"{PROGRAM} {name}",
-                description=command.__doc__,
+                description=inspect.getdoc(command),
             )
     except SystemExit as error:
         if not error.code:

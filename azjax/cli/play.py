@@ -22,8 +22,7 @@ def play(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The opponent: a run directory, as in `azjax eval`, or a game with a pretrained player,
-        such as connect_four."""
+        """The opponent: a run, as in `azjax eval`, or a pretrained game such as connect_four."""
         side: int | None = None
         """Your seat: 0 moves first, 1 second; random if left out."""
         watch: bool = False
@@ -66,14 +65,15 @@ def play(arguments: list[str]) -> None:
 
 
 def gtp(arguments: list[str]) -> None:
-    """Run a player as an engine for Go clients such as Sabaki: azjax gtp runs/go_9x9"""
+    """Run a player as an engine for Go clients such as Sabaki: azjax gtp runs/go_9x9
+
+    Without a clock, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
+    """
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, or a file. Without a
-        clock, a move takes that many simulations; by default as many as in the run's
-        evaluations."""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         memory: int = 256
         """Megabytes for the search tree; when it is full, the search stops."""
 
@@ -91,12 +91,18 @@ def gtp(arguments: list[str]) -> None:
 
 
 def uci(arguments: list[str]) -> None:
-    """Run a player as an engine for chess clients such as Cute Chess: azjax uci runs/chess"""
+    """Run a player as an engine for chess clients such as Cute Chess: azjax uci runs/chess
+
+    Without a limit, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
+    """
     _serve_dialect(uci, "uci", arguments)
 
 
 def usi(arguments: list[str]) -> None:
-    """Run a player as an engine for shogi clients such as ShogiGUI: azjax usi runs/shogi"""
+    """Run a player as an engine for shogi clients such as ShogiGUI: azjax usi runs/shogi
+
+    Without a limit, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
+    """
     _serve_dialect(usi, "usi", arguments)
 
 
@@ -104,9 +110,7 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The player, as in `azjax eval`: a run, RUN:SIMULATIONS, RUN@best, or a file. Without a
-        limit, a move takes that many simulations; by default as many as in the run's
-        evaluations."""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
 
     options = parse(command, Arguments, arguments, name)
     from azjax.play.uci.engine import DIALECTS, check_game

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 
 def web(arguments: list[str]) -> None:
-    """Write a page that plays in any browser: azjax web runs/connect_four --out site"""
+    """Write a page that plays in any browser: azjax web runs/connect_four --out site
+
+    Before anything is written, the page's model plays random games and is compared with JAX.
+    """
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The player: RUN, RUN@best or RUN@CYCLE, each with or without :SIMULATIONS, or a game with
-        a pretrained player, such as connect_four."""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         out: Path
         """The folder to write, or the file with --single-file."""
         single_file: bool = False
@@ -28,8 +30,7 @@ def web(arguments: list[str]) -> None:
         runtime: Path | None = None
         """The folder dist of npm's onnxruntime-web; fetched by npm if left out."""
         games: int = 50
-        """Random games that compare the page's model with JAX before anything is written; fewer if
-        they take more than a minute."""
+        """Number of these random games; fewer if they take more than a minute."""
         seed: int = 0
         """Seed of these games."""
 
