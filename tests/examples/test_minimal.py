@@ -1,6 +1,8 @@
 """The example that researchers copy: it is short, and it learns as well as it says."""
 
+import ast
 import importlib.util
+import json
 import re
 import sys
 from pathlib import Path
@@ -69,3 +71,14 @@ def test_four_seeds_beat_random_play(minimal, capsys):
         scores = minimal.main()
     assert scores.shape == (4,)
     assert scores.mean() >= 0.95, capsys.readouterr().out
+
+
+def test_the_notebook_shows_its_parts():
+    notebook = json.loads((FILE.parent.parent / "notebooks/02_the_games.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    source = FILE.read_text()
+    parts = [node for node in ast.parse(source).body if hasattr(node, "name")]
+    assert len(parts) >= 7
+    for part in parts:
+        shown = any(ast.get_source_segment(source, part) in cell for cell in cells)
+        assert shown == (part.name != "main"), part.name
