@@ -23,7 +23,9 @@ class LiveCurves:
     """The curves of a run while it trains; see `live_curves`."""
 
     def __init__(self) -> None:
-        self._handle = display(HTML(""), display_id=True)
+        handle = display(HTML(""), display_id=True)
+        assert handle is not None  # because of display_id
+        self._handle = handle
         self._next = 0.0
 
     def __call__(self, run_dir: Path, ends: bool) -> None:
@@ -55,7 +57,7 @@ def live_curves() -> LiveCurves:
 def _headline(run_dir: Path, lines: list[dict[str, Value]]) -> str:
     """Returns "runs/a: cycle 40 of 200 after 1:05; cycle 40: 3 mistakes in 4,520 positions"."""
     last = [line for line in lines if line["kind"] == "cycle"][-1]
-    minutes, seconds = divmod(int(last["time_s"]), 60)
+    minutes, seconds = divmod(int(last["time_s"] or 0), 60)
     total = load_run_config(run_dir).cycles
     text = f"{run_dir}: cycle {last['cycle']} of {total} after {minutes}:{seconds:02}"
     evaluated = [line for line in lines if line["kind"] == "eval"]

@@ -76,7 +76,7 @@ class SearchTree:
         has no visits), `prior` and `policy` (None if the search has none).
         """
         root = first(self.states)
-        nodes = {int(self.actions[i]): i for i in np.flatnonzero(self.parents == 0)}
+        nodes = {int(self.actions[i]): int(i) for i in np.flatnonzero(self.parents == 0)}
         rows = []
         for action in legal_actions(self.game, root):
             node = nodes.get(action)
@@ -210,10 +210,10 @@ def _search_with_network(player: SearchPlayer, key: Array, states: State) -> _Se
     game = player.game
     evaluate = network_evaluate(game, player.network)
     output = search_output(game, evaluate, player.variables, key, states, config=player.config)
-    tree, policy = output.search_tree, output.action_weights
+    tree, policy = output.search_tree, jnp.asarray(output.action_weights)
     # As the player chooses. For PUCT, mctx would sample by the visits.
     best = jnp.argmax(tree.summary().visit_counts, axis=-1)
-    action = output.action if player.config.algorithm == "gumbel" else best
+    action = jnp.asarray(output.action) if player.config.algorithm == "gumbel" else best
     return _Searched(tree, policy, action, *_facts(game, tree))
 
 
@@ -223,7 +223,7 @@ def _search_by_uct(player: UCTPlayer, key: Array, states: State) -> _Searched:
     tree = uct_search(
         game, key, states, simulations=player.simulations, exploration=player.exploration
     )
-    shares = tree.summary().visit_probs
+    shares = jnp.asarray(tree.summary().visit_probs)
     return _Searched(tree, shares, jnp.argmax(shares, axis=-1), *_facts(game, tree))
 
 

@@ -58,8 +58,9 @@ def play(
     try:
         with console.status(f"preparing {player.name} ..."):
             session = start_session(game, player, human=human, key=key)
-        screen: _Screen | None = _Screen(console, session)
-        _welcome(screen)
+        start = _Screen(console, session)
+        _welcome(start)
+        screen: _Screen | None = start
         while screen is not None:
             result = screen.session.result()
             screen = _turn(screen, input)
@@ -272,10 +273,10 @@ def _swap(screen: _Screen) -> _Screen:
         screen.print("You are watching: there are no sides to swap.", "yellow")
         return screen
     # A finished game counts for the seat that the person had in it.
-    over = session.current.over
-    session = session.new_game() if over else session
-    screen = screen.with_session(replace(session, human=1 - session.human))
-    screen.print(f"You are the {_ORDINALS[screen.session.human]} player now.", "bold")
+    human = 1 - session.human
+    session = session.new_game() if session.current.over else session
+    screen = screen.with_session(replace(session, human=human))
+    screen.print(f"You are the {_ORDINALS[human]} player now.", "bold")
     _show(screen)
     return screen
 

@@ -8,6 +8,7 @@ import jax
 import mctx
 import numpy as np
 
+from azjax.pytrees import first
 from azjax.types import Array
 
 
@@ -49,7 +50,7 @@ def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalys
       simulations: number of simulations made.
       draw: the network's probability of a draw at the root.
     """
-    nodes = jax.device_get(_node_arrays(tree))
+    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
     logits = nodes["logits"]
@@ -82,15 +83,16 @@ def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalys
 @jax.jit
 def _node_arrays(tree: mctx.Tree) -> dict[str, Array]:
     """Returns what the analysis reads of the nodes, without states and without most priors."""
-    moves = tree.extra_data
+    nodes, root = first(tree), tree.ROOT_INDEX
+    moves = nodes.extra_data
     return {
-        "logits": tree.children_prior_logits[0, tree.ROOT_INDEX],
-        "illegal": tree.root_invalid_actions[0],
-        "parents": tree.parents[0],
-        "actions": tree.action_from_parent[0],
-        "visits": tree.node_visits[0],
+        "logits": nodes.children_prior_logits[root],
+        "illegal": nodes.root_invalid_actions,
+        "parents": nodes.parents,
+        "actions": nodes.action_from_parent,
+        "visits": nodes.node_visits,
         # From the perspective of the player who made the move to the node.
-        "values": moves.rewards[0] + moves.discounts[0] * tree.node_values[0],
-        "over": moves.discounts[0] == 0,  # the move to the node ended the game
-        "root_value": tree.raw_values[0, tree.ROOT_INDEX],
+        "values": moves.rewards + moves.discounts * nodes.node_values,
+        "over": moves.discounts == 0,  # the move to the node ended the game
+        "root_value": nodes.raw_values[root],
     }

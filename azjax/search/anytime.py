@@ -44,10 +44,14 @@ _FIRST_CHUNK = 4
 class NetworkPlayer(Protocol):
     """A player that searches with a network, such as `players.network_players.SearchPlayer`."""
 
-    game: Game
-    network: Network
-    variables: Variables
-    config: SearchConfig
+    @property
+    def game(self) -> Game: ...
+    @property
+    def network(self) -> Network: ...
+    @property
+    def variables(self) -> Variables: ...
+    @property
+    def config(self) -> SearchConfig: ...
 
 
 @dataclass(frozen=True)

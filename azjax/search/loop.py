@@ -29,7 +29,7 @@ def make_loop_fn(
     *,
     select_root: mctx.RootActionSelectionFn,
     select_interior: mctx.InteriorActionSelectionFn,
-) -> Callable[[int, int, Any, LoopState], LoopState]:
+) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
     """Returns a `loop_fn` for `mctx.gumbel_muzero_policy`, `mctx.muzero_policy` and `mctx.search`.
 
     Args:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from azjax_envs import Game
 
 from azjax.play.clock import Clock
 from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
-from azjax.play.gtp.game import COLOURS, GtpGame, format_score, vertices
+from azjax.play.gtp.game import COLOURS, GtpGame, SquareGame, format_score, vertices
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.play.gtp.sgf import handicap_points, read_sgf
 from azjax.players.engines.gtp_games import kind_of
@@ -173,7 +174,7 @@ def _genmove(game: GtpGame, reply: Reply, colour: str) -> GtpGame:
     return game
 
 
-def _vertex(game: Game, row: int, column: int) -> str:
+def _vertex(game: SquareGame, row: int, column: int) -> str:
     return vertices(game)[row * game.size + column]
 
 
@@ -181,7 +182,7 @@ def _with_komi(game: GtpGame, text: str) -> GtpGame:
     """Returns the game with another komi. The network has the same shapes and never sees komi."""
     try:
         komi = float(text)
-        rules = replace(game.game, komi=komi)
+        rules = replace(cast(Any, game.game), komi=komi)
     except ValueError as error:
         raise GtpError("syntax error: komi must be a number from -361 to 361") from error
     if rules == game.game:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
 
 import jax
 import numpy as np
@@ -22,6 +23,13 @@ COLOURS = ("black", "white")  # player 0 has the black stones
 _RESIGN, _RESIGNATION = "resign", -1  # an illegal action, which loses
 
 
+class SquareGame(Game[Any], Protocol):
+    """A game on a square board, as all of GTP's games are."""
+
+    @property
+    def size(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class GtpGame:
     """The state of a GTP engine. Commands return another one and change nothing in place."""
@@ -34,8 +42,8 @@ class GtpGame:
     overtime: Clock | None = None  # follows the main time, any number of times
 
     @property
-    def game(self) -> Game:
-        return self.search.game
+    def game(self) -> SquareGame:
+        return cast(SquareGame, self.search.game)
 
     @property
     def current(self) -> Position:
