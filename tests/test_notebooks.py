@@ -33,8 +33,8 @@ def test_the_figures_of_the_half_hour_are_the_records():
     mistakes = {player["name"]: player["mistakes"] for player in card["players"]}
     (notebook,) = (path for path in NOTEBOOKS if path.stem.startswith("04"))
     said = (
-        f"{mistakes['search:64']} mistakes with 64 simulations and {mistakes['policy']} by the raw "
-        f"policy; UCT with 1,000 simulations makes {mistakes['uct:1000']}"
+        f"{mistakes['search:64']} mistakes with 64 simulations, and {mistakes['policy']} with the "
+        f"policy alone. UCT with 1,000 simulations makes {mistakes['uct:1000']}"
     )
     assert said in notebook.read_text()
 

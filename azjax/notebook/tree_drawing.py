@@ -99,7 +99,7 @@ def _node(node: Node, x: float, y: float, most: int) -> list[str]:
 
 
 def _legend(nodes: Sequence[Node], hidden: int) -> list[str]:
-    lines = ["in the nodes: value for the player to move at the root; below them: visits"]
+    lines = ["in the nodes: value for the player to move at the top; below them: visits"]
     if not all(node.same_mover for node in nodes):
         lines.append("round: that player is to move; square: the opponent")
     if any(node.over for node in nodes):
