@@ -49,10 +49,10 @@ class Arguments:
 def main(options: Arguments) -> None:
     config = load_run_config(options.run)
     game, network, variables = load_network(options.run)
-    ruler = find_rulers(game, 100_000, options.seed)[0]
-    chosen = np.flatnonzero(ruler.plies <= options.plies)
-    states = jax.tree.map(lambda x: jnp.asarray(x)[chosen], ruler.states)
-    plies, exact = jnp.asarray(ruler.plies[chosen], jnp.int32), ruler.results[chosen]
+    suite = find_rulers(game, 100_000, options.seed)[0]
+    chosen = np.flatnonzero(suite.plies <= options.plies)
+    states = jax.tree.map(lambda x: jnp.asarray(x)[chosen], suite.states)
+    plies, exact = jnp.asarray(suite.plies[chosen], jnp.int32), suite.results[chosen]
     config = _to_the_end(config, game.max_steps)
     evaluate = network_evaluate(game, network)
     run_on = jax.jit(

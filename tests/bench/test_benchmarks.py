@@ -28,10 +28,10 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     config.write_text(
         """
         game = { name = "tic_tac_toe" }
-        network = { kind = "mlp", blocks = 1, channels = 8, value_hidden = 8 }
+        network = { architecture = "mlp", blocks = 1, channels = 8, value_hidden = 8 }
         search = { num_simulations = 2 }
-        selfplay = { games = 8, plies_per_cycle = 4 }
-        replay = { plies = 32, min_positions = 8 }
+        selfplay = { parallel_games = 8, plies_per_cycle = 4 }
+        replay = { capacity_plies = 32, min_positions = 8 }
         learning = { batch_size = 8, updates_per_cycle = 1 }
         """
     )
@@ -42,7 +42,7 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     assert facts["cycle"]["median"] > 0
 
 
-def test_cycles_are_measured_once_they_learn():
+def test_cycles_are_measured_from_the_first_that_learns_on():
     def cycle(state):
         return state + 1, {"train/updates": 0 if state < 3 else 8, "state": state}
 
@@ -55,7 +55,7 @@ def test_a_cycle_evaluates_less_where_few_searches_are_full():
         search=SearchConfig(num_simulations=32), selfplay=SelfPlayConfig(plies_per_cycle=8)
     )
     assert count_evaluations(full) == 8 * 33
-    capped = SelfPlayConfig(plies_per_cycle=8, full_searches=0.25, fast_simulations=8)
+    capped = SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25, fast_simulations=8)
     assert count_evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
 
 

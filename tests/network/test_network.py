@@ -37,14 +37,14 @@ def compiled(network):
     return compiled(network.init), compiled(network.apply), compiled(train)
 
 
-@pytest.mark.parametrize("kind", ["resnet", "mlp"])
-def test_shapes_and_dtypes_of_every_config(kind):
+@pytest.mark.parametrize("architecture", ["resnet", "mlp"])
+def test_shapes_and_dtypes_of_every_config(architecture):
     game = make("connect_four")
     choices = itertools.product(
         ["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"]
     )
     for norm, head, dtype in choices:
-        network = network_of(game, kind=kind, norm=norm, value_head=head, dtype=dtype)
+        network = network_of(game, architecture=architecture, norm=norm, value_head=head, dtype=dtype)
         variables = jax.eval_shape(network.init, jax.random.key(0))
         seen = jax.ShapeDtypeStruct((BATCH, *game.observation_shape), jnp.float32)
         prediction = jax.eval_shape(network.apply, variables, seen)
@@ -74,7 +74,7 @@ CHECKED = [
 @pytest.mark.parametrize(
     "network", CHECKED, ids=lambda n: f"{n.config.architecture}-{n.config.norm}"
 )
-def test_untrained_net_knows_nothing_and_is_reproducible(network):
+def test_an_untrained_network_is_nearly_uniform_and_reproducible(network):
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))
     chex.assert_trees_all_equal(variables, init(jax.random.key(1)))
@@ -86,7 +86,7 @@ def test_untrained_net_knows_nothing_and_is_reproducible(network):
     policy = jax.nn.softmax(prediction.policy_logits)
     assert np.abs(policy - 1 / 9).max() < 0.05
     assert np.abs(prediction.value).max() < 0.3
-    # Near uniform is not constant: positions are told apart.
+    # Nearly uniform, but not constant: positions have different outputs.
     assert len(np.unique(prediction.policy_logits, axis=0)) > BATCH // 3
 
 
@@ -149,7 +149,7 @@ def test_statistics_move_in_training_only():
     init, apply, train = compiled(network)
     variables = init(jax.random.key(1))
     prediction, stats = jax.block_until_ready(train(variables, observations()))
-    # The stem by hand: running statistics take a twentieth of the batch's.
+    # Recompute the stem: the running statistics move by a twentieth towards the batch's.
     kernel = variables["params"]["body"]["trunk"]["stem"]["conv"]["kernel"]
     stem = jax.lax.conv_general_dilated(
         observations(), kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
@@ -164,7 +164,7 @@ def test_statistics_move_in_training_only():
     after = apply({"params": variables["params"], "stats": stats}, observations())
     assert (plain.policy_logits != after.policy_logits).any()
     assert (plain.policy_logits != prediction.policy_logits).any()
-    # One position's play does not depend on the others in its batch.
+    # A position's prediction does not depend on the others in its batch.
     order = jnp.arange(BATCH)[::-1]
     again = apply(variables, observations()[order])
     chex.assert_trees_all_close(again, jax.tree.map(lambda x: x[order], plain), atol=1e-6)
@@ -179,30 +179,30 @@ def test_without_batch_norm_there_are_no_statistics():
         chex.assert_trees_all_close(prediction, apply(variables, observations()), atol=1e-2)
 
 
-def test_parameters_of_alphago_zeros_tower():
-    """Convolutions without bias, each with two numbers a channel from its batch normalisation."""
+def test_parameters_of_alphago_zeros_network():
+    """Convolutions have no bias, and two numbers per channel for their batch normalisation."""
     game = make("connect_four")
     height, width, planes = game.observation_shape
     blocks, channels, hidden = 3, 16, 32
     config = NetworkConfig(blocks=blocks, channels=channels, value_hidden=hidden)
     network = make_network(game, config)
     stem = 9 * planes * channels + 2 * channels
-    tower = blocks * 2 * (9 * channels * channels + 2 * channels)
+    body = blocks * 2 * (9 * channels * channels + 2 * channels)
     policy = channels * 2 + 2 * 2 + (2 * height * width + 1) * game.num_actions
     value = channels * 1 + 2 * 1 + (height * width + 1) * hidden + (hidden + 1) * 1
     variables = jax.eval_shape(network.init, jax.random.key(0))
-    assert count_parameters(variables) == stem + tower + policy + value
+    assert count_parameters(variables) == stem + body + policy + value
 
 
 def by_cell(**options):
-    """As if tic-tac-toe had three actions for each of its nine cells."""
+    """Returns a network for tic-tac-toe's board with three actions for each of its nine cells."""
     return Network(
         GAME.observation_shape, 27, NetworkConfig(**SMALL | {"policy_head": "planes"} | options)
     )
 
 
 def test_planes_are_a_cells_own_logits_in_the_order_of_the_actions():
-    """By hand: a 3x3 convolution, its normalisation, and one matrix for every cell."""
+    """Recomputes the head: a 3x3 convolution, its normalisation, and one matrix for every cell."""
     network = by_cell()
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(4))
@@ -212,7 +212,7 @@ def test_planes_are_a_cells_own_logits_in_the_order_of_the_actions():
     policy["bias"] = jnp.asarray([1.0, 2.0, 3.0])
     logits = apply(variables, observations()).policy_logits
     assert logits.shape == (BATCH, 27)
-    # The trunk as the dense head's network has it, then the head.
+    # The trunk is the same as with a dense head; then the head.
     convolve = functools.partial(
         jax.lax.conv_general_dilated,
         window_strides=(1, 1),

@@ -1,4 +1,4 @@
-"""Towers of other kinds: global pooling, bottlenecks, one for each head."""
+"""Options of the trunks: global pooling, bottlenecks, and a trunk for each head."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ def other_network(**changes):
 
 
 def test_pooling_tells_every_cell_about_the_whole_board():
-    """One block sees two cells far; with pooling a change in one corner is felt in the other."""
+    """One block reaches three cells. With pooling a change in one corner reaches the other."""
     far = {}
     for every in (0, 1):
         network = other_network(
@@ -34,7 +34,7 @@ def test_pooling_tells_every_cell_about_the_whole_board():
     assert far[1] > 0
 
 
-def test_a_bottleneck_has_a_third_of_the_numbers():
+def test_a_bottleneck_has_a_third_of_the_parameters():
     sizes = {}
     for block in ("basic", "bottleneck"):
         params = jax.eval_shape(other_network(block=block, channels=64).init, jax.random.key(0))
@@ -44,10 +44,10 @@ def test_a_bottleneck_has_a_third_of_the_numbers():
     assert 0.28 < sizes["bottleneck"] / sizes["basic"] < 0.34
 
 
-@pytest.mark.parametrize("kind", ["resnet", "mlp"])
-def test_separate_towers_share_nothing(kind):
+@pytest.mark.parametrize("architecture", ["resnet", "mlp"])
+def test_separate_trunks_share_nothing(architecture):
     options = {"norm": "none", "auxiliary": ("ownership",), "value_channels": 4}
-    network = other_network(kind=kind, towers="separate", **options)
+    network = other_network(architecture=architecture, towers="separate", **options)
     variables = network.init(jax.random.key(0))
     board = jax.random.normal(jax.random.key(1), (2, 4, 5, 3))
 
@@ -63,7 +63,7 @@ def test_separate_towers_share_nothing(kind):
     assert touched(1) == {"value_body", "value_hidden", "value", "ownership"}
 
 
-def test_one_tower_is_under_all_heads():
+def test_one_trunk_is_under_all_heads():
     network = other_network(norm="none")
     variables = network.init(jax.random.key(0))
     assert "value_body" not in variables["params"]

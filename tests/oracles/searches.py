@@ -1,4 +1,4 @@
-"""Random positions, a network with dials, and searches that are compiled once for all tests."""
+"""Random positions, adjustable networks, and searches that are compiled once for all tests."""
 
 import functools
 
@@ -21,7 +21,7 @@ CONSIDERED = 6
 
 @functools.partial(jax.jit, static_argnums=(0, 2))
 def random_positions(game, key, count):
-    """`count` positions, each from anywhere in a random game of its own: start and end included."""
+    """Returns `count` positions, each from a random ply of its own random game, ends included."""
 
     def ply(states, key):
         logits = mask_logits(
@@ -43,7 +43,7 @@ def random_positions(game, key, count):
 
 
 def flat_params(game, *, value=0.0, illegal=0.0):
-    """A network that knows nothing: equal logits, and one and the same value, before its tanh."""
+    """Returns a network with equal logits and a constant value, given before its tanh."""
     inputs = int(np.prod(game.observation_shape))
     return {
         "policy": jnp.zeros((inputs, game.num_actions), jnp.float32),
@@ -54,7 +54,7 @@ def flat_params(game, *, value=0.0, illegal=0.0):
 
 
 def random_params(game, key, *, scale=1.0, value=0.0, illegal=0.0):
-    """A network with an opinion of its own: linear in the observation, the size of `scale`."""
+    """Returns a random network, linear in the observation, whose logits scale with `scale`."""
     policy_key, value_key = jax.random.split(key)
     flat = flat_params(game, value=value, illegal=illegal)
     return flat | {
@@ -64,7 +64,7 @@ def random_params(game, key, *, scale=1.0, value=0.0, illegal=0.0):
 
 
 def make_evaluate(game):
-    """params["illegal"] is added to the logits of illegal moves, to lead a search astray."""
+    """Returns an evaluation that adds params["illegal"] to the logits of illegal moves."""
 
     def evaluate(params, key, states):
         del key
@@ -77,7 +77,7 @@ def make_evaluate(game):
 
 
 def config_of(game, policy):
-    """Fewer considered actions than there are, so that sequential halving has a choice."""
+    """Returns a config with fewer considered actions than there are, for sequential halving."""
     return SearchConfig(
         algorithm=policy,
         num_simulations=SIMULATIONS,
@@ -93,7 +93,7 @@ def config_of(game, policy):
 
 @functools.lru_cache
 def compiled_policy(game, policy):
-    """Ours: (params, key, states, gumbel scale [B, 1]) -> mctx's output, the tree included."""
+    """Returns our search: (params, key, states, gumbel scale [B, 1]) -> mctx's output with tree."""
     config, evaluate = config_of(game, policy), make_evaluate(game)
 
     def run(params, key, states, scale):
@@ -109,7 +109,7 @@ def compiled_policy(game, policy):
 
 @functools.lru_cache
 def compiled_stock(game, policy, loop_fn_of=None):
-    """The same by mctx alone, or by mctx with the loop that `loop_fn_of(params, ...)` makes."""
+    """Returns the same search by mctx, with its own loop or with `loop_fn_of(params, ...)`."""
     config, evaluate = config_of(game, policy), make_evaluate(game)
     recurrent_fn = make_recurrent_fn(game, evaluate)
 
@@ -146,7 +146,7 @@ def compiled_stock(game, policy, loop_fn_of=None):
 
 @functools.lru_cache
 def compiled_search(game, policy, simulations):
-    """azjax.search.search.search: (params, key, states, gumbel scale [B], noise fraction [B])."""
+    """Returns `search` of (params, key, states, gumbel scale [B], noise fraction [B])."""
     config, evaluate = SearchConfig(policy, simulations), make_evaluate(game)
 
     def run(params, key, states, scale, fraction):
@@ -164,17 +164,17 @@ def compiled_search(game, policy, simulations):
 
 
 def forget() -> None:
-    """What JAX has been told to forget is compiled, and so traced, once more."""
+    """Drops all compiled searches, because JAX's cleared caches would trace them again."""
     for compiled in (compiled_search, compiled_policy, compiled_stock):
         compiled.cache_clear()
 
 
 def _compile(run):
-    """Once, for all seeds. Unoptimised: compiling takes far longer than searching."""
+    """Compiles once for all seeds, unoptimised because compiling takes longer than searching."""
     traced = []
 
     def once(*arguments):
-        assert not traced, "one trace for all seeds is wanted"
+        assert not traced, "the search was traced more than once"
         traced.append(True)
         return run(*arguments)
 
@@ -183,7 +183,7 @@ def _compile(run):
 
 @functools.partial(jax.jit, static_argnums=0)
 def describe_nodes(game, tree):
-    """Mask [B, N, A], whether it is over [B, N], mover [B, N], player 0's result [B, N]."""
+    """Returns each node's legal mask [B, N, A], end, mover and player 0's result [B, N]."""
 
     def one(state):
         return (

@@ -16,7 +16,7 @@ BATCH = 24
 
 
 def evaluate(params, key, states):
-    """Fixed but lively numbers: from a hash of what is seen."""
+    """Returns fixed but varied numbers, from a hash of the observations."""
     del params, key
     seen = jax.vmap(GAME.observe)(states).reshape(states_size(states), -1)
     waves = jnp.sin(seen @ jnp.linspace(1, 9, seen.shape[-1])[:, None] * jnp.arange(1, 9)[None])
@@ -54,7 +54,7 @@ def puct_score(prior, value, visits, total):
 
 
 def pruned_one_by_one(visits, values, prior):
-    """The rule as the paper tells it: one visit after the other, down to the limits."""
+    """Follows the paper literally: removes one visit after the other, down to the limit."""
     visits = visits.astype(int).copy()
     total, best = visits.sum(), visits.argmax()
     limit = puct_score(prior[best], values[best], visits[best], total)
@@ -72,7 +72,7 @@ def pruned_one_by_one(visits, values, prior):
     return visits
 
 
-def test_pruning_is_that_of_the_paper():
+def test_pruning_follows_the_paper():
     result = jax.device_get(searched(positions(), jax.random.key(1), forced=2.0))
     left = np.asarray(prune_visits(result.visits, result.action_values, result.prior, CONFIG))
     changed = 0
@@ -87,19 +87,19 @@ def test_pruning_is_that_of_the_paper():
     assert changed > BATCH // 2
 
 
-def test_what_is_tried_is_tried_as_often_as_its_prior_wants():
+def test_tried_moves_get_their_forced_playouts():
     states = positions()
     free = jax.device_get(searched(states, jax.random.key(1), forced=0.0))
     forced = jax.device_get(searched(states, jax.random.key(1), forced=2.0))
-    wanted = np.floor(np.sqrt(2.0 * forced.prior * 48))
-    short = lambda r: (r.visits > 0) & (r.visits < wanted - 1)  # noqa: E731
+    required = np.floor(np.sqrt(2.0 * forced.prior * 48))
+    short = lambda r: (r.visits > 0) & (r.visits < required - 1)  # noqa: E731
     assert not short(forced).any()
     assert short(free).sum() > 2
-    # Without the option everything is as it was: visits are the policy.
+    # Without the option the policy is the visits.
     np.testing.assert_allclose(free.policy, free.visits / 48, rtol=1e-6)
 
 
-def test_the_value_is_that_of_the_policy():
+def test_the_value_is_the_expectation_under_the_policy():
     result = jax.device_get(searched(positions(), jax.random.key(1), forced=2.0))
     expected = (result.policy * result.action_values).sum(-1)
     np.testing.assert_allclose(result.value, expected, atol=1e-5)

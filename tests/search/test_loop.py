@@ -27,7 +27,7 @@ whole = jax.jit(whole_tree)
 
 
 def problem(game, seed):
-    """Arguments of a compiled search: positions, a network and noise that differ by the seed."""
+    """Returns the arguments of a compiled search: positions, a network and noise for a seed."""
     states_key, params_key, scale_key, key = jax.random.split(jax.random.key(seed), 4)
     return (
         random_params(game, params_key, scale=[0.3, 1.0, 4.0][seed % 3]),
@@ -37,8 +37,8 @@ def problem(game, seed):
     )
 
 
-WIDE = "tests.oracles.wide:Wide"  # so many actions that rows are put together from the nodes
-# Their compilation takes some seconds each.
+WIDE = "tests.oracles.wide:Wide"  # many actions: rows are assembled from the nodes
+# These take some seconds each to compile.
 MORE_GAMES = [
     "gardner_chess",
     "go_3x3",
@@ -71,7 +71,7 @@ def test_equals_stock_mctx_to_the_last_bit(name, policy):
         chex.assert_trees_all_equal(whole(tree), stock.search_tree)
         chex.assert_tree_all_finite((ours.action_weights, summary))
         terminal += jax.vmap(game.is_terminal)(arguments[2]).sum()
-        # The comparison means something: searches went deep and differ from one another.
+        # Make sure that the searches went deep and differ from each other.
         assert (summary.visit_counts.sum(-1) == SIMULATIONS).all()
         assert len(np.unique(tree.parents, axis=0)) > BATCH // 3
         assert tree.parents.max() > SIMULATIONS // 2
@@ -80,7 +80,7 @@ def test_equals_stock_mctx_to_the_last_bit(name, policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_two_chunks_equal_one(policy):
-    """A tree with room is continued by a second call of the loop, from where the first ended."""
+    """A second call of the loop continues a tree that is not full, from where the first ended."""
     game = make("tic_tac_toe")
     selections = {
         "gumbel": {
@@ -124,11 +124,11 @@ def puct_selections():
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", GAMES)
 def test_values_are_means_of_results_whoever_moves(name, policy):
-    """Recounted in numpy from each node's own state: no discount, no reward, no recursion.
+    """The values are recomputed in numpy from each node's state, without rewards and discounts.
 
-    A simulation is worth what its new node says, from player 0's side: the result where the game is
-    over there, the network's value otherwise. A node's value is the mean over those below it, from
-    its mover's side. In dots and boxes the mover is often the parent's.
+    The value of a simulation, from player 0's perspective, is the result if the game is over at its
+    new node, and the network's value otherwise. A node's value is the mean over the nodes below it,
+    from its mover's perspective. In dots and boxes the mover is often the parent's.
     """
     game = make(name)
     arguments = problem(game, 1)
@@ -143,7 +143,7 @@ def test_values_are_means_of_results_whoever_moves(name, policy):
         np.add.at(count, (rows, tree.parents[:, node]), count[:, node])
     expected = total / count * np.where(mover == 0, 1, -1)
     np.testing.assert_array_equal(tree.node_visits, count)
-    # A position where the game is over keeps the network's opinion in its mean, which no one asks.
+    # The mean of a finished position contains the network's value, but nothing reads it.
     np.testing.assert_allclose(tree.node_values[~over], expected[~over], atol=1e-5)
     same_mover = mover[:, 1:] == mover[rows[:, None], tree.parents[:, 1:]]
     again = same_mover & ~over[:, 1:]
@@ -153,7 +153,7 @@ def test_values_are_means_of_results_whoever_moves(name, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", GAMES)
 def test_no_illegal_move_is_ever_searched(name, policy):
-    """4096 roots, and networks that would play anything but a legal move."""
+    """4096 roots are searched with networks that prefer illegal moves."""
     game = make(name)
     run = compiled_policy(game, policy)
     networks = [(1.0, 1e4), (0.0, 1e30), (1e3, 1e3), (1e4, 0.0)]
@@ -161,7 +161,7 @@ def test_no_illegal_move_is_ever_searched(name, policy):
     for seed in range(4096 // BATCH):
         scale, illegal = networks[seed % len(networks)]
         states_key, params_key, key = jax.random.split(jax.random.key(seed), 3)
-        # Values down to -1: a move that has been seen to lose scores what an unvisited one does.
+        # With values down to -1, a visited losing move scores the same as an unvisited move.
         value = [0.0, 50.0, -50.0][seed % 3]
         params = random_params(game, params_key, scale=scale, value=value, illegal=illegal)
         states = random_positions(game, states_key, BATCH)

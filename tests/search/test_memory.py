@@ -1,4 +1,4 @@
-"""What a search of a game with thousands of actions takes, from shapes alone: nothing is run."""
+"""The memory of a search of a game with thousands of actions. The search is compiled, not run."""
 
 import functools
 import types
@@ -17,14 +17,14 @@ from tests.oracles.searches import POLICIES
 from tests.oracles.wide import Wide
 
 GAMES, SIMULATIONS = 256, 64
-# As many actions as chess has and as large a state, and compiled much sooner.
+# As many actions and as large a state as chess has, but much faster to compile.
 LIKE_CHESS = Wide(num_actions=4672, choices=30, words=443)
 SMALL = NetworkConfig(architecture="mlp", blocks=1, channels=8, value_hidden=8)
 
 
 @functools.lru_cache
 def search_takes(game, policy):
-    """Bytes of everything that a compiled search allocates, its results included."""
+    """Returns the bytes that a compiled search allocates, including its results."""
     network = make_network(game, SMALL)
     run = functools.partial(
         search,
@@ -42,14 +42,14 @@ def search_takes(game, policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_256_games_of_chess_fit(policy):
-    """mctx's own tree would be six arrays of 311 MB, 1.9 GB in all."""
+    """mctx's own tree would have six arrays of 311 MB, 1.9 GB in total."""
     assert search_takes(make("chess"), policy) < 500e6
 
 
 @pytest.mark.parametrize("game", [LIKE_CHESS, Wide(num_actions=100)], ids=lambda game: game.name)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_the_estimate_is_what_a_search_takes(game, policy):
-    """Up to a fifth, in either direction: with an array of children (100 actions) or without."""
+    """The estimate is within a fifth, with an array of children (100 actions) and without it."""
     config = Config(
         search=SearchConfig(policy, SIMULATIONS), selfplay=SelfPlayConfig(parallel_games=GAMES)
     )

@@ -33,7 +33,7 @@ def transitions(game, states, actions):
 
 
 def filled(lines):
-    """Lines of tic-tac-toe, made a full batch with empty boards."""
+    """Returns the positions after lines of tic-tac-toe; empty boards fill up the batch."""
     return after(TIC_TAC_TOE, lines + [[]] * (BATCH - len(lines)))
 
 
@@ -46,12 +46,12 @@ def noise_off():
 
 def test_transition_where_turns_alternate():
     lines_actions_expected = [
-        ([], 4, (0, -1)),  # goes on
+        ([], 4, (0, -1)),  # the game continues
         ([0, 3, 1, 4], 2, (1, 0)),  # X wins
-        ([0, 3, 1, 4, 8], 5, (1, 0)),  # O wins: the mover's side, whoever that is
+        ([0, 3, 1, 4, 8], 5, (1, 0)),  # O wins: the reward is the mover's
         ([0, 1, 2, 4, 3, 5, 7, 6], 8, (0, 0)),  # the board is full
-        ([0, 3, 1, 4, 2], 8, (0, 0)),  # over already
-        ([4], 4, (-1, 0)),  # taken: lost
+        ([0, 3, 1, 4, 2], 8, (0, 0)),  # the game was over
+        ([4], 4, (-1, 0)),  # taken cell: the mover loses
         ([0, 3], 9, (-1, 0)),  # no such cell
         ([0], -1, (-1, 0)),
     ]
@@ -65,7 +65,7 @@ def test_transition_where_turns_alternate():
     assert all(jax.tree.leaves(same))
 
 
-def test_transition_where_a_turn_is_had_again():
+def test_transition_where_the_mover_moves_again():
     # The top left box has the edges 0, 2, 6 and 7; player 1 closes it.
     won = [0, 2, 6, 7, 9, 8, 5, 10, 1, 3, 11, 4]  # player 0 closes the last box, 3 to 1
     lost = [0, 2, 6, 7, 5, 11, 3, 4, 10, 9, 1, 8]  # player 0 closes the last box, 1 to 3
@@ -75,8 +75,8 @@ def test_transition_where_a_turn_is_had_again():
         ([0, 2], 7, (0, -1)),
         (won[:-1], won[-1], (1, 0)),
         (lost[:-1], lost[-1], (-1, 0)),
-        (won, 0, (0, 0)),  # over already
-        ([0, 2, 6, 7], 7, (-1, 0)),  # drawn already: lost
+        (won, 0, (0, 0)),  # the game was over
+        ([0, 2, 6, 7], 7, (-1, 0)),  # taken edge: the mover loses
     ]
     lines, actions, expected = zip(*lines_actions_expected, strict=True)
     _, reward, discount = transitions(DOTS, after(DOTS, list(lines)), jnp.asarray(actions))
@@ -103,12 +103,12 @@ def test_wins_in_one_and_blocks_without_knowledge(policy):
     np.testing.assert_array_equal(best[:5], [2, 5, 2, 6, 8])
     np.testing.assert_array_equal(jnp.argmax(result.policy, -1)[:5], [2, 5, 2, 6, 8])
     np.testing.assert_array_equal(result.action_values[jnp.arange(2), best[:2]], [1, 1])
-    assert (result.value[:2] > 0.2).all()  # seen by the mover, X first and O then
+    assert (result.value[:2] > 0.2).all()  # from the mover's perspective, X first and then O
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_result_is_whole_and_legal(policy):
-    """Also where the game is over: finite, a distribution, and nothing illegal elsewhere."""
+def test_results_are_complete_and_legal(policy):
+    """All results are finite distributions without illegal moves, also where the game is over."""
     states = random_positions(TIC_TAC_TOE, jax.random.key(1), BATCH)
     params = random_params(TIC_TAC_TOE, jax.random.key(2), scale=2.0, illegal=1e4)
     ones = jnp.ones(BATCH, jnp.float32)
@@ -130,7 +130,7 @@ def test_result_is_whole_and_legal(policy):
         assert result.action.dtype == result.visits.dtype == jnp.int32
 
 
-def test_gumbel_scale_is_each_games_own():
+def test_each_game_has_its_own_gumbel_scale():
     params = random_params(TIC_TAC_TOE, jax.random.key(0), scale=0.3)
     states = filled([])
     scale = (jnp.arange(BATCH) % 2).astype(jnp.float32)
@@ -142,7 +142,7 @@ def test_gumbel_scale_is_each_games_own():
     assert len(np.unique(actions[:, 1::2])) > 4
 
 
-def test_puct_noise_is_each_games_own():
+def test_each_game_has_its_own_noise_fraction():
     params = random_params(TIC_TAC_TOE, jax.random.key(0), scale=0.3)
     states = filled([[4, 0]] * BATCH)
     fraction = (jnp.arange(BATCH) % 2).astype(jnp.float32)
@@ -201,12 +201,12 @@ def test_dirichlet_noise_has_the_moments_of_one_over_the_legal_actions(alpha, le
     mean, variance = 1 / k, (k - 1) / (k * k * (k * alpha + 1))
     np.testing.assert_allclose(noise[:, legal].mean(0), mean, rtol=0.03)
     np.testing.assert_allclose(noise[:, legal].var(0), variance, rtol=0.03)
-    # Concentrated noise is nearly all on one action; never does it give up and spread evenly.
+    # Concentrated noise is nearly all on one action. It must never fall back to a uniform one.
     if alpha < 0.1:
         assert (np.abs(noise[:, legal] - mean).max(-1) == 0).mean() < 1e-3
 
 
-def test_dirichlet_noise_is_mixed_in_by_its_share():
+def test_dirichlet_noise_is_mixed_in_by_its_fraction():
     logits, mask = noise_case([0, 1, 2, 6])
     prior = np.asarray(jax.nn.softmax(mask_logits(logits, mask)))
     fraction = jnp.asarray([0.0, 0.25])[jnp.arange(ROWS) % 2][:, None]
