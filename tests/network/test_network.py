@@ -44,7 +44,9 @@ def test_shapes_and_dtypes_of_every_config(architecture):
         ["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"]
     )
     for norm, head, dtype in choices:
-        network = network_of(game, architecture=architecture, norm=norm, value_head=head, dtype=dtype)
+        network = network_of(
+            game, architecture=architecture, norm=norm, value_head=head, dtype=dtype
+        )
         variables = jax.eval_shape(network.init, jax.random.key(0))
         seen = jax.ShapeDtypeStruct((BATCH, *game.observation_shape), jnp.float32)
         prediction = jax.eval_shape(network.apply, variables, seen)
