@@ -42,7 +42,9 @@ def use_all_cores(
       processes: the number of processes that take part.
       say: prints the choice, if JAX uses the CPU.
     """
-    if jax.config.jax_num_cpu_devices > 0 or _FLAG in os.environ.get("XLA_FLAGS", ""):
+    if getattr(jax.config, "jax_num_cpu_devices", 0) > 0 or _FLAG in os.environ.get(
+        "XLA_FLAGS", ""
+    ):
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     fitting = (n for n in range(cores or 1, 0, -1) if all(s % (n * processes) == 0 for s in splits))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -53,7 +54,7 @@ class SearchBenchmark:
         variables = jax.jit(network.init)(key)
         states, _ = jax.jit(random_openings, static_argnums=(0, 2, 3))(game, key, self.batch, 8)
         evaluate = network_evaluate(game, network)
-        contestants = {
+        contestants: dict[str, Callable[..., Any]] = {
             "network": functools.partial(_evaluate_repeatedly, game, network, self.simulations + 1)
         }
         for algorithm in ("gumbel", "puct"):
@@ -67,7 +68,7 @@ class SearchBenchmark:
             for name, f in contestants.items()
         }
         seconds = interleave(compiled, self.repeats)
-        facts = {
+        facts: dict[str, Any] = {
             "benchmark": f"{self.simulations} simulations, {self.game}, batch {self.batch}, "
             f"{self.blocks} blocks x {self.channels} channels",
             "machine": describe_machine(),

@@ -142,7 +142,8 @@ def count_parameters(variables: Variables) -> int:
 def _abstract(network: Network) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
     """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
     module = nnx.eval_shape(lambda: _TwoHeads(network, nnx.Rngs(params=0)))
-    return nnx.split(module, nnx.Param, ...)
+    graph, params, stats = nnx.split(module, nnx.Param, ...)
+    return graph, params, stats
 
 
 def _check_variables(variables: Variables, expected: dict[str, nnx.State]) -> None:
@@ -190,10 +191,10 @@ class _TwoHeads(nnx.Module):
         policy_filters = config.channels if self.by_cell else config.policy_channels
         value_filters = config.value_channels
         # One convolution serves both heads: batch normalisation works channel by channel anyway.
-        self.separate, self.split = config.towers == "separate", policy_filters if is_conv else None
-        first_filters = policy_filters + (0 if self.separate else value_filters)
+        self.split, separate = policy_filters if is_conv else None, config.towers == "separate"
+        first_filters = policy_filters + (0 if separate else value_filters)
         self.body = _Body(network, first_filters, rngs)
-        self.value_body = _Body(network, value_filters, rngs) if self.separate else None
+        self.value_body = _Body(network, value_filters, rngs) if separate else None
         # Small last layers make the priors of an untrained network nearly uniform and its values
         # nearly zero. So the rules guide the first searches, not the initialisation's noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
@@ -215,7 +216,7 @@ class _TwoHeads(nnx.Module):
         batch = observations.shape[0]
         x, first = self.body(observations, train)
         p = v = first
-        if self.separate:
+        if self.value_body is not None:
             p, observations = in_order(first, observations)
             x, v = self.value_body(observations, train)
         elif self.split is not None:

@@ -80,8 +80,8 @@ def _sliced(
     cut = [part for part in parts if part[2:] != (0, part[1], 1)]
     if not cut:
         return name
-    axes, _, starts, ends, steps = (graph.shape(*column) for column in zip(*cut, strict=True))
-    return graph.node("Slice", name, starts, ends, axes, steps)
+    axes, _, *bounds = (graph.shape(*column) for column in zip(*cut, strict=True))
+    return graph.node("Slice", name, *bounds[:2], axes, bounds[2])
 
 
 def _split(graph: Graph, params: dict[str, Any], x: Value) -> list[str]:

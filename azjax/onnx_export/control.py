@@ -37,7 +37,7 @@ def while_loop(
         carried = run(inner, params["body_jaxpr"], [*body_inputs, *carried])
         return inner.name_of(goes_on(inner, carried)), carried, []
 
-    return _loop(graph, "", graph.name_of(first), carried, body, [])
+    return [*_loop(graph, "", graph.name_of(first), carried, body, [])]
 
 
 def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list[Value]:

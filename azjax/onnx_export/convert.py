@@ -86,7 +86,8 @@ def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
 
     def read(variable: Any) -> Value:
         if isinstance(variable, jax.extend.core.Literal):
-            return np.asarray(variable.val, variable.aval.dtype)
+            aval: Any = variable.aval
+            return np.asarray(variable.val, aval.dtype)
         return values[variable]
 
     for equation in jaxpr.eqns:
@@ -124,7 +125,7 @@ def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
     ]
 
 
-def _computed(equation: Any, inputs: list[np.ndarray]) -> list[Value]:
+def _computed(equation: Any, inputs: list[Value]) -> list[Value]:
     results = equation.primitive.bind(*inputs, **equation.params)
     results = results if equation.primitive.multiple_results else [results]
     return [np.asarray(result) for result in results]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+from numpy.typing import ArrayLike, DTypeLike
 from onnx import helper, numpy_helper
 
 OPSET = 18
@@ -33,7 +34,7 @@ class Tensor:
 Value = Tensor | np.ndarray
 
 
-def storage(dtype: np.dtype) -> np.dtype:
+def storage(dtype: DTypeLike) -> np.dtype:
     """Returns the dtype that stores JAX's `dtype` in a graph.
 
     Raises:
@@ -104,7 +105,7 @@ class Graph:
         self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
         return outputs
 
-    def constant(self, array: np.ndarray) -> str:
+    def constant(self, array: ArrayLike) -> str:
         """Returns the name of a constant, whose dtype must be one that the graph stores."""
         array = np.asarray(array)
         key = (array.dtype.str, array.shape, array.tobytes())
@@ -144,7 +145,7 @@ class Graph:
         """Returns the maximum of two int64."""
         return self.node("Where", self.node("Less", a, b), b, a)
 
-    def cast(self, name: str, dtype: np.dtype) -> str:
+    def cast(self, name: str, dtype: DTypeLike) -> str:
         """Returns the value as `dtype`, without wrapping it into a range."""
         return self.node("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 

@@ -50,7 +50,7 @@ def make_loop_fn(
       `tree.whole_tree` returns all edges.
     """
 
-    def loop_fn(lower: int, upper: int, body: Any, state: LoopState) -> LoopState:
+    def loop_fn(lower: int | Array, upper: int | Array, body: Any, state: LoopState) -> LoopState:
         del body
 
         def simulate(simulation: Array, state: LoopState) -> LoopState:
