@@ -85,8 +85,6 @@ def names_setting(path):
 
 @each_page
 def test_settings_exist(page):
-    if page.name == "CHANGELOG.md":
-        return
     for text in re.findall(r"`([a-z_.]+)(?: = [^`]*)?`", prose(page)):
         if text.partition(".")[0] in SECTIONS and "." in text and not text.endswith(".toml"):
             assert names_setting(text), text
