@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasScore
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join
@@ -42,7 +42,7 @@ def solve(
     """
     if payoff not in ("returns", "margin"):
         raise UserError(f'payoff is "returns" or "margin", not {payoff!r}')
-    if payoff == "margin" and not hasattr(game, "score"):
+    if payoff == "margin" and not isinstance(game, HasScore):
         raise UserError(f'{game.name} keeps no score: only payoff="returns" is possible')
     graph = enumerate_states(game, payoff, max_states, max_bytes, progress, start)
     values = _value_backwards(game, graph)

@@ -10,7 +10,7 @@ import anywidget
 import numpy as np
 import traitlets
 from azjax_envs import Game
-from azjax_envs.game import clicks_of, has_clicks
+from azjax_envs.game import HasClicks, clicks_of
 
 from azjax.errors import UserError
 from azjax.notebook.board_drawing import style_codes
@@ -126,7 +126,7 @@ class Opponent(anywidget.AnyWidget):
         """
         game = self._session.game
         others = {a: name for a, name in legal.items() if a not in self._clickable}
-        if not others or not has_clicks(game):
+        if not others or not isinstance(game, HasClicks):
             return {"clicks": [], "buttons": [list(move) for move in others.items()]}
         cells = clicks_of(game, self._session.current.state)[:, :2].tolist()
         return {"clicks": [[a, *cells[a], name] for a, name in others.items()], "buttons": []}

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import jax
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasScore
 from rich.columns import Columns
 from rich.console import Console
 from rich.text import Text
@@ -201,7 +201,7 @@ def _outcome(session: Session) -> str:
 
 def _print_score(screen: _Screen) -> None:
     session = screen.session
-    if hasattr(session.game, "score"):
+    if isinstance(session.game, HasScore):
         points = np.asarray(session.game.score(session.current.state))
         screen.print(f"Points: {', '.join(f'{_name(session, i)} {points[i]:g}' for i in (0, 1))}.")
 

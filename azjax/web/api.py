@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import clicks_of, has_clicks, legal_actions
+from azjax_envs.game import HasClicks, clicks_of, legal_actions
 
 from azjax.network.network import Network, Variables
 from azjax.play.game_record import record_from_state
@@ -95,7 +95,7 @@ def _for_first(value: float, mover: int) -> float:
 
 def _describe_moves(game: Game, state: State) -> list[dict[str, Any]]:
     state = jax.device_get(state)
-    clicks = clicks_of(game, state) if has_clicks(game) else None
+    clicks = clicks_of(game, state) if isinstance(game, HasClicks) else None
     return [
         {
             "action": action,

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import has_clicks
+from azjax_envs.game import HasClicks
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
@@ -62,7 +62,7 @@ def make_evaluation(
             prediction.value[0],
             game.view(state),
         ]
-        if has_clicks(game):
+        if isinstance(game, HasClicks):
             facts.append(game.clicks(state))
         return [*jax.tree.leaves(state), *facts]
 
@@ -83,7 +83,7 @@ def export_model(game: Game, network: Network, variables: Variables) -> Model:
     names = [f"state_{i}" for i in range(len(start))]
     inputs = (*names, "action")
     outputs = (*(f"next_{i}" for i in range(len(start))), *FACTS)
-    outputs += ("clicks",) if has_clicks(game) else ()
+    outputs += ("clicks",) if isinstance(game, HasClicks) else ()
     try:
         proto = to_onnx(
             make_evaluation(game, network, variables),

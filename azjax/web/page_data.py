@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import State, has_clicks, legal_actions
+from azjax_envs.game import HasClicks, State, legal_actions
 
 from azjax.config import SearchConfig
 from azjax.web.onnx_model import FACTS, Model
@@ -30,7 +30,7 @@ def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
     return {
         "simulations": search.num_simulations,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
-        "choices": list(game.click_choices) if has_clicks(game) else None,
+        "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
     }
 
 
@@ -66,7 +66,7 @@ def describe_model(
         "searched": [*after, *(fact for fact in FACTS if fact != "view")],
         "shown": [*after, *FACTS, *clicks],
         "actions": actions,
-        "cells": list(game.cell_names) if has_clicks(game) else None,
+        "cells": list(game.cell_names) if isinstance(game, HasClicks) else None,
         "exploration": search.puct.pb_c_init,
     }
 

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from azjax_envs.game import has_clicks
+from azjax_envs.game import HasClicks
 
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
@@ -67,10 +67,10 @@ def write_site(
         games=games,
         seed=seed,
         seconds=_SECONDS,
-        on_position=lambda state: None if has_clicks(game) else names.add(state),
+        on_position=lambda state: None if isinstance(game, HasClicks) else names.add(state),
     )
     description = describe_game(game, search) | describe_model(
-        game, search, model, None if has_clicks(game) else names.names()
+        game, search, model, None if isinstance(game, HasClicks) else names.names()
     )
     files = {
         "worker.js": worker_script().encode(),

@@ -1,8 +1,45 @@
 """Board games as pure JAX functions, for `vmap`, `jit`, and any accelerator."""
 
-from azjax_envs.game import Game, Symmetries
+from azjax_envs import svg
+from azjax_envs.base_game import BaseGame
+from azjax_envs.batching import ResetStep, auto_reset, init_batch
+from azjax_envs.game import (
+    Game,
+    HasClicks,
+    HasFen,
+    HasOwnership,
+    HasScore,
+    Symmetries,
+    find_legal,
+    returns_of,
+    settle,
+)
 from azjax_envs.registry import available_games, make
-from azjax_envs.svg import to_svg
+from azjax_envs.svg import Drawing, draw, to_svg
+from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.testing.check import check_game
 
-__all__ = ["Game", "Symmetries", "available_games", "check_game", "make", "to_svg"]
+__all__ = [
+    "BaseGame",
+    "Drawing",
+    "Game",
+    "HasClicks",
+    "HasFen",
+    "HasOwnership",
+    "HasScore",
+    "ResetStep",
+    "Symmetries",
+    "auto_reset",
+    "available_games",
+    "check_game",
+    "dihedral",
+    "draw",
+    "find_legal",
+    "init_batch",
+    "make",
+    "on_cells",
+    "returns_of",
+    "settle",
+    "svg",
+    "to_svg",
+]

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -24,11 +24,7 @@ class Game(Protocol[State]):
     - **After the end** `step` returns the state unchanged and the mask is all False.
     - Results are win +1, draw 0, loss -1.
 
-    Optional, of games whose moves go from one cell of the drawing to another (chess, shogi):
-    `clicks(state)`, int32 [num_actions, 3], gives for each legal action the cell to click first,
-    the cell to click then, and a choice where these leave one. `cell_names` and `click_choices` are
-    tuples of texts, and cell_names[first] + cell_names[then] + click_choices[choice] is the
-    action's name.
+    Some games have more: see `HasScore`, `HasOwnership` and `HasClicks`.
     """
 
     @property
@@ -89,6 +85,59 @@ class Game(Protocol[State]):
         """int32 [num_cells], the style code of each part that `svg_board` drew."""
 
 
+@runtime_checkable
+class HasScore(Protocol[State]):
+    """A game with points. Every game that has `score` is an instance."""
+
+    def score(self, state: State) -> Array:
+        """Returns the points of each player so far, float32 [2]; a draw has equal ones."""
+
+
+@runtime_checkable
+class HasOwnership(Protocol[State]):
+    """A game in which cells belong to players. Every game that has `ownership` is an instance."""
+
+    def ownership(self, state: State) -> Array:
+        """Returns the owner of each cell, float32 [height * width], from the mover's perspective.
+
+        1 is the mover's, -1 the opponent's, 0 nobody's. At the end it is the final owner.
+        """
+
+
+@runtime_checkable
+class HasClicks(Protocol[State]):
+    """A game whose moves go from one cell of the drawing to another, such as chess and shogi.
+
+    The name of an action is cell_names[first] + cell_names[then] + click_choices[choice].
+    """
+
+    @property
+    def cell_names(self) -> tuple[str, ...]:
+        """The text of each cell of the drawing."""
+
+    @property
+    def click_choices(self) -> tuple[str, ...]:
+        """The texts that tell moves between the same two cells apart, such as promotions."""
+
+    def clicks(self, state: State) -> Array:
+        """Returns (first, then, choice) of each legal action, int32 [num_actions, 3].
+
+        That is the cell to click first, the cell to click then, and a choice where both leave
+        several.
+        """
+
+
+@runtime_checkable
+class HasFen(Protocol[State]):
+    """A game of the chess family, whose positions have a text in Forsyth-Edwards Notation."""
+
+    def from_fen(self, text: str) -> State:
+        """Returns the position; ValueError if there is none."""
+
+    def to_fen(self, state: State) -> str:
+        """Returns the position's text."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Symmetries:
     """The K symmetries of a game as permutations; number 0 is the identity.
@@ -126,11 +175,6 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
 def returns_of(result: Array) -> Array:
     """float32 [2] from player 0's result, an integer scalar: 1 won, -1 lost, 0 drawn or open."""
     return jnp.stack([result, -result]).astype(jnp.float32)
-
-
-def has_clicks(game: Game) -> bool:
-    """Whether a move takes two clicks, on two cells of the board: there is `clicks`."""
-    return hasattr(game, "clicks")
 
 
 def legal_actions(game: Game, state: State) -> list[int]:

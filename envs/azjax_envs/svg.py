@@ -24,6 +24,21 @@ def to_svg(game: Game, state: State) -> str:
     return with_codes(game.svg_board(), np.asarray(jax.device_get(game.view(state))))
 
 
+class Drawing:
+    """A position as a picture; a notebook shows it."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def draw(game: Game, state: State) -> Drawing:
+    """Draws one position: an SVG that a notebook shows where it is the value of a cell."""
+    return Drawing(to_svg(game, state))
+
+
 def with_codes(board: str, codes: np.ndarray) -> str:
     """A board in the position whose style codes are int32 [num_cells].
 

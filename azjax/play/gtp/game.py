@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
+from azjax_envs.game import HasScore, legal_actions
 
 from azjax.errors import UserError
 from azjax.play.clock import Clock
@@ -182,7 +182,7 @@ def format_score(game: GtpGame) -> str:
     now = game.current
     if game.resigned():
         return f"{'BW'[1 - now.moved_by]}+R"
-    if hasattr(game.game, "score"):
+    if isinstance(game.game, HasScore):
         black, white = np.asarray(_score(game.game, now.state)).tolist()
         return "0" if black == white else f"{'BW'[white > black]}+{abs(black - white):g}"
     if not now.over:

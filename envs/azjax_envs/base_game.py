@@ -1,0 +1,177 @@
+"""`BaseGame`: what most games have in common, so that a new game is a few short methods."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from azjax_envs import svg
+from azjax_envs.game import Symmetries, find_legal, settle
+
+_SYMBOLS = ".XO#*+@%"
+_COLOURS = ("#2f6fbd", "#dd5a48", "#3f9b6c", "#d8a13a", "#7b5ea7", "#5aa0b8", "#8a6d4b")
+
+
+class BaseGame:
+    """A base class with defaults for everything of the `Game` protocol that is not a rule.
+
+    A subclass is a frozen dataclass whose fields are the game's parameters. It defines:
+
+    - `num_actions`, `observation_shape` and `max_steps`, as class attributes or properties;
+    - `init(key=None)`: the first state;
+    - `play(state, action)`: the state after a legal action;
+    - `forfeit(state)`: the state after an illegal one, which the player to move loses;
+    - `current_player`, `legal_action_mask`, `is_terminal`, `returns` and `observe`.
+
+    Each may be overridden. The defaults are:
+
+    - `step` plays legal actions, forfeits after others, and leaves a finished game as it is;
+    - `name` is "module:Class", which `azjax_envs.make` takes;
+    - there is no symmetry;
+    - an action's text is its number;
+    - text and drawing show a grid with a symbol or a disc for each cell. Planes 0 and 1 of the
+      observation are taken for the pieces of the mover and of the opponent, any other plane for
+      a kind of cell. A click on cell i plays action i, where there are at least as many actions
+      as cells.
+
+    Example:
+        ```python
+        @dataclasses.dataclass(frozen=True)
+        class Nim(BaseGame):
+            num_actions = 3
+            observation_shape = (1, 10, 1)
+            max_steps = 10
+            ...
+
+        assert check_game(Nim()) == []
+        ```
+    """
+
+    num_actions: ClassVar[int] | Any
+    observation_shape: ClassVar[tuple[int, int, int]] | Any
+    max_steps: ClassVar[int] | Any
+    num_symmetries: ClassVar[int] | Any = 1
+
+    @property
+    def name(self) -> str:
+        return f"{type(self).__module__}:{type(self).__qualname__}"
+
+    def init(self, key: Array | None = None) -> Any:
+        """Returns the first state. `key` is for games with a random start."""
+        raise NotImplementedError(f"{type(self).__name__} must define init")
+
+    def play(self, state: Any, action: Array) -> Any:
+        """Returns the state after a legal action; `step` never calls it with another result."""
+        raise NotImplementedError(f"{type(self).__name__} must define play")
+
+    def forfeit(self, state: Any) -> Any:
+        """Returns the state after an illegal action: the player to move has lost."""
+        raise NotImplementedError(f"{type(self).__name__} must define forfeit")
+
+    def current_player(self, state: Any) -> Array:
+        """Returns the player to move, int32 []: 0 or 1."""
+        raise NotImplementedError(f"{type(self).__name__} must define current_player")
+
+    def legal_action_mask(self, state: Any) -> Array:
+        """Returns the legal actions, bool [num_actions]; none once the game is over."""
+        raise NotImplementedError(f"{type(self).__name__} must define legal_action_mask")
+
+    def is_terminal(self, state: Any) -> Array:
+        """Returns whether the game is over, bool []."""
+        raise NotImplementedError(f"{type(self).__name__} must define is_terminal")
+
+    def returns(self, state: Any) -> Array:
+        """Returns the result of each player, float32 [2]; see `returns_of`."""
+        raise NotImplementedError(f"{type(self).__name__} must define returns")
+
+    def observe(self, state: Any) -> Array:
+        """Returns the network's input, float32 `observation_shape`, from the mover's side."""
+        raise NotImplementedError(f"{type(self).__name__} must define observe")
+
+    def step(self, state: Any, action: Array) -> Any:
+        """Returns the state after `action`, an integer scalar; an illegal one loses at once."""
+        action = jnp.asarray(action)
+        inside = jnp.clip(action, 0, self.num_actions - 1)
+        return settle(
+            state,
+            over=self.is_terminal(state),
+            legal=(inside == action) & self.legal_action_mask(state)[inside],
+            moved=self.play(state, inside),
+            forfeited=self.forfeit(state),
+        )
+
+    def symmetries(self) -> Symmetries:
+        """Returns the identity alone."""
+        height, width, _ = self.observation_shape
+        cells = np.arange(height * width, dtype=np.int32)[None]
+        actions = np.arange(self.num_actions, dtype=np.int32)[None]
+        return Symmetries(cells=cells, actions=actions)
+
+    def action_to_string(self, state: Any, action: int) -> str:
+        """Returns the action's number."""
+        del state
+        return str(int(action))
+
+    def string_to_action(self, state: Any, text: str) -> int:
+        """Returns the legal action that `text` names.
+
+        Raises:
+          ValueError: there is none; it says what is legal.
+        """
+        return find_legal(self, state, text)
+
+    def view(self, state: Any) -> Array:
+        """Returns the code of each cell, int32 [height * width].
+
+        0 is empty, 1 and 2 a piece of player 0 and player 1, k + 1 a cell of plane k above 1. With
+        one plane only, its cells have code 1.
+        """
+        height, width, channels = self.observation_shape
+        planes = self.observe(state).reshape(height * width, channels) > 0.5
+        if channels > 1:
+            swapped = jnp.concatenate([planes[:, 1::-1], planes[:, 2:]], axis=1)
+            planes = jnp.where(self.current_player(state) == 0, planes, swapped)
+        code = jnp.argmax(planes, axis=1).astype(jnp.int32) + 1
+        return jnp.where(jnp.any(planes, axis=1), code, 0)
+
+    def to_string(self, state: Any) -> str:
+        """Returns the cells as rows of symbols: `.`, X, O and so on."""
+        height, width, _ = self.observation_shape
+        codes = np.asarray(jax.device_get(self.view(state))).reshape(height, width)
+        return "\n".join(
+            " ".join(_SYMBOLS[min(c, len(_SYMBOLS) - 1)] for c in row) for row in codes
+        )
+
+    def svg_board(self) -> str:
+        """Returns the empty grid as an SVG document; see `azjax_envs.svg`."""
+        height, width, channels = self.observation_shape
+        size, side, margin = 52, 48, 8
+        total_width, total_height = width * size + 2 * margin, height * size + 2 * margin
+        parts = [
+            svg.element(
+                "rect", cls="board", x=0, y=0, width=total_width, height=total_height, rx=12
+            )
+        ]
+        for cell in range(height * width):
+            row, column = divmod(cell, width)
+            x, y = margin + column * size, margin + row * size
+            shapes = [
+                svg.element("rect", cls="cell", x=x + 2, y=y + 2, width=side, height=side, rx=6),
+                svg.element("circle", cls="piece", cx=x + size / 2, cy=y + size / 2, r=18),
+            ]
+            action = {"data_action": cell} if self.num_actions >= height * width else {}
+            parts.append(svg.element("g", shapes, data_cell=cell, **action))
+        style = {
+            ".board": "fill: #faf3e6; stroke: #e2d3b8; stroke-width: 2",
+            ".cell": "fill: #efe5d2",
+            ".piece": "fill: none",
+        }
+        for code in range(1, max(channels, 2) + 1):
+            colour = _COLOURS[(code - 1) % len(_COLOURS)]
+            style[f'[data-code="{code}"] .piece'] = f"fill: {colour}"
+        title = self.name.rpartition(":")[2]
+        return svg.document(title, total_width, total_height, style, parts)
