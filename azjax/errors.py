@@ -1,8 +1,8 @@
-"""The one exception that means: the user made a mistake, and this line says what would be right."""
+"""The exception for mistakes of the user; its message says what would be right."""
 
 
 class UserError(ValueError):
-    """A mistake of the user's, told in one clear line.
+    """A mistake of the user, described in one clear line.
 
-    The command line prints it without a traceback and leaves with exit code 2.
+    The command line prints the line without a traceback and exits with code 2.
     """

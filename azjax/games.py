@@ -1,4 +1,4 @@
-"""Games out of configs and names, for people: what is wrong becomes one line."""
+"""Games from configs and names; what is wrong becomes a one-line error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from azjax.errors import UserError
 
 
 def make_game(config: Config) -> Game:
-    """The game that a config names.
+    """Returns the game that a config names.
 
     Raises:
       UserError: there is no such game, or it does not take these options.
@@ -43,7 +43,7 @@ def game_config(game: Game) -> GameConfig:
 
 
 def game_from_name(name: str, **options: Any) -> Game:
-    """`azjax_envs.make`, whose complaints become a UserError."""
+    """Returns the game that `azjax_envs.make` makes; its errors become a UserError."""
     try:
         return make(name, **options)
     except (ValueError, TypeError, ImportError) as error:

@@ -1,49 +1,68 @@
-"""Random moves: openings of a match, and playouts to the end of a game."""
+"""Random moves: openings of matches, and playouts to the end of a game."""
+
+from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.pytrees import where
+from azjax.pytrees import batch_size, where
+from azjax.types import Array, State
 
 
-def random_action(key: jax.Array, mask: jax.Array) -> jax.Array:
-    """A random True entry of each row of `mask` [B, A]: int32 [B], 0 where there is none."""
+def random_action(key: Array, mask: Array) -> Array:
+    """Returns a random legal action for each row, int32 [B], 0 if the row has none.
+
+    Args:
+      key: PRNG key.
+      mask: legal actions, bool [B, A].
+    """
     return pick(jax.random.uniform(key, mask.shape[:1]), mask)
 
 
-def pick(uniform: jax.Array, mask: jax.Array) -> jax.Array:
-    """The True entry of each row of `mask` [B, A] that `uniform` [B] in [0, 1) falls on: int32 [B].
+def pick(uniform: Array, mask: Array) -> Array:
+    """Returns the legal action that a uniform number selects in each row, int32 [B].
 
     One uniform number and a running count cost far less than a categorical draw over A actions.
+
+    Args:
+      uniform: numbers in [0, 1), float32 [B].
+      mask: legal actions, bool [B, A].
     """
     rank = jnp.cumsum(mask, axis=-1, dtype=jnp.int32)
     count = rank[:, -1:]
     # float32 may round uniform * count up to count itself.
-    wanted = jnp.minimum((uniform[:, None] * count).astype(jnp.int32), count - 1)
-    return jnp.argmax(mask & (rank > wanted), axis=-1).astype(jnp.int32)
+    index = jnp.minimum((uniform[:, None] * count).astype(jnp.int32), count - 1)
+    return jnp.argmax(mask & (rank > index), axis=-1).astype(jnp.int32)
 
 
-def random_openings(game: Game, key: jax.Array, batch: int, plies: int):
-    """Starts after `plies` uniformly random moves: states and how many, both [batch].
+def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
+    """Plays `plies` uniformly random moves from the start of each game.
 
-    An opening stops short of a move that would end the game.
+    An opening stops before a move that would end the game.
+
+    Returns:
+      (states [batch, ...], number of moves int32 [batch]).
     """
     start = game.init()
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
     return play_randomly(game, key, states, jnp.full(batch, plies), most=plies)
 
 
-def opening_lines(game: Game, key: jax.Array, batch: int, plies: int):
-    """The same openings move by move, for players that follow games.
+def opening_lines(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
+    """Plays the openings of `random_openings` and returns all of their positions.
+
+    Players that follow games need them.
 
     Returns:
-      All states, [plies + 1, batch, ...], from the start to those of `random_openings`, and the
-      actions, int32 [plies, batch], -1 where an opening has stopped.
+      (states [plies + 1, batch, ...] from the start to those of `random_openings`, actions int32
+      [plies, batch], -1 where an opening has stopped).
     """
     states, _ = random_openings(game, key, batch, 0)
 
-    def ply(carry, i):
+    def ply(
+        carry: tuple[State, Array], i: Array
+    ) -> tuple[tuple[State, Array], tuple[State, Array]]:
         after, goes_on, actions = _random_ply(game, key, i, *carry)
         return (after, goes_on), (after, jnp.where(goes_on, actions, -1))
 
@@ -52,14 +71,23 @@ def opening_lines(game: Game, key: jax.Array, batch: int, plies: int):
     return jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), states, later), actions
 
 
-def play_randomly(game: Game, key: jax.Array, states, plies: jax.Array, *, most: int):
-    """`states` [B, ...] after up to `plies` (int32 [B], at most `most`) uniformly random moves.
+def play_randomly(
+    game: Game, key: Array, states: State, plies: Array, *, most: int
+) -> tuple[State, Array]:
+    """Plays uniformly random moves in each game, but none that would end it.
 
-    Returns the states and how many moves were made, int32 [B]: a move that would end the game is
-    not made, nor any after it.
+    Args:
+      game: the game.
+      key: PRNG key.
+      states: positions [B, ...].
+      plies: number of moves in each game, int32 [B].
+      most: upper bound of `plies`.
+
+    Returns:
+      (states [B, ...], number of moves made int32 [B]).
     """
 
-    def ply(i, carry):
+    def ply(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         states, lengths = carry
         states, goes_on, _ = _random_ply(game, key, i, states, (lengths == i) & (i < plies))
         return states, lengths + goes_on
@@ -67,8 +95,10 @@ def play_randomly(game: Game, key: jax.Array, states, plies: jax.Array, *, most:
     return jax.lax.fori_loop(0, most, ply, (states, jnp.zeros(plies.shape, jnp.int32)))
 
 
-def _random_ply(game: Game, key: jax.Array, i: jax.Array, states, goes_on: jax.Array):
-    """The states after ply `i`, where an opening still goes on, bool [B], and the actions."""
+def _random_ply(
+    game: Game, key: Array, i: Array, states: State, goes_on: Array
+) -> tuple[State, Array, Array]:
+    """Returns (states after ply `i`, which openings continue bool [B], actions int32 [B])."""
     mask = jax.vmap(game.legal_action_mask)(states)
     actions = random_action(jax.random.fold_in(key, i), mask)
     moved = jax.vmap(game.step)(states, actions)
@@ -76,28 +106,28 @@ def _random_ply(game: Game, key: jax.Array, i: jax.Array, states, goes_on: jax.A
     return where(goes_on, moved, states), goes_on, actions
 
 
-def playout_value(game: Game, key: jax.Array, states) -> jax.Array:
-    """The result of one random playout, seen by the player to move in each state: float32 [B].
+def playout_value(game: Game, key: Array, states: State) -> Array:
+    """Returns the result of one random playout from each state for its mover, float32 [B].
 
-    At the end of a game, `current_player` stays; the value is that player's result.
+    At the end of a game `current_player` does not change; the value is that player's result.
     """
     returns = playout_returns(game, key, states)
     movers = jax.vmap(game.current_player)(states)
     return jnp.where(movers == 0, returns[:, 0], returns[:, 1])
 
 
-def playout_returns(game: Game, key: jax.Array, states) -> jax.Array:
-    """The result of one random playout from each state, per player: float32 [B, 2].
+def playout_returns(game: Game, key: Array, states: State) -> Array:
+    """Returns the result of one random playout from each state for both players, float32 [B, 2].
 
-    All games run side by side until the last has ended: a finished one stays as it is.
+    All games advance together until the last one has ended. A finished game does not change.
     """
-    batch = jax.tree.leaves(states)[0].shape[0]
+    batch = batch_size(states, name="states")
 
-    def unfinished(carry):
+    def unfinished(carry: tuple[Array, State]) -> Array:
         _, states = carry
         return ~jnp.all(jax.vmap(game.is_terminal)(states))
 
-    def ply(carry):
+    def ply(carry: tuple[Array, State]) -> tuple[Array, State]:
         generators, states = carry
         generators, uniform = _next_uniform(generators)
         actions = pick(uniform, jax.vmap(game.legal_action_mask)(states))
@@ -108,12 +138,15 @@ def playout_returns(game: Game, key: jax.Array, states) -> jax.Array:
     return jax.vmap(game.returns)(final)
 
 
-def _next_uniform(generators: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Advance one 32-bit generator per game: (uint32 [B], float32 [B] in [0, 1)).
+def _next_uniform(generators: Array) -> tuple[Array, Array]:
+    """Advances one 32-bit generator per game.
 
-    O'Neill's PCG-RXS-M-XS ("PCG: A Family of Simple Fast Space-Efficient Statistically Good
-    Algorithms for Random Number Generation", 2014). Drawing from JAX's own generator at every ply
-    took longer than playing the moves of a small game.
+    The generator is O'Neill's PCG-RXS-M-XS ("PCG: A Family of Simple Fast Space-Efficient
+    Statistically Good Algorithms for Random Number Generation", 2014). Drawing from JAX's own
+    generator at every ply took longer than playing the moves of a small game.
+
+    Returns:
+      (generators uint32 [B], numbers in [0, 1) float32 [B]).
     """
     generators = generators * jnp.uint32(747796405) + jnp.uint32(2891336453)
     shift = (generators >> jnp.uint32(28)) + jnp.uint32(4)
