@@ -191,5 +191,5 @@ def format_score(game: GtpGame) -> str:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _score(game: Game, state: State) -> Array:
+def _score(game: HasScore[Any], state: State) -> Array:
     return game.score(state)
