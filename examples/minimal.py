@@ -15,22 +15,21 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
-from azjax_envs import make
+from azjax_envs import auto_reset, init_batch, make
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.evaluation.match import match_scores
 from azjax.network import Variables, make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.players.random_player import RandomPlayer
-from azjax.pytrees import take, where
+from azjax.pytrees import take
 from azjax.rollouts import random_action
-from azjax.search import Exploration, mask_logits, network_evaluate, search, transition
+from azjax.search import Exploration, mask_logits, network_evaluate, search
 from azjax.types import Array, Metrics, State
 
 # All that is static: the game, the network's architecture, the search, and the sizes of arrays.
@@ -72,9 +71,9 @@ class Plies(NamedTuple):
 
 def init(key: Array) -> TrainState:
     """Returns the state before the first step: a random network and new games."""
-    key, network_key = jax.random.split(key)
+    key, network_key, games_key = jax.random.split(key, 3)
     variables = NETWORK.init(network_key)
-    games = jax.vmap(lambda _: GAME.init())(jnp.arange(GAMES))
+    games = init_batch(GAME, games_key, GAMES)
     return TrainState(variables, OPTIMIZER.init(variables["params"]), games, key)
 
 
@@ -86,7 +85,7 @@ def self_play(variables: Variables, games: State, key: Array) -> tuple[State, Pl
     """
 
     def ply(states: State, key: Array) -> tuple[State, Plies]:
-        search_key, random_key, choice_key = jax.random.split(key, 3)
+        search_key, random_key, choice_key, reset_key = jax.random.split(key, 4)
         explore = Exploration(gumbel_scale=1.0)  # the search's own randomness
         found = search(
             GAME, EVALUATE, variables, search_key, states, config=SEARCH, exploration=explore
@@ -94,10 +93,13 @@ def self_play(variables: Variables, games: State, key: Array) -> tuple[State, Pl
         any_legal = random_action(random_key, jax.vmap(GAME.legal_action_mask)(states))
         wander = jax.random.bernoulli(choice_key, RANDOM_MOVES, (GAMES,))
         action = jnp.where(wander, any_legal, found.action)
-        moved, reward, discount = jax.vmap(partial(transition, GAME))(states, action)
-        new = jax.vmap(lambda _: GAME.init())(jnp.arange(GAMES))
-        next_states = where(jax.vmap(GAME.is_terminal)(moved), new, moved)
-        return next_states, Plies(states, found.policy, reward, discount)
+        mover = jax.vmap(GAME.current_player)(states)
+        step = jax.vmap(auto_reset(GAME))
+        after, returns, done = step(states, action, jax.random.split(reset_key, GAMES))
+        same_mover = jax.vmap(GAME.current_player)(after) == mover  # players may move twice
+        discount = jnp.where(done, 0.0, jnp.where(same_mover, 1.0, -1.0))
+        reward = returns[jnp.arange(GAMES), mover]
+        return after, Plies(states, found.policy, reward, discount)
 
     return jax.lax.scan(ply, games, jax.random.split(key, PLIES))
 
