@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 import numpy as np
+from azjax_envs import init_batch
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.model import make_recurrent_fn, mask_logits
@@ -31,7 +32,7 @@ def random_positions(game, key, count):
         return moved, (moved, jax.vmap(game.is_terminal)(states))
 
     key, stop_key = jax.random.split(key)
-    start = jax.vmap(lambda _: game.init())(jnp.arange(count))
+    start = init_batch(game, key, count)
     _, (after, over) = jax.lax.scan(ply, start, jax.random.split(key, game.max_steps))
     length = jnp.sum(~over, axis=0)
     stop = jax.random.randint(stop_key, (count,), 0, length + 1)

@@ -6,7 +6,7 @@ import types
 import jax
 import jax.numpy as jnp
 import pytest
-from azjax_envs import make
+from azjax_envs import init_batch, make
 
 from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
 from azjax.network.network import make_network
@@ -34,7 +34,7 @@ def search_takes(game, policy):
         exploration=Exploration(gumbel_scale=1.0, dirichlet_fraction=0.25),
     )
     key = jax.ShapeDtypeStruct((2,), jnp.uint32)
-    states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(GAMES))
+    states = jax.eval_shape(lambda key: init_batch(game, key, GAMES), key)
     compiled = jax.jit(run).lower(jax.eval_shape(network.init, key), key, states).compile()
     memory = compiled.memory_analysis()
     return memory.temp_size_in_bytes + memory.output_size_in_bytes
