@@ -18,7 +18,7 @@ import tyro
 
 from azjax.evaluation.batched_player import choose
 from azjax.exact.first_moves import first_moves
-from azjax.players.load import player_from_spec
+from azjax.players.load import load_player
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Arguments:
 
 
 def main(options: Arguments) -> None:
-    player = player_from_spec(options.run)
+    player = load_player(options.run)
     game = player.game
-    opponent = player_from_spec(options.against, game)
+    opponent = load_player(options.against, game=game)
     first = first_moves(game)
     if first is None:
         raise SystemExit(f"the winning first moves of {game.name} are not known")

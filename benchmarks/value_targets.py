@@ -20,7 +20,7 @@ import numpy as np
 import tyro
 
 from azjax.config import Config
-from azjax.evaluation.position_suites import find_rulers
+from azjax.evaluation.position_suites import GameSuites
 from azjax.players.load import load_network, load_run_config
 from azjax.replay.buffer import Replay, Transition
 from azjax.replay.targets import compute_targets
@@ -49,7 +49,7 @@ class Arguments:
 def main(options: Arguments) -> None:
     config = load_run_config(options.run)
     game, network, variables = load_network(options.run)
-    suite = find_rulers(game, 100_000, options.seed)[0]
+    suite = GameSuites(game, max_states=100_000, seed=options.seed).fixed[0]
     chosen = np.flatnonzero(suite.plies <= options.plies)
     states = jax.tree.map(lambda x: jnp.asarray(x)[chosen], suite.states)
     plies, exact = jnp.asarray(suite.plies[chosen], jnp.int32), suite.results[chosen]

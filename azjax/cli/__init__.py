@@ -1,1 +1,1 @@
-"""The command line: arguments, and what they call."""
+"""The command line: the commands and their arguments."""

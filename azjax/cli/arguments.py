@@ -1,11 +1,11 @@
-"""A command's arguments, read by tyro from a dataclass."""
+"""Parses a command's arguments into a dataclass, with tyro."""
 
 import contextlib
 import inspect
 import io
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import tyro
 
@@ -14,11 +14,23 @@ from azjax.errors import UserError
 PROGRAM = "azjax"
 
 
-def parse(command: Callable, kind: type, arguments: list[str], name: str) -> Any:
-    """The arguments of `command` as an instance of `kind`.
+T = TypeVar("T")
+
+
+def parse(command: Callable[..., None], kind: type[T], arguments: list[str], name: str) -> T:
+    """Parses the arguments of a command.
+
+    Args:
+      command: its docstring is the description in the help text.
+      kind: a dataclass of the arguments.
+      arguments: the words after the command's name.
+      name: the command's name.
+
+    Returns:
+      An instance of `kind`.
 
     Raises:
-      UserError: what tyro says of a mistake, in one line.
+      UserError: tyro's message about a mistake, in one line.
     """
     captured = io.StringIO()
     try:

@@ -1,15 +1,29 @@
-"""Commands that measure: players against players and against exact values, and speeds."""
+"""The commands that measure: matches, ratings, reports, exact values and speed."""
 
 import dataclasses
 import json
 import sys
-from collections.abc import Callable
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 import tyro
 
 from azjax.cli.arguments import parse
 from azjax.errors import UserError
+
+if TYPE_CHECKING:
+    from azjax_envs import Game
+
+
+class MatchOptions(Protocol):
+    """The options that `eval` and `match` share."""
+
+    games: int
+    opening_plies: int
+    seed: int
+    json: bool
 
 
 def evaluate(arguments: list[str]) -> None:
@@ -23,16 +37,16 @@ def evaluate(arguments: list[str]) -> None:
         """The opponent: random, minimax:4, mc:100, uct:1000, exact, another run, or an engine such
         as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
         games: int = 200
-        """Games, half from each seat."""
+        """Number of games, half from each seat."""
         opening_plies: int = 2
         """Random plies before the players start, the same for both games of a pair."""
         seed: int = 0
-        """Seed of openings and players."""
+        """Seed of the openings and the players."""
         json: bool = False
         """Print JSON."""
 
     options = parse(evaluate, Arguments, arguments, "eval")
-    _match(options.run, options.against, options)
+    _match(options.run, options.against, options, None)
 
 
 def match(arguments: list[str]) -> None:
@@ -41,26 +55,28 @@ def match(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         first: tyro.conf.Positional[str]
-        """A run directory, as in `azjax eval`."""
+        """A player, as in `azjax eval`."""
         second: tyro.conf.Positional[str]
-        """Another one, or any other player."""
+        """Its opponent: a run or any other player."""
         game: str | None = None
-        """The game, such as go_9x9, where the first player is no run."""
+        """The game, such as go_9x9, if the first player has no network."""
         games: int = 400
-        """Games, half from each seat."""
+        """Number of games, half from each seat."""
         opening_plies: int = 2
         """Random plies before the players start, the same for both games of a pair."""
         seed: int = 0
-        """Seed of openings and players."""
+        """Seed of the openings and the players."""
         json: bool = False
         """Print JSON."""
 
     options = parse(match, Arguments, arguments, "match")
-    from azjax.players.load import names_network
+    from azjax.games import game_from_name
+    from azjax.players.spec import NetworkSpec, parse_spec
 
-    if options.game is None and not names_network(options.first):
-        raise UserError(f"{options.first}: no run is there; other players need --game, their game")
-    _match(options.first, options.second, options, game=options.game)
+    if options.game is None and not isinstance(parse_spec(options.first), NetworkSpec):
+        raise UserError(f"{options.first} works for any game: name the game with --game")
+    game = None if options.game is None else game_from_name(options.game)
+    _match(options.first, options.second, options, game)
 
 
 def rate(arguments: list[str]) -> None:
@@ -71,16 +87,16 @@ def rate(arguments: list[str]) -> None:
         run: tyro.conf.Positional[str]
         """The run directory."""
         anchors: tuple[str, ...] = ()
-        """Players that do not learn, the first of which has Elo 0; if left out, random, and uct:100
-        and uct:1000 where games are short enough."""
+        """Fixed players, the first of which has Elo 0. By default random, and uct:100 and uct:1000
+        if games are short enough."""
         simulations: int | None = None
-        """Simulations of the checkpoints; as in the run's evaluations if left out."""
+        """Simulations of the checkpoints; by default as in the run's evaluations."""
         games: int = 40
-        """Games of each match, half from each seat."""
+        """Number of games of each match, half from each seat."""
         opening_plies: int = 2
         """Random plies before the players start, the same for both games of a pair."""
         seed: int = 0
-        """Seed of openings and players."""
+        """Seed of the openings and the players."""
         json: bool = False
         """Print JSON."""
 
@@ -89,32 +105,43 @@ def rate(arguments: list[str]) -> None:
 
     use_all_cores(say=say_to(options.json))
 
-    from azjax.evaluation.rating import rate_run
+    from azjax.evaluation.rating import rate_run, save_rating
 
-    rate_run(**dataclasses.asdict(options))
+    with _status() as progress:
+        rating = rate_run(
+            options.run,
+            anchors=options.anchors,
+            simulations=options.simulations,
+            games=options.games,
+            opening_plies=options.opening_plies,
+            seed=options.seed,
+            progress=None if options.json else progress,
+        )
+    save_rating(rating, options.run)
+    _print(rating, rating.to_dict(), options.json)
 
 
 def report(arguments: list[str]) -> None:
-    """Write a run's report card: azjax report runs/h"""
+    """Measure a run on exact values and in matches: azjax report runs/h"""
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The run directory, as RUN@best or RUN@CYCLE if another checkpoint is wanted."""
+        """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
         simulations: int | None = None
-        """Simulations of the searching players; as in the run's evaluations if left out."""
+        """Simulations of the searching players; by default as in the run's evaluations."""
         beside: tuple[str, ...] = ("uct:1000",)
-        """More players to hold against the exact values."""
+        """More players to measure on the exact values."""
         against: tuple[str, ...] = ("random",)
-        """Opponents to meet, with search and without."""
+        """Opponents of the run's player and of its raw policy."""
         games: int = 200
-        """Games against each opponent, half from each seat."""
+        """Number of games against each opponent, half from each seat."""
         opening_plies: int = 2
         """Random plies before the players start, the same for both games of a pair."""
         own_games: int = 128
-        """Games of the run with itself, whose positions are a ruler, too; 0 for none."""
+        """Number of games of the run against itself, to measure all players on their positions."""
         seed: int = 0
-        """Seed of openings and players."""
+        """Seed of the openings and the players."""
         json: bool = False
         """Print JSON."""
 
@@ -123,9 +150,22 @@ def report(arguments: list[str]) -> None:
 
     use_all_cores(say=say_to(options.json))
 
-    from azjax.evaluation.run_report import report_run
+    from azjax.evaluation.run_report import report_run, save_report
 
-    report_run(**dataclasses.asdict(options))
+    with _status() as progress:
+        result = report_run(
+            options.run,
+            simulations=options.simulations,
+            beside=options.beside,
+            against=options.against,
+            games=options.games,
+            opening_plies=options.opening_plies,
+            own_games=options.own_games,
+            seed=options.seed,
+            progress=None if options.json else progress,
+        )
+    save_report(result, options.run)
+    _print(result, result.to_dict(), options.json)
 
 
 def solve(arguments: list[str]) -> None:
@@ -139,9 +179,24 @@ def solve(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = parse(solve, Arguments, arguments, "solve")
-    from azjax.evaluation.run_report import solve_game
+    from azjax_envs import HasScore
 
-    solve_game(options.game, as_json=options.json)
+    from azjax.exact import solver
+    from azjax.games import game_from_name
+
+    game = game_from_name(options.game)
+    started = time.perf_counter()
+    facts: dict[str, object] = {}
+    with _status() as progress:
+        for payoff in ("returns", "margin") if isinstance(game, HasScore) else ("returns",):
+            solution = solver.solve(
+                game,
+                payoff=payoff,
+                progress=lambda found, plies: progress(f"{found:,} states, {plies} plies"),
+            )
+            facts |= solution.to_dict()
+    facts["seconds"] = round(time.perf_counter() - started, 2)
+    _print(solver.facts_text(facts), facts, options.json)
 
 
 def bench(arguments: list[str]) -> None:
@@ -157,21 +212,18 @@ def bench(arguments: list[str]) -> None:
     options.run()
 
 
-def _match(first: str, second: str, options: Any, *, game: str | None = None) -> None:
+def _match(first: str, second: str, options: MatchOptions, game: "Game | None") -> None:
     from azjax.devices import use_all_cores
 
     use_all_cores(say=say_to(options.json))
 
     import jax
-    from rich.console import Console
 
-    from azjax.evaluation.match import play_match
-    from azjax.evaluation.report_table import render_matches
-    from azjax.games import game_from_name
-    from azjax.players.load import player_from_spec
+    from azjax.evaluation.match import match_table, play_match
+    from azjax.players.load import load_player
 
-    player = player_from_spec(first, None if game is None else game_from_name(game))
-    opponent = player_from_spec(second, player.game)
+    player = load_player(first, game=game)
+    opponent = load_player(second, game=player.game)
     result = play_match(
         player.game,
         player,
@@ -181,12 +233,28 @@ def _match(first: str, second: str, options: Any, *, game: str | None = None) ->
         opening_plies=options.opening_plies,
     )
     result = dataclasses.replace(result, player_a=first, player_b=second)
-    if options.json:
-        print(json.dumps(result.to_dict(), indent=2))
-    else:
-        render_matches(player.game.name, [result], Console())
+    _print(match_table([result], player.game.name), result.to_dict(), options.json)
 
 
 def say_to(as_json: bool) -> Callable[[str], None]:
-    """Remarks go to the terminal, but not between the braces of JSON."""
+    """Returns a function that prints a remark, to standard error if the output is JSON."""
     return (lambda line: print(line, file=sys.stderr)) if as_json else print
+
+
+@contextmanager
+def _status() -> Iterator[Callable[[str], None]]:
+    """Yields a function that shows a line while the command works."""
+    from rich.console import Console
+
+    with Console().status("") as status:
+        yield status.update
+
+
+def _print(result: object, figures: dict[str, object], as_json: bool) -> None:
+    """Prints a result, or its figures as JSON."""
+    from rich.console import Console
+
+    if as_json:
+        print(json.dumps(figures, indent=2))
+    else:
+        Console().print(result)

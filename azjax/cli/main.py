@@ -1,4 +1,4 @@
-"""The command line. Thin: what it calls can be imported; a user's mistake is one line, exit 2."""
+"""The command line. A user's mistake is reported in one line, with exit code 2."""
 
 import sys
 from collections.abc import Callable
@@ -44,15 +44,15 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, BrokenPipeError):
         return 130
-    except OSError as error:  # no permission, no room, no such place: not ours to mend
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"{PROGRAM}: {place}{error.strerror or error}", file=sys.stderr)
+    except OSError as error:  # no permission, a full disk, no such directory
+        path = f"{error.filename}: " if error.filename else ""
+        print(f"{PROGRAM}: {path}{error.strerror or error}", file=sys.stderr)
         return 2
     return 0
 
 
 def _usage() -> str:
-    lines = [f"usage: {PROGRAM} COMMAND ...   ({PROGRAM} COMMAND --help tells more)", ""]
+    lines = [f"usage: {PROGRAM} COMMAND ...   ({PROGRAM} COMMAND --help shows its options)", ""]
     for name, command in COMMANDS.items():
         lines.append(f"  {name:<8} {(command.__doc__ or '').splitlines()[0]}")
     return "\n".join(lines)

@@ -53,9 +53,9 @@ def play(arguments: list[str]) -> None:
     import jax
 
     from azjax.play.terminal import play as play_in_terminal
-    from azjax.players.load import describe, player_from_spec
+    from azjax.players.load import describe, load_player
 
-    player = player_from_spec(options.run)
+    player = load_player(options.run)
     if about := describe(options.run):
         print(about)
     human = None if options.watch else options.side

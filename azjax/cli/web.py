@@ -71,10 +71,10 @@ def load_search_player(run: str) -> "SearchPlayer":
     Raises:
       UserError: there is no such player, or it does not search.
     """
-    from azjax.players.load import player_from_spec
+    from azjax.players.load import load_player
     from azjax.players.network_players import SearchPlayer
 
-    player = player_from_spec(run)
+    player = load_player(run)
     if not isinstance(player, SearchPlayer):
         raise UserError(f"{run}: must be a player with a search: RUN or RUN:SIMULATIONS")
     return player

@@ -1,1 +1,1 @@
-"""Matches, ratings and reports: how strong a player is."""
+"""Measurements of a player's strength: matches, ratings and reports."""

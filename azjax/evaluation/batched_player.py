@@ -1,38 +1,60 @@
-"""A player's moves in many positions, and what it thinks them worth."""
+"""A player's moves and values in many positions, batch by batch."""
+
+from __future__ import annotations
 
 import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding
 
+from azjax.players.base import Player, is_jittable
+from azjax.pytrees import batch_size as count_rows
+from azjax.pytrees import take
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.types import Array, State
 
 
-def choose(player, key: jax.Array, states, batch_size: int) -> np.ndarray:
-    """The player's actions int32 [P] in batched states [P, ...], by batches of one size.
+def choose(player: Player, key: Array, states: State, batch_size: int) -> np.ndarray:
+    """Chooses a player's actions in many positions, in batches of one size.
 
-    A jittable player has each batch split over this process's devices. The last batch is filled
+    Each batch of a jittable player is split over this process's devices. The last batch is filled
     up with copies of the last state.
+
+    Args:
+      player: the player.
+      key: PRNG key.
+      states: positions [P, ...].
+      batch_size: largest size of a batch.
+
+    Returns:
+      Actions int32 [P].
     """
-    if not getattr(player, "jittable", True):
+    if not is_jittable(player):
         return np.asarray(player(key, states), np.int32)
     return _by_batches(player, "__call__", key, states, batch_size).astype(np.int32)
 
 
-def find_values(player, key: jax.Array, states, batch_size: int) -> np.ndarray | None:
-    """What the player thinks batched states [P, ...] worth, float32 [P]; None if it has no values.
+def find_values(player: Player, key: Array, states: State, batch_size: int) -> np.ndarray:
+    """Evaluates many positions by a player's method `values(key, states)`.
 
-    Values are those of its method `values(key, states)`, seen by who is to move.
+    Args:
+      player: a player with that method.
+      key: PRNG key.
+      states: positions [P, ...].
+      batch_size: largest size of a batch.
+
+    Returns:
+      Values float32 [P] from the mover's perspective.
     """
-    if not hasattr(player, "values"):
-        return None
     return _by_batches(player, "values", key, states, batch_size).astype(np.float32)
 
 
-def _by_batches(player, method: str, key: jax.Array, states, batch_size: int) -> np.ndarray:
-    positions = jax.tree.leaves(states)[0].shape[0]
+def _by_batches(
+    player: Player, method: str, key: Array, states: State, batch_size: int
+) -> np.ndarray:
+    positions = count_rows(states, name="states")
     mesh = make_mesh(jax.local_devices())
     player = jax.device_put(player, NamedSharding(mesh, EVERYWHERE))
     batches = -(-positions // batch_size)
@@ -41,15 +63,15 @@ def _by_batches(player, method: str, key: jax.Array, states, batch_size: int) ->
     found = []
     for batch in range(batches):
         rows = np.minimum(np.arange(batch * size, (batch + 1) * size), positions - 1)
-        part = jax.tree.map(lambda x, rows=rows: x[rows], states)
+        part = take(states, rows)
         keys = jax.random.split(jax.random.fold_in(key, batch), mesh.size)
         found.append(np.asarray(_ask(mesh, method, player, keys, part)))
     return np.concatenate(found)[:positions]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _ask(mesh, method: str, player, keys, states):
-    def on_one_device(player, keys, states):
+def _ask(mesh: Mesh, method: str, player: Player, keys: Array, states: State) -> Array:
+    def on_one_device(player: Player, keys: Array, states: State) -> Array:
         return getattr(player, method)(keys[0], states)
 
     states = jax.tree.map(jnp.asarray, states)

@@ -15,7 +15,7 @@ _MOST_STEPS = 200
 
 @dataclasses.dataclass(frozen=True)
 class Ratings:
-    """Elo of N players with the ends of the intervals; the anchor's are all 0."""
+    """Elo ratings of N players with their intervals; the anchor's are all 0."""
 
     elo: np.ndarray  # float64 [N]
     low: np.ndarray  # float64 [N]
@@ -26,29 +26,29 @@ def fit_ratings(
     points: np.ndarray,
     *,
     anchor: int,
-    telling: np.ndarray | None = None,
+    independent: np.ndarray | None = None,
     prior_draws: float = 1.0,
     confidence: float = 0.95,
 ) -> Ratings:
-    """The likeliest ratings behind the points that N players took from each other.
+    """Fits the most likely ratings to the points that N players took from each other.
 
     A player r Elo points stronger is expected to score 1 / (1 + 10**(-r / 400)); a draw counts as
     half a win and half a loss. The likelihood is concave, and Newton's method finds its maximum.
 
+    The intervals are normal, of each player's difference from the anchor. They follow from the
+    curvature of the likelihood (its Fisher information, prior included). Independent games are
+    taken as decided, which is cautious: draws, and pairs of games from one opening with swapped
+    seats, vary less.
+
     Args:
       points: float [N, N], what player i took from player j: wins, and half the draws.
       anchor: the player at Elo 0.
-      telling: float [N, N], symmetric, the share of the games of players i and j that is no mere
-        repetition of others (`azjax.evaluation.elo.effective_pairs`); None if all are telling.
-      prior_draws: virtual draws added to each pair of players that have met, which keep the rating
-        of a player finite who has won or lost everything, and pull it a little towards those it
-        has met. Rating programs have such priors (R. Coulom's BayesElo, too, in virtual draws).
+      independent: float [N, N], symmetric, the share of the games of players i and j that do not
+        repeat others (`azjax.evaluation.elo.effective_pairs`); None if all are independent.
+      prior_draws: virtual draws added to each pair of players that have met. They keep the rating
+        of a player finite that has won or lost everything, and pull it slightly towards its
+        opponents. R. Coulom's BayesElo has the same prior.
       confidence: of the two-sided intervals.
-
-    The intervals are normal, from the curvature of the likelihood (its Fisher information, prior
-    included), of each player's difference from the anchor. Telling games are taken as independent
-    and decided, which is cautious: draws, and pairs of games from one opening with swapped seats,
-    vary less.
 
     Raises:
       ValueError: players are not linked to the anchor by games.
@@ -58,7 +58,7 @@ def fit_ratings(
     """
     points = np.asarray(points, np.float64)
     met = (points + points.T) > 0
-    _require_linked(met, anchor)
+    _check_linked(met, anchor)
     points = points + prior_draws / 2 * met
     games = points + points.T
     free = np.arange(len(points)) != anchor
@@ -74,7 +74,7 @@ def fit_ratings(
         if np.abs(step).max() < _TOLERANCE:
             break
     deviation = np.zeros(len(points))
-    games = games if telling is None else games * telling
+    games = games if independent is None else games * independent
     covariance = np.linalg.inv(_curvature(games, strength)[np.ix_(free, free)])
     deviation[free] = np.sqrt(np.diag(covariance))
     reach = NormalDist().inv_cdf(0.5 + confidence / 2) * deviation
@@ -82,7 +82,7 @@ def fit_ratings(
 
 
 def _chances(strength: np.ndarray) -> np.ndarray:
-    """[N, N], what player i is expected to score against player j."""
+    """Returns the expected score of player i against player j, float [N, N]."""
     return 1.0 / (1.0 + np.exp(strength[None, :] - strength[:, None]))
 
 
@@ -92,13 +92,13 @@ def _log_likelihood(points: np.ndarray, strength: np.ndarray) -> float:
 
 
 def _curvature(games: np.ndarray, strength: np.ndarray) -> np.ndarray:
-    """Minus the second derivatives of the log-likelihood, [N, N]."""
+    """Returns minus the second derivatives of the log-likelihood, float [N, N]."""
     chances = _chances(strength)
     weights = games * chances * (1 - chances)
     return np.diag(weights.sum(1)) - weights
 
 
-def _require_linked(met: np.ndarray, anchor: int) -> None:
+def _check_linked(met: np.ndarray, anchor: int) -> None:
     linked = np.arange(len(met)) == anchor
     for _ in range(len(met)):
         linked |= met[linked].any(0)

@@ -1,7 +1,11 @@
-"""Elo differences from match scores, with intervals that respect the pairing of games."""
+"""Elo differences from match scores, and confidence intervals.
+
+The intervals of matches respect the pairing of games.
+"""
 
 import dataclasses
 import math
+from statistics import NormalDist
 
 import numpy as np
 from scipy.special import stdtrit
@@ -13,8 +17,8 @@ from azjax.errors import UserError
 class EloEstimate:
     """An Elo difference and the ends of its interval.
 
-    An end may be infinite: a player who has won every game has no finite best guess and no upper
-    end, but does have a lower one.
+    An end may be infinite. A player that has won every game has no finite estimate and no upper
+    end, but it has a lower one.
     """
 
     difference: float
@@ -23,12 +27,12 @@ class EloEstimate:
 
 
 def expected_score(difference: float) -> float:
-    """The score to be expected of a player `difference` Elo points stronger, in [0, 1]."""
+    """Returns the expected score, in [0, 1], of a player `difference` Elo points stronger."""
     return 1.0 / (1.0 + 10.0 ** (-difference / 400.0))
 
 
 def elo_difference(score: float) -> float:
-    """The Elo difference at which `score` in [0, 1] is expected; infinite at 0 and at 1."""
+    """Returns the Elo difference at which `score` in [0, 1] is expected; infinite at 0 and 1."""
     if score <= 0.0:
         return -math.inf
     if score >= 1.0:
@@ -39,27 +43,27 @@ def elo_difference(score: float) -> float:
 def estimate_elo(
     pair_scores: np.ndarray, openings: np.ndarray | None = None, *, confidence: float = 0.95
 ) -> EloEstimate:
-    """The Elo difference behind the mean scores of P pairs of games.
+    """Estimates the Elo difference from the mean scores of P pairs of games.
+
+    The interval of the mean score is Student's, and its ends are converted to Elo. If all P pairs
+    scored the same v, the sample variance is zero and would claim certainty. The interval then
+    follows from the P equal outcomes alone. If a pair scores v with probability p, seeing it P
+    times has probability p**P. So p >= (1 - confidence)**(1/P) at this confidence, the remaining
+    mass may lie anywhere, and the mean is in [p v, p v + 1 - p]. After a perfect match that is a
+    finite lower end and no upper one.
 
     Args:
       pair_scores: float [P], each the mean of two games with one opening and swapped seats, so
         one of 0, 1/4, 1/2, 3/4, 1. The two games of a pair share their opening and are not
-        independent; the variance between pairs (the pentanomial model of chess engine testing)
-        is right whatever the correlation.
+        independent. The variance between pairs (the pentanomial model of chess engine testing)
+        is right for any correlation.
       openings: int [P], the same number for pairs of the same opening, see `effective_pairs`; None
         if all differ.
       confidence: of the two-sided interval.
-
-    The interval of the mean score is Student's, and its ends are turned into Elo. Where all P pairs
-    scored the same v, the sample variance is zero and would claim certainty. Then the interval
-    is what equal outcomes of P different openings do prove: if a pair scores v with probability p,
-    seeing it P times has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence, and
-    the rest of the mass may lie anywhere: the mean is in [p v, p v + 1 - p]. After a perfect match
-    that is a finite lower end and no upper one.
     """
     pair_scores = np.asarray(pair_scores, np.float64)
     if pair_scores.size == 0:
-        raise UserError("no games, no Elo")
+        raise UserError("an Elo difference needs at least one pair of games")
     low, high = _score_interval(pair_scores, openings, confidence)
     return EloEstimate(
         elo_difference(float(pair_scores.mean())), elo_difference(low), elo_difference(high)
@@ -67,12 +71,12 @@ def estimate_elo(
 
 
 def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None) -> float:
-    """How many pairs of different openings tell as much about the score as these P do.
+    """Returns the number of pairs with different openings that are as informative as these P.
 
-    Players that draw no lots play the same games again where an opening comes again, and then it is
-    the openings that count. The variance of the mean is that of sums over equal openings, as is
-    usual for samples in clusters, but never below that of P single pairs. One opening alone says
-    nothing of others: pairs are then taken as they come.
+    Deterministic players repeat their games when an opening repeats, so the number of openings
+    counts. The variance of the mean is that of sums over equal openings, as usual for samples in
+    clusters, but never below that of P single pairs. With one opening alone, pairs are taken as
+    independent.
 
     Args:
       pair_scores: float [P].
@@ -94,7 +98,7 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
 
 
 def _independent(pair_scores: np.ndarray, openings: np.ndarray | None) -> int:
-    """Different openings, or pairs where there is but one opening."""
+    """Returns the number of different openings, or of pairs if there is one opening only."""
     count = pair_scores.size if openings is None else np.unique(openings).size
     return pair_scores.size if count == 1 else count
 
@@ -110,3 +114,24 @@ def _score_interval(
     degrees = _independent(pair_scores, openings) - 1
     half_width = float(stdtrit(degrees, 0.5 + confidence / 2)) * deviation
     return mean - half_width, mean + half_width
+
+
+def wilson_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:
+    """Returns Wilson's interval for the chance behind `count` successes in `total` trials.
+
+    It holds all chances that such a count does not contradict, by the normal approximation (E. B.
+    Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927).
+    Unlike the interval around the share it lies within [0, 1], and is useful even if the count is
+    0. Without any trial it is [0, 1].
+    """
+    if total == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    share = count / total
+    centre = share + z * z / (2 * total)
+    half_width = z * (share * (1 - share) / total + z * z / (4 * total * total)) ** 0.5
+    scale = 1 + z * z / total
+    # Rounding errors must not move an end that is exactly 0 or 1.
+    low = 0.0 if count == 0 else (centre - half_width) / scale
+    high = 1.0 if count == total else (centre + half_width) / scale
+    return low, high

@@ -1,5 +1,7 @@
 """Matches whose games advance on the host, for players that no jitted function can call."""
 
+from __future__ import annotations
+
 import functools
 
 import jax
@@ -7,22 +9,33 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
+from azjax.players.base import Player, act, follows_history, is_jittable
+from azjax.pytrees import take
 from azjax.rollouts import opening_lines
+from azjax.types import Array, State
+
+Moves = list[list[tuple[int, str]]]
+"""The history of each game so far, see `azjax.players.base.History`."""
 
 
-def match_on_host(game: Game, player_a, player_b, key, num_pairs: int, opening_plies: int):
-    """`azjax.evaluation.match.match_scores` with a loop on the host, by seats [2, num_pairs].
+def match_on_host(
+    game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
+) -> tuple[np.ndarray, np.ndarray, State]:
+    """Plays `azjax.evaluation.match.match_scores` with a loop on the host.
 
-    Players that follow moves are told those of each game, its opening included.
+    Players that follow the history receive all moves of each game, with its opening.
+
+    Returns:
+      Player a's scores and the lengths, both [2, num_pairs] by its seat, and the states after the
+      openings, [num_pairs, ...].
     """
     opening_key, play_key = jax.random.split(key)
-    follows = any(getattr(player, "follows_moves", False) for player in (player_a, player_b))
+    follows = any(follows_history(player) for player in (player_a, player_b))
     lines, opening_actions = _openings(game, opening_key, num_pairs, opening_plies)
     lengths = np.tile((np.asarray(opening_actions) >= 0).sum(0), 2)
-    moves = [[] for _ in range(2 * num_pairs)]
+    moves: Moves = [[] for _ in range(2 * num_pairs)]
     for ply in range(opening_plies if follows else 0):
-        before = jax.tree.map(lambda x, ply=ply: x[ply], lines)
-        _write_down(game, before, opening_actions[ply], moves[:num_pairs])
+        _write_down(game, take(lines, ply), opening_actions[ply], moves[:num_pairs])
     for pair in range(num_pairs):
         moves[num_pairs + pair] += moves[pair]
     states = jax.tree.map(lambda x: jnp.concatenate([x[-1], x[-1]]), lines)
@@ -37,58 +50,57 @@ def match_on_host(game: Game, player_a, player_b, key, num_pairs: int, opening_p
         lengths = lengths + ~ended
         ended, movers = (np.asarray(x) for x in _status(game, after))
         if follows:
-            # What ended a game needs no name, and could be illegal and have none.
+            # The last move of a game is not needed, and an illegal one has no notation.
             _write_down(game, states, np.where(ended, -1, actions), moves)
         states = after
     returns = np.asarray(_returns(game, states))
     scores = (returns[np.arange(2 * num_pairs), seats] + 1) / 2
-    start = jax.tree.map(lambda x: x[-1], lines)
+    start = take(lines, -1)
     return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
 
-def _fill_actions(player, key, states, turn: np.ndarray, actions: np.ndarray, moves) -> None:
-    """Write the player's actions. A jittable one sees the whole batch, so that it compiles once;
-    another one sees only the positions it has to answer, in numpy, where sizes compile nothing."""
+def _fill_actions(
+    player: Player, key: Array, states: State, turn: np.ndarray, actions: np.ndarray, moves: Moves
+) -> None:
+    """Writes the player's actions where it is its turn.
+
+    A jittable player sees the whole batch, so that it compiles once. Other players see only the
+    positions where they are to move, in numpy.
+    """
     if not turn.any():
         return
-    if getattr(player, "jittable", True):
-        actions[turn] = np.asarray(_act(player, key, states))[turn]
+    if is_jittable(player):
+        actions[turn] = np.asarray(act(player, key, states))[turn]
         return
-    where = np.flatnonzero(turn)
-    told = ([moves[i] for i in where],) if getattr(player, "follows_moves", False) else ()
-    asked = jax.tree.map(lambda x: x[where], jax.device_get(states))
-    actions[where] = np.asarray(player(key, asked, *told))
+    rows = np.flatnonzero(turn)
+    history = ([moves[i] for i in rows],) if follows_history(player) else ()
+    actions[rows] = np.asarray(player(key, take(jax.device_get(states), rows), *history))
 
 
-def _write_down(game: Game, states, actions, moves: list[list[tuple[int, str]]]) -> None:
-    """Append to the moves of each game its action in `states`, where that is not negative."""
+def _write_down(game: Game, states: State, actions: np.ndarray | Array, moves: Moves) -> None:
+    """Appends to each game's moves its action in `states`, unless that is negative."""
     _, movers = _status(game, states)
     rows, movers, actions = jax.device_get((states, movers, actions))
     for i in np.flatnonzero(actions >= 0):
-        state = jax.tree.map(lambda x, i=i: x[i], rows)
-        moves[i].append((int(movers[i]), game.action_to_string(state, int(actions[i]))))
-
-
-@jax.jit
-def _act(player, key, states):
-    return player(key, states)
+        text = game.action_to_string(take(rows, i), int(actions[i]))
+        moves[i].append((int(movers[i]), text))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _status(game: Game, states):
+def _status(game: Game, states: State) -> tuple[Array, Array]:
     return jax.vmap(game.is_terminal)(states), jax.vmap(game.current_player)(states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states, actions):
+def _step(game: Game, states: State, actions: np.ndarray) -> State:
     return jax.vmap(game.step)(states, actions)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _returns(game: Game, states):
+def _returns(game: Game, states: State) -> Array:
     return jax.vmap(game.returns)(states)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 2, 3))
-def _openings(game: Game, key: jax.Array, num_pairs: int, plies: int):
+def _openings(game: Game, key: Array, num_pairs: int, plies: int) -> tuple[State, Array]:
     return opening_lines(game, key, num_pairs, plies)

@@ -1,26 +1,35 @@
 """Matches between two players: paired games, many at once, scored from both seats."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from jax.sharding import NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from rich.table import Table
 
 from azjax.errors import UserError
 from azjax.evaluation.elo import effective_pairs, estimate_elo
 from azjax.evaluation.host_match import match_on_host
+from azjax.exact.display import Displayed
+from azjax.players.base import Player, is_jittable
 from azjax.rollouts import random_openings
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.types import Array, State
 
 
 @dataclasses.dataclass(frozen=True)
-class MatchResult:
-    """How player a fared against player b; `as_first`, `as_second` are its wins, draws, losses."""
+class MatchResult(Displayed):
+    """Result of a match between players a and b; prints itself as a table.
+
+    `as_first` and `as_second` are the wins, draws and losses of player a.
+    """
 
     player_a: str
     player_b: str
@@ -28,34 +37,38 @@ class MatchResult:
     as_second: tuple[int, int, int]  # a plays the second seat (player 1)
     pair_counts: tuple[int, int, int, int, int]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
     mean_length: float  # plies of a game, its opening included
-    effective_games: float  # of all different openings, that tell as much, see `effective_pairs`
+    effective_games: float  # of different openings, equally informative, see `effective_pairs`
     elo: float  # of a over b; infinite after a perfect match
     elo_low: float  # the ends of its 95% interval, see `estimate_elo`
     elo_high: float
 
     @property
     def wins(self) -> int:
+        """Games that player a won."""
         return self.as_first[0] + self.as_second[0]
 
     @property
     def draws(self) -> int:
+        """Games that were drawn."""
         return self.as_first[1] + self.as_second[1]
 
     @property
     def losses(self) -> int:
+        """Games that player a lost."""
         return self.as_first[2] + self.as_second[2]
 
     @property
     def num_games(self) -> int:
+        """All games."""
         return self.wins + self.draws + self.losses
 
     @property
     def score(self) -> float:
-        """The share of points a took, in [0, 1]."""
+        """Share of the points that player a took, in [0, 1]."""
         return (self.wins + self.draws / 2) / self.num_games
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON, which knows no infinity: an Elo that is not finite becomes None."""
+        """Returns all figures, for JSON; an infinite Elo becomes None."""
         fields = dataclasses.asdict(self)
         fields |= {"games": self.num_games, "wins": self.wins, "draws": self.draws}
         fields |= {"losses": self.losses, "score": self.score}
@@ -63,40 +76,46 @@ class MatchResult:
             fields[name] = fields[name] if math.isfinite(fields[name]) else None
         return fields
 
+    def __rich__(self) -> Table:
+        return match_table([self])
+
 
 def play_match(
     game: Game,
-    player_a,
-    player_b,
-    key: jax.Array,
+    player_a: Player,
+    player_b: Player,
+    key: Array,
     *,
     num_games: int,
     opening_plies: int = 0,
     batch: int = 512,
 ) -> MatchResult:
-    """Play `num_games` games in pairs and count.
+    """Plays `num_games` games in pairs and counts the results.
 
-    The two games of a pair start from one opening and swap the seats. A player gets a key for
-    every move, so players that draw lots vary their games by themselves; between players that do
-    not, all games from one opening are alike, and `opening_plies` is what tells pairs apart.
-    Without them, all pairs of such players are one, which the intervals do not know.
+    The two games of a pair start from one opening and swap the seats. A player gets a key for every
+    move, so random players vary their games by themselves. Between deterministic players all games
+    from one opening are the same, and only `opening_plies` makes the pairs differ. Without them,
+    all pairs of such players are copies of one pair, which the intervals do not take into account.
 
     Args:
-      player_a, player_b: called as `player(key, states) -> actions`. Where both are jittable a
-        whole batch of games is one jitted call; otherwise the games advance on the host.
+      game: the game.
+      player_a: called as `player(key, states) -> actions`. If both players are jittable, a whole
+        batch of games is one jitted call; otherwise the games advance on the host.
+      player_b: the opponent.
+      key: PRNG key.
       num_games: an even number.
-      opening_plies: uniformly random moves before the players take over; an opening stops short
-        of a move that would end the game.
-      batch: pairs played at once, at most.
+      opening_plies: uniformly random moves before the players take over. An opening stops before
+        a move that would end the game.
+      batch: largest number of pairs played at once.
 
     Raises:
       UserError: `num_games` is not an even number above zero, or `opening_plies` is negative.
     """
     if num_games < 2 or num_games % 2:
-        raise UserError(f"games are played in pairs: choose an even number, not {num_games}")
+        raise UserError(f"the number of games must be even and above 0, but is {num_games}")
     if opening_plies < 0:
         raise UserError(f"opening_plies must not be negative, but is {opening_plies}")
-    jittable = getattr(player_a, "jittable", True) and getattr(player_b, "jittable", True)
+    jittable = is_jittable(player_a) and is_jittable(player_b)
     play = _match_on_devices if jittable else match_on_host
     num_pairs = num_games // 2
     devices = jax.local_device_count() if jittable else 1
@@ -116,28 +135,39 @@ def play_match(
 
 
 def match_scores(
-    game: Game, player_a, player_b, key: jax.Array, num_pairs: int, opening_plies: int
-) -> tuple[jax.Array, jax.Array, Any]:
-    """The same as a pure function, to be jitted or used inside a larger one.
+    game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
+) -> tuple[Array, Array, State]:
+    """Plays a match as a pure function, to be jitted alone or inside a larger one.
+
+    In game i player a has the first seat, and game num_pairs + i is the other one of its pair.
+
+    Args:
+      game: the game.
+      player_a: a jittable player.
+      player_b: a jittable player.
+      key: PRNG key.
+      num_pairs: number of pairs of games.
+      opening_plies: random moves of each game, as in `play_match`.
 
     Returns:
-      a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
-      [2 * num_pairs]; the states after the openings, [num_pairs]. Game i has a in the first seat,
-      game num_pairs + i is the other of its pair.
+      Player a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
+      [2 * num_pairs]; the states after the openings, [num_pairs, ...].
     """
     opening_key, play_key = jax.random.split(key)
     start = random_openings(game, opening_key, num_pairs, opening_plies)
 
-    def play_seat(seat_and_key):
-        """All games in which a sits in `seat`: where turns alternate, one player moves at a time
-        in all of them, and the other is not computed."""
+    def play_seat(seat_and_key: tuple[Array, Array]) -> tuple[Array, Array]:
+        """Plays all games in which player a has `seat`.
+
+        Where turns alternate, one player is to move in all of them and the other is not computed.
+        """
         seat, seat_key = seat_and_key
 
-        def unfinished(carry):
+        def unfinished(carry: tuple[Array, State, Array]) -> Array:
             _, states, _ = carry
             return ~jnp.all(jax.vmap(game.is_terminal)(states))
 
-        def ply(carry):
+        def ply(carry: tuple[Array, State, Array]) -> tuple[Array, State, Array]:
             key, states, lengths = carry
             key, key_a, key_b = jax.random.split(key, 3)
             running = ~jax.vmap(game.is_terminal)(states)
@@ -158,8 +188,54 @@ def match_scores(
     return scores.reshape(-1), lengths.reshape(-1), start[0]
 
 
-def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_plies: int):
-    """`match_scores` with the pairs split over this process's devices, by seats [2, num_pairs]."""
+def match_table(matches: Sequence[MatchResult], game: str = "") -> Table:
+    """Returns a table of matches.
+
+    Args:
+      matches: the results.
+      game: the game's name, for the title.
+    """
+    title = "matches (wins/draws/losses)"
+    table = Table(title=f"{game}: {title}" if game else title, title_justify="left")
+    for heading in ("player", "opponent"):
+        table.add_column(heading)
+    for heading in ("moving first", "moving second", "score", "Elo (95%)", "plies"):
+        table.add_column(heading, justify="right")
+    for match in matches:
+        table.add_row(
+            match.player_a,
+            match.player_b,
+            "/".join(map(str, match.as_first)),
+            "/".join(map(str, match.as_second)),
+            percent(match.score),
+            elo_text(match),
+            f"{match.mean_length:.1f}",
+        )
+    return table
+
+
+def elo_text(match: MatchResult) -> str:
+    """Returns the Elo difference with its interval; only a bound after a perfect match."""
+    if match.score == 1.0:
+        return f"> {match.elo_low:+.0f}"
+    if match.score == 0.0:
+        return f"< {match.elo_high:+.0f}"
+    return f"{match.elo:+.0f} [{match.elo_low:+.0f}, {match.elo_high:+.0f}]"
+
+
+def percent(share: float) -> str:
+    """Returns a share in percent. 1937 of 1938 is not shown as 100%."""
+    return "100%" if share == 1 else f"{min(100 * share, 99.99):.2f}%"
+
+
+def _match_on_devices(
+    game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
+) -> tuple[Array, Array, State]:
+    """Plays `match_scores` with the pairs split over this process's devices.
+
+    Returns:
+      Scores and lengths, both [2, num_pairs] by seat, and the states after the openings.
+    """
     mesh = make_mesh(jax.local_devices())
     players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
     keys = jax.random.split(key, mesh.size)
@@ -167,8 +243,15 @@ def _match_on_devices(game, player_a, player_b, key, num_pairs: int, opening_pli
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _match_on_mesh(game: Game, mesh, num_pairs: int, opening_plies: int, players, keys):
-    def on_one_device(players, keys):
+def _match_on_mesh(
+    game: Game,
+    mesh: Mesh,
+    num_pairs: int,
+    opening_plies: int,
+    players: tuple[Player, Player],
+    keys: Array,
+) -> tuple[Array, Array, State]:
+    def on_one_device(players: tuple[Player, Player], keys: Array) -> tuple[Array, Array, State]:
         scores, lengths, start = match_scores(game, *players, keys[0], num_pairs, opening_plies)
         return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
@@ -177,14 +260,14 @@ def _match_on_mesh(game: Game, mesh, num_pairs: int, opening_plies: int, players
     return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), specs)(players, keys)
 
 
-def _act_if_needed(player, key: jax.Array, states, turn: jax.Array) -> jax.Array:
-    """The player's actions where it is to move somewhere, without computing any otherwise."""
+def _act_if_needed(player: Player, key: Array, states: State, turn: Array) -> Array:
+    """Returns the player's actions, computed only if it is to move in any game."""
     idle = jnp.zeros(turn.shape, jnp.int32)
     return jax.lax.cond(turn.any(), lambda: player(key, states).astype(jnp.int32), lambda: idle)
 
 
-def _rows(states: Any) -> np.ndarray:
-    """States [B, ...] as their bytes, uint8 [B, n]: equal rows are equal states."""
+def _rows(states: State) -> np.ndarray:
+    """Returns the bytes of states [B, ...], uint8 [B, n]: equal rows are equal states."""
     leaves = [np.ascontiguousarray(x) for x in jax.device_get(jax.tree.leaves(states))]
     return np.concatenate([x.reshape(len(x), -1).view(np.uint8) for x in leaves], axis=1)
 
@@ -192,7 +275,7 @@ def _rows(states: Any) -> np.ndarray:
 def _result(
     name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
 ) -> MatchResult:
-    """Count scores [2, num_pairs], row s being the games with a in seat s."""
+    """Counts scores [2, num_pairs], where row s has the games with player a in seat s."""
     by_seat = [tuple(int((row == points).sum()) for points in (1.0, 0.5, 0.0)) for row in scores]
     _, opening = np.unique(openings, axis=0, return_inverse=True)
     elo = estimate_elo(scores.mean(0), opening)

@@ -1,9 +1,12 @@
-"""What a game's players can be measured against exactly: positions in which all is known."""
+"""Position suites: positions of a game in which the value of every move is known exactly."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
 import importlib.resources
 import json
+from importlib.resources.abc import Traversable
 
 import jax
 import jax.numpy as jnp
@@ -12,138 +15,156 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.evaluation.positions import positions_of_games, random_positions
-from azjax.exact.known_values import ExactValues, exact_values
+from azjax.exact.known_values import ExactValues, Scorer, exact_values
 from azjax.exact.solver import Solution, solve
+from azjax.players.base import Player
 from azjax.pytrees import take
+from azjax.types import Array, State
+
+_RANDOM_GAMES = 512
+_MAX_POSITIONS = 2048  # of a suite that is a sample
+_OPENING_PLIES = 6  # of a player's own games
+_FEW_STATES = 100_000  # enumerated even if all values are known otherwise
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Ruler:
-    """P positions in which the worth of every action is known."""
+class PositionSuite:
+    """P positions in which the value of every action is known.
+
+    The sign of an action's score is the result: a win, a draw or a loss for the mover. Its size may
+    distinguish good wins from better ones.
+    """
 
     name: str
-    states: object  # batched [P, ...]
-    plies: np.ndarray  # int32 [P], moves made so far (the fewest that can have been)
-    action_scores: np.ndarray  # float32 [P, num_actions], seen by the mover; -inf if illegal
-    # The sign of a score is the result: a win, a draw or a loss for the mover. Its size may tell
-    # good wins from better ones.
+    states: State  # batched [P, ...]
+    plies: np.ndarray  # int32 [P], moves made so far (the fewest possible)
+    action_scores: np.ndarray  # float32 [P, num_actions], the mover's; -inf if illegal
 
     @property
     def num_positions(self) -> int:
+        """Number of positions P."""
         return len(self.plies)
 
     @property
     def results(self) -> np.ndarray:
-        """The positions' results under best play, float32 [P]: 1, 0 or -1 for the mover."""
+        """Results under best play, float32 [P]: 1, 0 or -1 for the mover."""
         return np.sign(self.action_scores.max(-1))
 
 
-_RANDOM_GAMES = 512
-_MOST_POSITIONS = 2048  # of a ruler that is a sample
-_OPENING_PLIES = 6  # of a player's own games
-_FEW_STATES = 100_000  # enumerated even where all values are known without
+@dataclasses.dataclass(frozen=True, eq=False)
+class GameSuites:
+    """The position suites of one game, computed when first used and kept with this object.
 
-
-def find_rulers(game: Game, max_states: int, seed: int) -> tuple[Ruler, ...]:
-    """The rulers there are for `game` whoever is measured; none for a large game of which nothing
-    is known.
-
-    Those are all reachable positions, if they can be enumerated. Otherwise they are the file of
-    scored positions, if there is one, and the positions of random games, as far as their values are
-    known: all of them, or endgames.
-
-    Args:
-      max_states: a game with more reachable states is not enumerated.
-      seed: of random games.
+    A solved game may take 2 GB of memory. Hold this object while you measure several times, and
+    drop it afterwards.
     """
-    solved = _solved(game, max_states)
-    rulers = (_scored(game), _random(game, seed)) if solved is None else (solved,)
-    return tuple(ruler for ruler in rulers if ruler is not None)
+
+    game: Game
+    max_states: int = 2_000_000  # a game with more reachable states is not enumerated
+    seed: int = 0  # of the random games
+
+    @functools.cached_property
+    def fixed(self) -> tuple[PositionSuite, ...]:
+        """The suites that do not depend on a player; none if no exact values are known.
+
+        These are all reachable positions, if they can be enumerated. Otherwise they are the file of
+        scored positions, if there is one, and the positions of random games whose values are known:
+        all of them, or endgames.
+        """
+        if self.solution is not None:
+            decisions = self.solution.decisions
+            return (
+                PositionSuite(
+                    name="all reachable positions",
+                    states=self.solution.states(decisions),
+                    plies=self.solution.plies[decisions],
+                    action_scores=self.solution.action_values(decisions),
+                ),
+            )
+        suites = _scored_positions(self.game), self._random_games()
+        return tuple(suite for suite in suites if suite is not None)
+
+    def of_own_games(self, player: Player, key: Array, num_games: int) -> PositionSuite | None:
+        """Plays a player against itself and returns the positions whose values are known.
+
+        Args:
+          player: plays both sides, after up to six random moves.
+          key: PRNG key.
+          num_games: number of games.
+
+        Returns:
+          A suite; None if no exact values are known.
+        """
+        if self.solution is None and self.values is None:
+            return None
+        game_key, sample_key = jax.random.split(key)
+        states, plies = positions_of_games(
+            self.game, player, game_key, num_games=num_games, opening_plies=_OPENING_PLIES
+        )
+        if self.solution is None:
+            return self._known("its own games", states, plies, sample_key)
+        rows = _sample(len(plies), sample_key)
+        states = take(states, rows)
+        scores = self.solution.action_values(self.solution.lookup(states))
+        return PositionSuite("positions of its own games", states, plies[rows], scores)
+
+    @functools.cached_property
+    def solution(self) -> Solution | None:
+        """The solved game; None if it is too large."""
+        if _score_file(self.game).is_file():
+            return None  # a game has such a file because it is too large to solve
+        max_states = self.max_states
+        if self.values is not None and self.values.complete:
+            max_states = min(max_states, _FEW_STATES)
+        try:
+            return solve(self.game, max_states=max_states)
+        except UserError:
+            return None
+
+    @functools.cached_property
+    def values(self) -> ExactValues | None:
+        """The exact values that are known without solving the game."""
+        return exact_values(self.game)
+
+    @functools.cached_property
+    def _scorer(self) -> Scorer:
+        assert self.values is not None
+        return self.values.load()
+
+    def _random_games(self) -> PositionSuite | None:
+        if self.values is None:
+            return None
+        game_key, sample_key = jax.random.split(jax.random.key(self.seed))
+        states, plies = random_positions(self.game, game_key, num_games=_RANDOM_GAMES)
+        return self._known("random games", states, plies, sample_key)
+
+    def _known(
+        self, source: str, states: State, plies: np.ndarray, key: Array
+    ) -> PositionSuite | None:
+        """Returns a sample of the positions whose values are known."""
+        assert self.values is not None
+        rows = np.flatnonzero(self.values.known(states))
+        rows = rows[_sample(len(rows), key)]
+        if len(rows) == 0:
+            return None
+        states = take(states, rows)
+        scores = np.asarray(self._scorer.action_scores(states))
+        return PositionSuite(f"{self.values.what} of {source}", states, plies[rows], scores)
 
 
-def own_ruler(game: Game, player, max_states: int, key: jax.Array, num_games: int) -> Ruler | None:
-    """Positions of a player's games with itself, as far as their values are known.
-
-    Each game starts after up to six random moves.
-    """
-    solution, values = _solution(game, max_states), exact_values(game)
-    if solution is None and values is None:
-        return None
-    game_key, sample_key = jax.random.split(key)
-    states, plies = positions_of_games(
-        game, player, game_key, num_games=num_games, opening_plies=_OPENING_PLIES
-    )
-    if solution is None:
-        return _known(values, "its own games", states, plies, sample_key)
-    rows = _sample(len(plies), sample_key)
-    states = take(states, rows)
-    scores = solution.action_values(solution.lookup(states))
-    return Ruler("positions of its own games", states, plies[rows], scores)
-
-
-@functools.lru_cache(maxsize=2)
-def _solution(game: Game, max_states: int) -> Solution | None:
-    if _score_file(game).is_file():
-        return None  # a game has such a file because it is too large to solve
-    values = exact_values(game)
-    if values is not None and values.complete:
-        max_states = min(max_states, _FEW_STATES)
-    try:
-        return solve(game, max_states=max_states)
-    except UserError:
-        return None
-
-
-@functools.lru_cache(maxsize=2)
-def _solved(game: Game, max_states: int) -> Ruler | None:
-    """Every position that can be reached and has somebody to move, if they can be enumerated."""
-    solution = _solution(game, max_states)
-    if solution is None:
-        return None
-    decisions = solution.decisions
-    return Ruler(
-        name="all reachable positions",
-        states=solution.states(decisions),
-        plies=solution.plies[decisions],
-        action_scores=solution.action_values(decisions),
-    )
-
-
-@functools.lru_cache(maxsize=2)
-def _random(game: Game, seed: int) -> Ruler | None:
-    values = exact_values(game)
-    if values is None:
-        return None
-    game_key, sample_key = jax.random.split(jax.random.key(seed))
-    states, plies = random_positions(game, game_key, num_games=_RANDOM_GAMES)
-    return _known(values, "random games", states, plies, sample_key)
-
-
-def _known(values: ExactValues, whose: str, states, plies, key: jax.Array) -> Ruler | None:
-    """Of these positions, those whose values are known."""
-    rows = np.flatnonzero(values.known(states))
-    rows = rows[_sample(len(rows), key)]
-    if len(rows) == 0:
-        return None
-    states = take(states, rows)
-    scores = np.asarray(values.load().action_scores(states))
-    return Ruler(f"{values.what} of {whose}", states, plies[rows], scores)
-
-
-def _sample(count: int, key: jax.Array) -> np.ndarray:
-    """`_MOST_POSITIONS` of so many rows at random, or all where they are fewer; sorted."""
-    if count <= _MOST_POSITIONS:
+def _sample(count: int, key: Array) -> np.ndarray:
+    """Returns `_MAX_POSITIONS` of `count` rows at random, or all if they are fewer; sorted."""
+    if count <= _MAX_POSITIONS:
         return np.arange(count)
-    return np.sort(np.asarray(jax.random.permutation(key, count)[:_MOST_POSITIONS]))
+    return np.sort(np.asarray(jax.random.permutation(key, count)[:_MAX_POSITIONS]))
 
 
-@functools.lru_cache(maxsize=2)
-def _scored(game: Game) -> Ruler | None:
-    """The positions in the file named after the game, if there is one.
+def _scored_positions(game: Game) -> PositionSuite | None:
+    """Returns the positions in the file named after the game, if there is one.
 
-    A line is an object with `moves`, the actions that lead there from the start, one character
-    each in the game's own notation, and `scores`, one for each action: positive if the mover
-    wins by it, 0 a draw, negative a loss, null where it is illegal.
+    A line is an object with `moves` and `scores`. `moves` are the actions that lead there from the
+    start, one character each in the game's own notation. `scores` has a number for each action:
+    positive if the mover wins by it, 0 for a draw, negative for a loss, null if it is illegal.
     """
     file = _score_file(game)
     if not file.is_file():
@@ -160,19 +181,27 @@ def _scored(game: Game) -> Ruler | None:
     states, legal = _replay(game, actions)
     if not np.array_equal(legal, np.isfinite(action_scores)):
         raise ValueError(f"{file.name} and the rules of {game.name} disagree on what is legal")
-    return Ruler("scored positions", states, plies, action_scores)
+    return PositionSuite("scored positions", states, plies, action_scores)
 
 
-def _score_file(game: Game):
+def _score_file(game: Game) -> Traversable:
     return importlib.resources.files("azjax.evaluation") / "data" / f"{game.name}.jsonl"
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _replay(game: Game, actions: np.ndarray):
-    """Play `actions` [P, longest], -1 being none: the final states and their legal masks."""
+def _replay(game: Game, actions: np.ndarray) -> tuple[State, Array]:
+    """Plays actions from the start of the game.
 
-    def one(actions):
-        def ply(state, action):
+    Args:
+      game: the game.
+      actions: int32 [P, longest], -1 after the end of a line.
+
+    Returns:
+      The final states [P, ...] and their legal actions, bool [P, num_actions].
+    """
+
+    def one(actions: Array) -> tuple[State, Array]:
+        def ply(state: State, action: Array) -> tuple[State, None]:
             moved = game.step(state, action)
             return jax.tree.map(lambda x, y: jnp.where(action < 0, x, y), state, moved), None
 

@@ -1,4 +1,6 @@
-"""Positions to measure players in: those that games go through."""
+"""Positions that games pass through, for measuring players."""
+
+from __future__ import annotations
 
 import functools
 
@@ -9,25 +11,29 @@ from azjax_envs import Game
 
 from azjax.evaluation.batched_player import choose
 from azjax.exact.codec import Codec
+from azjax.players.base import Player
 from azjax.players.random_player import RandomPlayer
 from azjax.pytrees import take
 from azjax.rollouts import play_randomly
+from azjax.types import Array, State
 
 
 def positions_of_games(
-    game: Game, player, key: jax.Array, *, num_games: int, opening_plies: int
-) -> tuple[object, np.ndarray]:
-    """The different positions that a player meets in games with itself.
+    game: Game, player: Player, key: Array, *, num_games: int, opening_plies: int
+) -> tuple[State, np.ndarray]:
+    """Plays a player against itself and collects the different positions.
 
     Args:
+      game: the game.
       player: called as `player(key, states) -> actions` for both sides.
-      num_games: played side by side.
-      opening_plies: each game starts after 0 to so many random moves, drawn evenly. Without them,
-        all games of a player who draws no lots are one.
+      key: PRNG key.
+      num_games: number of games, which are played in parallel.
+      opening_plies: each game starts after 0 to this many random moves, drawn uniformly. Without
+        them, all games of a deterministic player are the same.
 
     Returns:
-      States with somebody to move, batched [P, ...], in order of their plies, and the fewest plies
-      with which each was met, int32 [P].
+      The positions [P, ...] in order of their plies, without ends of games, and the fewest plies to
+      each, int32 [P].
     """
     opening_key, play_key = jax.random.split(key)
     states, plies = _openings(game, num_games, opening_plies, opening_key)
@@ -36,7 +42,7 @@ def positions_of_games(
         running = ~np.asarray(_is_over(game, states))
         if not running.any():
             break
-        met.append(jax.tree.map(lambda x, running=running: np.asarray(x)[running], states))
+        met.append(take(jax.device_get(states), running))
         met_plies.append(np.asarray(plies)[running])
         actions = choose(player, jax.random.fold_in(play_key, ply), states, num_games)
         states, plies = _step(game, states, actions), plies + 1
@@ -44,13 +50,13 @@ def positions_of_games(
     return _different(game, states, np.concatenate(met_plies))
 
 
-def random_positions(game: Game, key: jax.Array, *, num_games: int) -> tuple[object, np.ndarray]:
-    """The different positions of random games; as `positions_of_games`."""
+def random_positions(game: Game, key: Array, *, num_games: int) -> tuple[State, np.ndarray]:
+    """Plays random games and collects the different positions, as `positions_of_games`."""
     player = RandomPlayer(game)
     return positions_of_games(game, player, key, num_games=num_games, opening_plies=0)
 
 
-def _different(game: Game, states, plies: np.ndarray) -> tuple[object, np.ndarray]:
+def _different(game: Game, states: State, plies: np.ndarray) -> tuple[State, np.ndarray]:
     order = np.argsort(plies, kind="stable")
     words = np.asarray(_pack(Codec(game), states))[order]
     _, first = np.unique(words, axis=0, return_index=True)
@@ -59,7 +65,7 @@ def _different(game: Game, states, plies: np.ndarray) -> tuple[object, np.ndarra
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
-def _openings(game: Game, num_games: int, opening_plies: int, key: jax.Array):
+def _openings(game: Game, num_games: int, opening_plies: int, key: Array) -> tuple[State, Array]:
     length_key, move_key = jax.random.split(key)
     lengths = jax.random.randint(length_key, (num_games,), 0, opening_plies + 1)
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
@@ -67,15 +73,15 @@ def _openings(game: Game, num_games: int, opening_plies: int, key: jax.Array):
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _is_over(game: Game, states) -> jax.Array:
+def _is_over(game: Game, states: State) -> Array:
     return jax.vmap(game.is_terminal)(states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states, actions):
+def _step(game: Game, states: State, actions: np.ndarray) -> State:
     return jax.vmap(game.step)(states, jnp.asarray(actions))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _pack(codec: Codec, states) -> jax.Array:
+def _pack(codec: Codec, states: State) -> Array:
     return jax.vmap(codec.pack)(states)

@@ -1,4 +1,4 @@
-"""The picture of a run's rating list: Elo over the training cycles, and the anchors' beside it."""
+"""The plot of a run's ratings: Elo of the checkpoints over cycles, and of the anchors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
 
 
 class Rated(Protocol):
+    """A rated player with its 95% interval."""
+
     name: str
     cycle: int | None  # None for anchors
     elo: float
@@ -18,13 +20,16 @@ class Rated(Protocol):
 
 
 def draw_rating(run_dir: Path, lines: Lines, players: Sequence[Rated], *, zero: str) -> Path:
-    """Draws `plots/rating.png`: checkpoints with their 95% intervals, anchors as level lines.
+    """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines.
 
     Args:
       run_dir: the run directory.
-      lines: its metrics, for the time that the cycles took.
+      lines: its metrics, for the duration of the cycles.
       players: checkpoints, oldest first, and anchors.
       zero: the name of the player whose Elo is 0.
+
+    Returns:
+      The path of the plot.
     """
     figure, (axes,) = figure_over_cycles(lines, 1)
     for number, anchor in enumerate(x for x in players if x.cycle is None):

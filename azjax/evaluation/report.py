@@ -1,24 +1,29 @@
-"""The report card: how often players go wrong where that is known, and match results."""
+"""The evaluation report: mistakes on positions with exact values, and match results."""
+
+from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import jax
 import numpy as np
 from azjax_envs import Game
+from rich.console import RenderableType
 
 from azjax.evaluation.batched_player import choose, find_values
-from azjax.evaluation.intervals import wilson_interval
+from azjax.evaluation.elo import wilson_interval
 from azjax.evaluation.match import MatchResult, play_match
-from azjax.evaluation.position_suites import Ruler, find_rulers, own_ruler
+from azjax.evaluation.position_suites import GameSuites, PositionSuite
+from azjax.exact.display import Displayed
 from azjax.exact.first_moves import FirstMoves, first_moves
+from azjax.players.base import Player
 
 _BUCKET_PLIES = 6
 
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """The positions of plies `first_ply` to `last_ply`."""
+    """Mistakes in the positions of plies `first_ply` to `last_ply`."""
 
     first_ply: int
     last_ply: int
@@ -28,44 +33,48 @@ class Bucket:
 
 @dataclasses.dataclass(frozen=True)
 class Score:
-    """A player held against one ruler.
+    """A player's moves on one position suite.
 
-    The intervals are Wilson's, at 95%. They tell how far the shares may be from those over all
-    positions of such a kind, were the positions drawn one by one; those of one game are not quite.
+    The intervals are Wilson's, at 95%. They assume positions drawn independently, which positions
+    of one game are not quite.
     """
 
-    ruler: str
+    suite: str
     positions: int
-    mistakes: int  # moves to a worse result (win, draw, loss) than the best one; illegal ones too
+    mistakes: int  # moves to a worse result (win, draw, loss) than the best, and illegal moves
     illegal: int
-    risky: int  # positions in which some legal move is a mistake
-    risky_mistakes: int  # mistakes there: all but illegal moves elsewhere
-    optimal: int  # moves whose score is the best there is: the quickest win, where scores tell
+    risky: int  # positions in which a legal move can be a mistake
+    risky_mistakes: int  # mistakes in those positions
+    optimal: int  # moves with the best score, such as the quickest win if scores show it
     buckets: tuple[Bucket, ...]
 
     @property
     def mistake_rate(self) -> float:
+        """Share of all positions."""
         return self.mistakes / self.positions
 
     @property
     def mistake_interval(self) -> tuple[float, float]:
+        """Interval of `mistake_rate`."""
         return wilson_interval(self.mistakes, self.positions)
 
     @property
     def risky_mistake_rate(self) -> float:
-        """Of the positions in which a mistake is possible."""
+        """Share of the positions in which a mistake is possible."""
         return self.risky_mistakes / max(self.risky, 1)
 
     @property
     def risky_mistake_interval(self) -> tuple[float, float]:
+        """Interval of `risky_mistake_rate`."""
         return wilson_interval(self.risky_mistakes, self.risky)
 
     @property
     def optimal_rate(self) -> float:
+        """Share of the moves with the best score."""
         return self.optimal / self.positions
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON: the counts, and the shares with their intervals."""
+        """Returns the counts, the shares and their intervals, for JSON."""
         shares = (
             "mistake_rate",
             "mistake_interval",
@@ -78,56 +87,67 @@ class Score:
 
 @dataclasses.dataclass(frozen=True)
 class ValueScore:
-    """A player's values held against the results of positions.
+    """A player's values of positions with known results.
 
-    A value is right if, of the results that these positions and their moves have, the true one is
-    nearest to it: where nothing is drawn, if its sign is right.
+    A value is right if the true result is the nearest of all results that these positions and
+    their moves have. Without draws, that means that its sign is right.
     """
 
-    ruler: str
+    suite: str
     positions: int
     right: int
 
     @property
     def right_rate(self) -> float:
+        """Share of right values."""
         return self.right / self.positions
 
     @property
     def right_interval(self) -> tuple[float, float]:
-        """Wilson's, at 95%."""
+        """Wilson's interval of `right_rate`, at 95%."""
         return wilson_interval(self.right, self.positions)
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON: the counts, and the share with its interval."""
+        """Returns the counts, the share and its interval, for JSON."""
         shares = ("right_rate", "right_interval")
         return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
 
 
 @dataclasses.dataclass(frozen=True)
 class PlayerReport:
+    """One player's part of a report."""
+
     name: str
-    scores: tuple[Score, ...]  # one for each ruler
-    values: tuple[ValueScore, ...]  # as many or one more; none of a player without values
+    scores: tuple[Score, ...]  # one per suite
+    values: tuple[ValueScore, ...]  # one per suite, and the first moves; none without values
     matches: tuple[MatchResult, ...]
 
     @property
     def positions(self) -> int:
-        """Of the first ruler, which depends on the game alone; 0 where there is none."""
+        """Positions of the first suite, which depends on the game alone; 0 if there is none."""
         return self.scores[0].positions if self.scores else 0
 
     @property
     def mistakes(self) -> int:
-        """In these positions."""
+        """Mistakes in these positions."""
         return self.scores[0].mistakes if self.scores else 0
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
+class Report(Displayed):
+    """What `report` measured; prints itself as tables."""
+
     game: str
     players: tuple[PlayerReport, ...]
+    cycle: int | None = None  # of a run's checkpoint; None for other players
+
+    def __rich_console__(self, *_: object) -> Iterable[RenderableType]:
+        from azjax.evaluation.report_table import report_tables
+
+        return report_tables(self)
 
     def to_dict(self) -> dict[str, object]:
-        """For JSON."""
+        """Returns all figures, for JSON."""
         players = [
             {
                 "name": player.name,
@@ -139,14 +159,15 @@ class Report:
             }
             for player in self.players
         ]
-        return {"game": self.game, "players": players}
+        cycle = {} if self.cycle is None else {"cycle": self.cycle}
+        return cycle | {"game": self.game, "players": players}
 
 
 def report(
     game: Game,
-    players: Mapping[str, object] | Sequence,
+    players: Mapping[str, Player] | Sequence[Player],
     *,
-    opponents: Mapping[str, object] | Sequence = (),
+    opponents: Mapping[str, Player] | Sequence[Player] = (),
     matched: int = 1,
     num_games: int = 1000,
     opening_plies: int = 2,
@@ -154,52 +175,60 @@ def report(
     seed: int = 0,
     batch_size: int = 1024,
     max_states: int = 2_000_000,
+    suites: GameSuites | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Measure players by every ruler that the game offers, and the first ones in matches too.
+    """Measures players on positions with exact values, and the first ones in matches, too.
 
-    Each player moves in positions in which the worth of every move is known: see `find_rulers` for
-    those that a game has. With `own_games`, all are also held against positions that the first
-    player comes to by itself, which are other ones than random play meets. What players with a
-    method `values` think these positions worth, and the first moves where these are known, is held
-    against their results.
+    Each player moves on every position suite of the game (see `GameSuites`). If a player has a
+    method `values`, its values of these positions are compared with the results. So are its values
+    of the first moves where those are known. Positions of the first player's own games, with
+    `own_games`, differ from those that random play reaches.
 
     Args:
-      players: by the names to be shown, or a sequence, then each shows its own.
-      opponents: whom players meet in `num_games` games each.
-      matched: the first so many players meet them (`azjax report`: two, with search and without).
-      num_games, opening_plies: as in `play_match`.
-      own_games: games of the first player with itself whose positions are a ruler, too.
+      game: the game.
+      players: by the names to show, or a sequence of players with names of their own.
+      opponents: the opponents in matches of `num_games` games each.
+      matched: number of the players, from the first, that play these matches.
+      num_games: games of each match, see `play_match`.
+      opening_plies: random plies of each game, see `play_match`.
+      own_games: games of the first player against itself; their positions are a suite, too.
       seed: of everything random here.
-      batch_size: positions answered at once.
-      max_states: the size up to which solving the game is tried.
-      progress: called with a line that says what is being done.
+      batch_size: number of positions evaluated at once.
+      max_states: a game with more reachable states is not solved.
+      suites: the game's position suites, to keep exact values between several reports. They have
+        their own `max_states` and seed. By default they are computed here.
+      progress: called with a line about the next step.
+
+    Returns:
+      The figures, which print themselves.
     """
     players, opponents = _named(players), _named(opponents)
     say = progress or (lambda line: None)
-    ruler_key, match_key, own_key = jax.random.split(jax.random.key(seed), 3)
+    suite_key, match_key, own_key = jax.random.split(jax.random.key(seed), 3)
     say(f"looking for exact values of {game.name}")
-    rulers = find_rulers(game, max_states, seed)
+    suites = suites or GameSuites(game, max_states, seed)
+    measured = suites.fixed
     if own_games and players:
         name, player = next(iter(players.items()))
-        say(f"{name}: {own_games} games with itself")
-        own = own_ruler(game, player, max_states, own_key, own_games)
+        say(f"{name}: {own_games} games against itself")
+        own = suites.of_own_games(player, own_key, own_games)
         if own is not None:
-            rulers += (dataclasses.replace(own, name=own.name.replace("its own", f"{name}'s")),)
+            measured += (dataclasses.replace(own, name=own.name.replace("its own", f"{name}'s")),)
     first = first_moves(game)
-    judged = rulers if first is None else (first, *rulers)
+    judged = measured if first is None else (first, *measured)
     reports = []
     for number, (name, player) in enumerate(players.items()):
         scores = []
-        for ruler in rulers:
-            say(f"{name}: {ruler.name}, {ruler.num_positions:,}")
-            actions = choose(player, ruler_key, ruler.states, batch_size)
-            scores.append(score_actions(ruler, actions))
+        for suite in measured:
+            say(f"{name}: {suite.name}, {suite.num_positions:,}")
+            actions = choose(player, suite_key, suite.states, batch_size)
+            scores.append(score_actions(suite, actions))
         values = []
-        for ruler in judged if hasattr(player, "values") else ():
-            say(f"{name}: values, {ruler.name}")
-            found = find_values(player, ruler_key, ruler.states, batch_size)
-            values.append(score_values(ruler, found))
+        for suite in judged if hasattr(player, "values") else ():
+            say(f"{name}: values, {suite.name}")
+            found = find_values(player, suite_key, suite.states, batch_size)
+            values.append(score_values(suite, found))
         matches = []
         for opponent_name, opponent in opponents.items() if number < matched else ():
             say(f"{name}: {num_games} games against {opponent_name}")
@@ -216,9 +245,9 @@ def report(
     return Report(game.name, tuple(reports))
 
 
-def score_actions(ruler: Ruler, actions: np.ndarray) -> Score:
-    """Count what is wrong with one action, int32 [P], in each position of the ruler."""
-    scores = ruler.action_scores
+def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
+    """Counts the mistakes among one action, int32 [P], in each position of a suite."""
+    scores = suite.action_scores
     legal = np.isfinite(scores)
     results = np.where(legal, np.sign(scores), -np.inf)
     best_result = results.max(-1)
@@ -226,14 +255,14 @@ def score_actions(ruler: Ruler, actions: np.ndarray) -> Score:
     mistakes = results[chosen] < best_result
     risky = (legal & (results < best_result[:, None])).any(-1)
     buckets = []
-    for first in range(0, int(ruler.plies.max()) + 1, _BUCKET_PLIES):
+    for first in range(0, int(suite.plies.max()) + 1, _BUCKET_PLIES):
         last = first + _BUCKET_PLIES - 1
-        inside = (ruler.plies >= first) & (ruler.plies <= last)
+        inside = (suite.plies >= first) & (suite.plies <= last)
         if inside.any():
             counts = int(inside.sum()), int(mistakes[inside].sum())
             buckets.append(Bucket(first, last, *counts))
     return Score(
-        ruler=ruler.name,
+        suite=suite.name,
         positions=len(scores),
         mistakes=int(mistakes.sum()),
         illegal=int((~legal[chosen]).sum()),
@@ -244,19 +273,19 @@ def score_actions(ruler: Ruler, actions: np.ndarray) -> Score:
     )
 
 
-def score_values(ruler: Ruler | FirstMoves, values: np.ndarray) -> ValueScore:
-    """Count the values, float32 [P], that are right of the ruler's positions."""
-    results = ruler.results
+def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:
+    """Counts the right values, float32 [P], of a suite's positions."""
+    results = suite.results
     possible = {float(result) for result in np.unique(results)}
-    if isinstance(ruler, Ruler):
-        scores = ruler.action_scores
+    if isinstance(suite, PositionSuite):
+        scores = suite.action_scores
         possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
     among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
     nearest = among[np.abs(values[:, None] - among).argmin(-1)]
-    return ValueScore(ruler.name, len(results), int((nearest == results).sum()))
+    return ValueScore(suite.name, len(results), int((nearest == results).sum()))
 
 
-def _named(players: Mapping[str, object] | Sequence) -> dict[str, object]:
+def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:
     if isinstance(players, Mapping):
         return dict(players)
     return {player.name: player for player in players}

@@ -1,1 +1,1 @@
-"""Exact values: the solver, endgame tables, published values."""
+"""Exact values: the solver, tables of endgames, and published values."""

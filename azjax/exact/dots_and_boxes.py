@@ -1,4 +1,6 @@
-"""Dots and boxes solved on small boards: the worth of every set of drawn edges."""
+"""Dots and boxes solved on small boards: the value of every set of drawn edges."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -6,38 +8,38 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs.dots_and_boxes import DotsAndBoxes
+from azjax_envs.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 
-MOST_EDGES = 24  # 2**24 sets; with 3x3 boxes a table of 16 MB
+from azjax.types import Array
+
+MOST_EDGES = 24  # 2**24 sets; 3x3 boxes need a table of 16 MB
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["margins"], meta_fields=["game"])
 @dataclasses.dataclass(frozen=True, eq=False)
 class DotsAndBoxesTable:
-    """The best margin that the player to move can still make of the open boxes, for each set of
-    drawn edges.
+    """The best margin of open boxes that the player to move can make, for each set of edges.
 
-    That margin is all one needs to know: who owns the closed boxes changes nothing about the rest
-    of the game. The result is the sign of the margin of all boxes. As the sign never falls where
-    the margin rises, taking the maximum, or the minimum, of margins and then the sign is the same
-    as the other way round; so the sign of the best margin is the best result.
+    This margin determines all values, because the owners of closed boxes do not affect the rest of
+    the game. The result is the sign of the margin of all boxes. The sign never falls when the
+    margin rises, so the sign of the best margin is the best result.
     """
 
     game: DotsAndBoxes
-    margins: jax.Array  # int8 [2 ** edges], bit a of the index being the edge of action a
+    margins: Array  # int8 [2 ** edges]; bit a of the index is the edge of action a
 
-    def action_scores(self, states) -> jax.Array:
-        """The final margin of boxes, seen by the mover, after each action and best play.
+    def action_scores(self, states: DotsAndBoxesState) -> Array:
+        """Returns the final margin of boxes after each action and best play.
 
         Args:
-          states: batched [P, ...], all of them with somebody to move.
+          states: positions [P, ...] that are not over.
 
         Returns:
-          float32 [P, num_actions], -inf where the edge is drawn.
+          float32 [P, num_actions] from the mover's perspective, -inf where the edge is drawn.
         """
         return jax.vmap(self._of_one)(states)
 
-    def _of_one(self, state) -> jax.Array:
+    def _of_one(self, state: DotsAndBoxesState) -> Array:
         bits = jnp.asarray(1 << np.arange(self.game.num_actions), jnp.int32)
         free = self.game.legal_action_mask(state)
         before = jnp.sum(jnp.where(free, 0, bits))
@@ -52,20 +54,20 @@ class DotsAndBoxesTable:
         return jnp.where(free, total.astype(jnp.float32), -jnp.inf)
 
 
-@functools.lru_cache(maxsize=2)
 def dots_and_boxes_table(game: DotsAndBoxes) -> DotsAndBoxesTable:
-    """Solves a board of at most 24 edges: a fraction of a second, or with 24 edges some seconds."""
+    """Solves a board of at most 24 edges, in seconds."""
     return DotsAndBoxesTable(game, jnp.asarray(best_margins(game)))
 
 
 def best_margins(game: DotsAndBoxes) -> np.ndarray:
-    """int8 [2 ** edges], from the full board, where nothing is left, to the empty one.
+    """Returns the best margin for each set of drawn edges, int8 [2 ** edges].
 
-    All sets of one size are valued at once, from those with one edge more.
+    It works from the full board to the empty one. All sets of one size are computed at once, from
+    those with one edge more.
     """
     edges = game.num_actions
     if edges > MOST_EDGES:
-        raise ValueError(f"{game.name} has {edges} edges, {MOST_EDGES} at most can be tabulated")
+        raise ValueError(f"{game.name} has {edges} edges, at most {MOST_EDGES} can be solved")
     sets = np.arange(1 << edges, dtype=np.uint32)
     sizes = np.bitwise_count(sets)
     closed = np.zeros(1 << edges, np.int8)
@@ -79,11 +81,11 @@ def best_margins(game: DotsAndBoxes) -> np.ndarray:
     return margins
 
 
-_CHUNK = 1 << 16  # what is computed of so many sets stays in a core's cache
+_CHUNK = 1 << 16  # results for this many sets stay in a core's cache
 
 
 def _best(sets: np.ndarray, edges: int, margins: np.ndarray, closed: np.ndarray) -> np.ndarray:
-    """int8 [sets]: the best margin over all edges that can be drawn."""
+    """Returns the best margin over all edges that can be drawn, int8 [sets]."""
     best = np.full(len(sets), -100, np.int8)
     closed_before = closed[sets]
     for edge in range(edges):
@@ -97,7 +99,7 @@ def _best(sets: np.ndarray, edges: int, margins: np.ndarray, closed: np.ndarray)
 
 
 def _boxes(game: DotsAndBoxes) -> np.ndarray:
-    """int64 [rows * columns], the four edges of each box as bits."""
+    """Returns the four edges of each box as bits, int64 [rows * columns]."""
     rows, columns = game.rows, game.columns
     row, column = np.divmod(np.arange(rows * columns), columns)
     top = row * columns + column

@@ -1,34 +1,41 @@
-"""Exact values near the end of a game too large to solve whole."""
+"""Exact values near the end of games that are too large to solve."""
+
+from __future__ import annotations
 
 import dataclasses
 
-import jax
 import numpy as np
 from azjax_envs import Game
 
 from azjax.exact.solver import solve
-from azjax.pytrees import take
+from azjax.pytrees import batch_size, take
+from azjax.types import State
 
-_TOGETHER = 256  # positions solved at once: they share what they lead to, and the memory
+_CHUNK = 256  # positions solved at once, which share their descendants and the memory
 
 
 @dataclasses.dataclass(frozen=True)
 class Endgames:
-    """Values positions by all that can be reached from them, which had better be little."""
+    """Values of positions, by solving all that can be reached from them."""
 
     game: Game
-    payoff: str  # as `solve` takes it; the sign of either is the result
+    payoff: str  # as in `solve`; the sign of either is the result
 
-    def action_scores(self, states) -> np.ndarray:
-        """float32 [P, num_actions] for batched states [P, ...]: seen by the mover, -inf if illegal.
+    def action_scores(self, states: State) -> np.ndarray:
+        """Returns the values of all actions, under best play afterwards.
+
+        Args:
+          states: positions [P, ...] that are not over.
+
+        Returns:
+          float32 [P, num_actions] from the mover's perspective, -inf if illegal.
 
         Raises:
-          UserError: more can be reached than fits into memory.
+          UserError: more positions can be reached than fit into memory.
         """
-        positions = jax.tree.leaves(states)[0].shape[0]
         scores = []
-        for first in range(0, positions, _TOGETHER):
-            start = take(states, slice(first, first + _TOGETHER))
+        for first in range(0, batch_size(states, name="states"), _CHUNK):
+            start = take(states, slice(first, first + _CHUNK))
             solution = solve(self.game, start=start, payoff=self.payoff, max_states=20_000_000)
             scores.append(solution.action_values(solution.lookup(start)))
         return np.concatenate(scores)

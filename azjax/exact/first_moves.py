@@ -1,4 +1,6 @@
-"""The start of a game and all its first moves: few positions, and the hardest to judge."""
+"""The start of a game and all its first moves: few positions, and the hardest to evaluate."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -10,6 +12,8 @@ from azjax_envs import Game
 from azjax_envs.hex import Hex
 
 from azjax.exact.known_values import exact_values
+from azjax.pytrees import expand
+from azjax.types import Array, State
 
 # Published solutions of hex without the swap: the first moves that win, by the board's size.
 _WINNING_HEX_MOVES = {
@@ -21,22 +25,22 @@ _WINNING_HEX_MOVES = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FirstMoves:
-    """The start, then the positions after each first move, P in all, none of them over."""
+    """P positions: the start, and then those after each first move. None of them is over."""
 
-    states: object  # batched [P, ...]
+    states: State  # [P, ...]
     results: np.ndarray  # float32 [P], 1, 0 or -1 for the player to move, under best play
 
     name = "the start and all first moves"
 
 
 def first_moves(game: Game) -> FirstMoves | None:
-    """Where the results of all first moves are known without solving the game; else None."""
+    """Returns the results of all first moves if known without solving the game, else None."""
     scores = _scores_of_first_moves(game)
     if scores is None:
         return None
     start, states, again = _play_first_moves(game)
     actions = np.flatnonzero(np.isfinite(scores))
-    # Who has moved sees the position with the other sign, but where the turn stays.
+    # The next player has the opposite result, unless the same player moves again.
     after = np.sign(scores) * np.where(np.asarray(again), 1, -1)
     states = jax.tree.map(
         lambda x, y: np.concatenate([np.asarray(x)[None], np.asarray(y)[actions]]), start, states
@@ -46,7 +50,7 @@ def first_moves(game: Game) -> FirstMoves | None:
 
 
 def _scores_of_first_moves(game: Game) -> np.ndarray | None:
-    """What each action is worth at the start, float32 [num_actions]; -inf if illegal."""
+    """Returns the value of each action at the start, float32 [num_actions]; -inf if illegal."""
     if isinstance(game, Hex):
         moves = None if game.swap else _WINNING_HEX_MOVES.get(game.size)
         if moves is None:
@@ -57,13 +61,13 @@ def _scores_of_first_moves(game: Game) -> np.ndarray | None:
     values = exact_values(game)
     if values is None or not values.complete:
         return None
-    start = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init())
+    start = expand(jax.tree.map(jnp.asarray, game.init()))
     return np.asarray(values.load().action_scores(start))[0]
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _play_first_moves(game: Game):
-    """The start, what each action makes of it, and whether its player then moves again."""
+def _play_first_moves(game: Game) -> tuple[State, State, Array]:
+    """Returns the start, the position after each action, and whether the same player is to move."""
     start = game.init()
     states = jax.vmap(game.step, in_axes=(None, 0))(start, jnp.arange(game.num_actions))
     again = jax.vmap(game.current_player)(states) == game.current_player(start)

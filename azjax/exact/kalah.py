@@ -1,4 +1,6 @@
-"""Kalah solved from its end: the worth of all positions with few seeds left in the pits."""
+"""Kalah solved from its end: values of all positions with few seeds left in the pits."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -9,8 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs.mancala import Mancala, MancalaState
 
+from azjax.types import Array
+
 MOST_POSITIONS = 11_000_000  # of a table; enough for all 24 seeds of (4, 3)
-_CHUNK = 1 << 14  # positions expanded at once: always so many, to compile once
+_CHUNK = 1 << 14  # positions expanded at once; one size, to compile once
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["margins"], meta_fields=["game"])
@@ -18,25 +22,25 @@ _CHUNK = 1 << 14  # positions expanded at once: always so many, to compile once
 class KalahTable:
     """The best margin that the player to move can still make, by the seeds in the pits.
 
-    What lies in the stores is out of play, so that margin is all one needs to know; the result is
-    the sign of the final margin, and as it never falls where the margin rises, the sign of the best
+    Seeds in the stores are out of play, so this margin determines all values. The result is the
+    sign of the final margin. The sign never falls when the margin rises, so the sign of the best
     margin is the best result.
     """
 
     game: Mancala
-    margins: jax.Array  # int8 [positions], in the order of `_rank`
+    margins: Array  # int8 [positions], in the order of `_rank`
 
-    def action_scores(self, states) -> jax.Array:
-        """The final margin of seeds, seen by the mover, after each action and best play.
+    def action_scores(self, states: MancalaState) -> Array:
+        """Returns the final margin of seeds after each action and best play.
 
         Args:
           states: batched [P, ...], none with more seeds in the pits than `seeds_known(game)`.
 
         Returns:
-          float32 [P, pits], -inf where the pit is empty.
+          float32 [P, pits] from the mover's perspective, -inf where the pit is empty.
         """
 
-        def one(state):
+        def one(state: MancalaState) -> Array:
             pits = self.game.pits
             rank, gain, again = _moves(self.game, state)
             rest = self.margins[rank].astype(jnp.int32)
@@ -49,29 +53,31 @@ class KalahTable:
 
 
 def seeds_known(game: Mancala) -> int:
-    """With up to how many seeds left in the pits a position is in the table."""
+    """Returns the largest number of seeds in the pits with which positions are in the table."""
     total, holes = 2 * game.pits * game.seeds, 2 * game.pits
     return max(n for n in range(total + 1) if math.comb(n + holes, holes) <= MOST_POSITIONS)
 
 
-def seeds_left(states) -> jax.Array:
-    """int32 [P], seeds in the pits of both sides, for batched states [P, ...]."""
+def seeds_left(states: MancalaState) -> Array:
+    """Returns the seeds in the pits of both sides, int32 [P], for states [P, ...]."""
     pits = [side[:, :-1].astype(jnp.int32).sum(-1) for side in (states.own, states.other)]
     return pits[0] + pits[1]
 
 
-@functools.lru_cache(maxsize=2)
 def kalah_table(game: Mancala) -> KalahTable:
     """Solves all positions with up to `seeds_known(game)` seeds in the pits."""
     return KalahTable(game, jnp.asarray(best_margins(game, seeds_known(game))))
 
 
 def best_margins(game: Mancala, seeds: int) -> np.ndarray:
-    """int8 [positions with up to `seeds` seeds in the pits], in the order of `_rank`.
+    """Returns the best margins of all positions with up to `seeds` seeds in the pits.
 
-    A move that puts a seed into the store leads to fewer seeds. Any other moves seeds to the right
-    within the mover's side, and so to less weight, each seed weighing the pits to its right: the
-    values of positions with equally many seeds are known in the order of weight.
+    A move that puts a seed into the store leads to fewer seeds. Any other move shifts seeds to the
+    right within the mover's side. It lowers the weight, which counts for each seed the pits to its
+    right. Positions with equally many seeds are therefore computed in the order of their weight.
+
+    Returns:
+      int8 [positions], in the order of `_rank`.
     """
     holes = 2 * game.pits
     margins = np.zeros(math.comb(seeds + holes, holes), np.int8)
@@ -88,13 +94,13 @@ def best_margins(game: Mancala, seeds: int) -> np.ndarray:
             rest = margins[rank]
             total = gain + np.where(again, rest, -rest)
             best = np.where(legal, total, -128).max(-1)
-            # With no seed on the mover's side the game is over; no move leads there.
+            # With no seed on the mover's side the game is over, and no move leads there.
             margins[first + rows] = np.where(legal.any(-1), best, 0)
     return margins
 
 
 def _all_moves(game: Mancala, counts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """`_moves` of each of the positions [M, 2 * pits], and which are legal: [M, pits] each."""
+    """Returns `_moves` of positions [M, 2 * pits] and which are legal, [M, pits] each."""
     parts = []
     for first in range(0, len(counts), _CHUNK):
         rows = np.minimum(np.arange(first, first + _CHUNK), len(counts) - 1)
@@ -104,10 +110,10 @@ def _all_moves(game: Mancala, counts: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _moves_of_counts(game: Mancala, counts: np.ndarray):
+def _moves_of_counts(game: Mancala, counts: np.ndarray) -> tuple[Array, ...]:
     no = jnp.zeros((), jnp.bool_)
 
-    def one(counts):
+    def one(counts: Array) -> tuple[Array, ...]:
         own, other = (jnp.pad(side, (0, 1)) for side in counts.reshape(2, game.pits))
         state = MancalaState(own=own, other=other, player=jnp.zeros((), jnp.uint8), forfeited=no)
         return *_moves(game, state), game.legal_action_mask(state)
@@ -115,10 +121,12 @@ def _moves_of_counts(game: Mancala, counts: np.ndarray):
     return jax.vmap(one)(jnp.asarray(counts))
 
 
-def _moves(game: Mancala, state: MancalaState):
-    """Of each action: the rank of the pits it leads to, what it gains, whether the mover goes on.
+def _moves(game: Mancala, state: MancalaState) -> tuple[Array, Array, Array]:
+    """Plays each action in one position.
 
-    int32, int8, bool [pits].
+    Returns:
+      The rank of the pits after it, int32 [pits]; the seeds that it gains, int8 [pits]; whether the
+      mover moves again, bool [pits].
     """
     pits = game.pits
     after = jax.vmap(game.step, (None, 0))(state, jnp.arange(pits))
@@ -131,11 +139,11 @@ def _moves(game: Mancala, state: MancalaState):
     return _rank(sides), gain.astype(jnp.int8), again
 
 
-def _rank(counts: jax.Array) -> jax.Array:
-    """The place of each row of seeds in holes [M, holes] among all: int32 [M].
+def _rank(counts: Array) -> Array:
+    """Returns the index of each row of seeds in holes [M, holes] among all rows: int32 [M].
 
-    Fewer seeds come first. With s_i the seeds up to hole i, the holes s_i + i are a set of numbers,
-    and the place is that of the set in colexicographic order (the combinatorial number system).
+    Fewer seeds come first. With s_i the seeds up to hole i, the numbers s_i + i form a set, and the
+    index is that of the set in colexicographic order (the combinatorial number system).
     """
     holes = counts.shape[-1]
     places = jnp.cumsum(counts, -1) + np.arange(holes)[None]
@@ -145,14 +153,14 @@ def _rank(counts: jax.Array) -> jax.Array:
 
 @functools.cache
 def _binomials(holes: int) -> np.ndarray:
-    """int32 [holes, numbers]: of number n and hole i, n over i + 1, as far as a table reaches."""
-    most = 256 + holes
-    table = [[min(math.comb(n, i + 1), 2**31 - 1) for n in range(most)] for i in range(holes)]
+    """Returns the binomials n over i + 1 of hole i and number n: int32 [holes, numbers]."""
+    count = 256 + holes
+    table = [[min(math.comb(n, i + 1), 2**31 - 1) for n in range(count)] for i in range(holes)]
     return np.array(table, np.int32)
 
 
 def _of_seeds(seeds: int, holes: int) -> np.ndarray:
-    """All ways to put so many seeds into holes, in the order of `_rank`: uint8 [ways, holes]."""
+    """Returns all ways to put seeds into holes, in the order of `_rank`: uint8 [ways, holes]."""
     first = math.comb(seeds - 1 + holes, holes)
     rank = np.arange(first, math.comb(seeds + holes, holes), dtype=np.int32)
     sums = np.zeros((len(rank), holes + 1), np.uint8)

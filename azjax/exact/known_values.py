@@ -1,8 +1,11 @@
-"""Which games have their exact values computed other than by walking through all their states."""
+"""Games whose exact values are computed without enumerating all their states."""
+
+from __future__ import annotations
 
 import dataclasses
+import weakref
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -15,67 +18,94 @@ from azjax_envs.othello import Othello
 from azjax.exact.dots_and_boxes import MOST_EDGES, dots_and_boxes_table
 from azjax.exact.endgames import Endgames
 from azjax.exact.kalah import kalah_table, seeds_known, seeds_left
+from azjax.pytrees import batch_size
+from azjax.types import Array, State
+
+GameT = TypeVar("GameT")
 
 
 class Scorer(Protocol):
-    """Knows what every action is worth."""
+    """Exact values of all actions in some positions of a game."""
 
-    def action_scores(self, states) -> jax.Array:
-        """float32 [P, num_actions] for batched states [P, ...] with somebody to move.
+    def action_scores(self, states: State) -> Array | np.ndarray:
+        """Returns the values of all actions, under best play afterwards.
 
-        Seen by the mover, under best play afterwards; -inf where illegal. The sign is the result, a
-        win, a draw or a loss; the size may tell good wins from better ones.
+        The sign is the result for the mover: a win, a draw or a loss. The size may distinguish good
+        wins from better ones.
+
+        Args:
+          states: positions [P, ...] that are not over.
+
+        Returns:
+          float32 [P, num_actions] from the mover's perspective, -inf if illegal.
         """
 
 
 @dataclasses.dataclass(frozen=True)
 class ExactValues:
-    """A game's exact values, at hand after `load`."""
+    """A game's exact values, which `load` computes."""
 
-    what: str  # which positions are known: "positions" for all, or say which endgames
-    known: Callable[[object], np.ndarray]  # batched states [P, ...] -> bool [P]
-    load: Callable[[], Scorer]
-    complete: bool  # every position is known; the scorer is then a pytree, its method a pure one
+    what: str  # which positions are known: "positions" for all, or a kind of endgames
+    known: Callable[[State], np.ndarray]  # states [P, ...] -> bool [P]
+    load: Callable[[], Scorer]  # keep the result: it is computed again if nobody holds it
+    complete: bool  # all positions are known; the scorer is a pytree with a pure method
 
 
 def exact_values(game: Game) -> ExactValues | None:
-    """What is known of `game`, or None. Cheap: nothing is computed before `load`.
+    """Returns the exact values of a game, or None if they are unknown.
 
-    A game gets its values known by an entry in `_KNOWN`.
+    This is cheap, because nothing is computed before `load`. To add a game, add an entry to
+    `_KNOWN`.
     """
     find = _KNOWN.get(type(game))
     return None if find is None else find(game)
 
 
-def _all_known(states) -> np.ndarray:
-    return np.ones(jax.tree.leaves(states)[0].shape[0], bool)
+# The tables that somebody holds, at most one for each game. It keeps none alive by itself.
+_TABLES: weakref.WeakValueDictionary[Game, Scorer] = weakref.WeakValueDictionary()
+
+
+def _shared(game: GameT, make_table: Callable[[GameT], Scorer]) -> Callable[[], Scorer]:
+    """Returns a function that makes the game's table, or finds the one that is still in use."""
+
+    def load() -> Scorer:
+        table = _TABLES.get(game)
+        if table is None:
+            table = _TABLES[game] = make_table(game)
+        return table
+
+    return load
+
+
+def _all_known(states: State) -> np.ndarray:
+    return np.ones(batch_size(states, name="states"), bool)
 
 
 def _dots_and_boxes(game: DotsAndBoxes) -> ExactValues | None:
     if game.num_actions > MOST_EDGES:
         return None
-    return ExactValues("positions", _all_known, lambda: dots_and_boxes_table(game), complete=True)
+    return ExactValues("positions", _all_known, _shared(game, dots_and_boxes_table), complete=True)
 
 
 def _kalah(game: Mancala) -> ExactValues:
     known = seeds_known(game)
     if known == 2 * game.pits * game.seeds:
-        return ExactValues("positions", _all_known, lambda: kalah_table(game), complete=True)
+        return ExactValues("positions", _all_known, _shared(game, kalah_table), complete=True)
     return ExactValues(
         what=f"endgames (at most {known} seeds in the pits)",
         known=lambda states: np.asarray(seeds_left(states)) <= known,
-        load=lambda: kalah_table(game),
+        load=_shared(game, kalah_table),
         complete=False,
     )
 
 
-# From each of these positions some hundreds of others can be reached, or a few thousand.
+# From each of these positions a few hundred or thousand others can be reached.
 _OTHELLO_SQUARES = 8
 _HEX_CELLS = 10
 
 
 def _othello(game: Othello) -> ExactValues:
-    def known(states) -> np.ndarray:
+    def known(states: State) -> np.ndarray:
         discs = np.asarray(jax.vmap(game.score)(states)).sum(-1)
         return game.size**2 - discs <= _OTHELLO_SQUARES
 

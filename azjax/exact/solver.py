@@ -1,4 +1,6 @@
-"""Solve a small game exactly: every reachable state from its own `step`, valued backwards."""
+"""Solves a small game exactly: finds every reachable state with `step`, and values it backwards."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -8,40 +10,44 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game, HasScore
+from rich.text import Text
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join
+from azjax.exact.display import Displayed
 from azjax.exact.state_graph import Graph, enumerate_states
+from azjax.pytrees import first
+from azjax.types import Array, State
 
 
 def solve(
     game: Game,
     *,
-    start=None,
+    start: State | None = None,
     payoff: str = "returns",
     max_states: int = 2_000_000,
     max_bytes: int = 2 << 30,
     progress: Callable[[int, int], None] | None = None,
-) -> "Solution":
-    """The value of every state that can be reached, under best play of both sides.
+) -> Solution:
+    """Computes the value of every reachable state under best play of both sides.
 
     Args:
-      game: any game whose reachable states are few; turns may follow any order, and a state may
-        be reached by ways of different lengths.
-      start: batched states [R, ...], to value only what can be reached from these: endgames. None
-        for the game's own start.
+      game: any game with few reachable states. Turns may follow any order, and a state may be
+        reached by paths of different lengths.
+      start: states [R, ...], to value only what can be reached from them, such as endgames. None
+        for the start of the game.
       payoff: "returns" (+1, 0, -1) or, where the game has `score`, "margin": player 0's points
         minus player 1's at the end.
-      max_states: refuse once more states than this are found.
-      max_bytes: refuse once the tables would take more memory than this.
+      max_states: largest number of states.
+      max_bytes: largest size of the tables in memory.
       progress: called as `progress(states_found, plies)` while states are being found.
 
     Raises:
-      UserError: the game is too large (with the count reached and an estimate of the memory it
-        would take), a position can repeat, or the payoff is unknown to the game.
+      UserError: the game is too large (the message estimates its size), a position can repeat, or
+        the game does not have this payoff.
     """
     if payoff not in ("returns", "margin"):
-        raise UserError(f'payoff is "returns" or "margin", not {payoff!r}')
+        raise UserError(f'payoff must be "returns" or "margin", not {payoff!r}')
     if payoff == "margin" and not isinstance(game, HasScore):
         raise UserError(f'{game.name} keeps no score: only payoff="returns" is possible')
     graph = enumerate_states(game, payoff, max_states, max_bytes, progress, start)
@@ -63,11 +69,12 @@ def solve(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Solution:
-    """A solved game. N states, in order of the fewest plies from the start; state 0 is the start,
-    or where there are several, the first of them.
+class Solution(Displayed):
+    """A solved game with N states; prints a summary of itself.
 
-    `values` are player 0's whoever is to move; `action_values` are the mover's.
+    States are in the order of their fewest plies from the start. State 0 is the start, or the first
+    of several. `values` are from player 0's perspective in all states, `action_values` from the
+    mover's.
     """
 
     game: Game
@@ -84,28 +91,34 @@ class Solution:
 
     @property
     def num_states(self) -> int:
+        """Number of states N."""
         return len(self.values)
 
     @property
     def num_terminal(self) -> int:
+        """Number of states in which the game is over."""
         return int(self.terminal.sum())
 
     @property
     def value(self) -> float:
-        """Player 0's value of the start."""
+        """Value of the start for player 0."""
         return float(self.values[0])
 
     @property
     def decisions(self) -> np.ndarray:
-        """The states where somebody is to move, int32 [N - num_terminal]."""
+        """Indices of the states that are not over, int32 [N - num_terminal]."""
         return np.flatnonzero(~self.terminal).astype(np.int32)
 
-    def states(self, indices: np.ndarray):
-        """The states at `indices` [M], as one batched state."""
+    def states(self, indices: np.ndarray) -> State:
+        """Returns the states [M, ...] at `indices` [M]."""
         return _unpack(Codec(self.game, self.salt), self.words[np.asarray(indices)])
 
-    def lookup(self, states) -> np.ndarray:
-        """The index of each of a batch of states, int32 [M]. ValueError if one is unreachable."""
+    def lookup(self, states: State) -> np.ndarray:
+        """Returns the indices of states [M, ...], int32 [M].
+
+        Raises:
+          ValueError: one of them cannot be reached.
+        """
         words, keys = jax.tree.map(np.asarray, _pack(Codec(self.game, self.salt), states))
         keys = join(keys)
         place = np.minimum(np.searchsorted(self.sorted_keys, keys), self.num_states - 1)
@@ -115,32 +128,69 @@ class Solution:
         return found
 
     def action_values(self, indices: np.ndarray) -> np.ndarray:
-        """What each action leads to, seen by the mover: float32 [M, num_actions], -inf if illegal.
+        """Returns the values of all actions, under best play afterwards.
 
-        Under the payoff "returns" and best play afterwards.
+        Args:
+          indices: states, int32 [M].
+
+        Returns:
+          float32 [M, num_actions] from the mover's perspective, -inf if illegal.
         """
         children = self.children[indices]
         sign = 1.0 - 2.0 * self.movers[indices].astype(np.float32)
         return np.where(children < 0, -np.inf, sign[:, None] * self.values[children])
 
     def optimal_actions(self, indices: np.ndarray) -> np.ndarray:
-        """The actions that keep the value, bool [M, num_actions]; none at the end."""
+        """Returns the actions that keep the value, bool [M, num_actions]; none at the end."""
         values = self.action_values(indices)
         return (values == values.max(-1, keepdims=True)) & (self.children[indices] >= 0)
 
     def mistakes(self, indices: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Whether each action gives value away (or is illegal), bool [M]."""
+        """Returns whether each action, int32 [M], loses value or is illegal: bool [M]."""
         best = self.optimal_actions(indices)
         return ~best[np.arange(len(best)), np.asarray(actions)]
 
+    def to_dict(self) -> dict[str, object]:
+        """Returns the sizes, the start's value and that of each first move, for JSON."""
+        key = "value" if self.payoff == "returns" else "margin"
+        start = first(self.states(np.array([0])))
+        return {
+            "game": self.game.name,
+            "states": self.num_states,
+            "terminal": self.num_terminal,
+            key: self.value,
+            f"{key}_of_first_moves": {
+                self.game.action_to_string(start, action): float(value)
+                for action, value in enumerate(self.action_values(np.array([0]))[0])
+                if value > -np.inf
+            },
+        }
+
+    def __rich__(self) -> Text:
+        return facts_text(self.to_dict())
+
+
+def facts_text(facts: dict[str, object]) -> Text:
+    """Returns the facts of one or more solutions of a game, a line each."""
+    results = {1.0: "the first player wins", 0.0: "a draw", -1.0: "the second player wins"}
+    lines = []
+    if "value" in facts:
+        value = facts["value"]
+        lines.append(f"{facts['game']}: {results.get(value, value)}")
+    for key, value in facts.items():
+        if isinstance(value, dict):
+            value = "  ".join(f"{move} {worth:+g}" for move, worth in value.items())
+        lines.append(f"  {key.replace('_', ' ')}: {value}")
+    return Text("\n".join(lines))
+
 
 def _value_backwards(game: Game, graph: Graph) -> np.ndarray:
-    """Minimax values, float32 [N]. A state is valued once all its children are.
+    """Returns minimax values, float32 [N]. A state is valued once all its children are.
 
-    States come in layers by their shortest way from the start. A child usually lies one layer
-    on, so one sweep from the last layer to the first values everything; where a state can be
-    reached by ways of different lengths a child may lie earlier, and another sweep is needed.
-    A sweep that values nothing has met a cycle.
+    States are in layers by their shortest path from the start. A child is usually one layer later,
+    so one sweep from the last layer to the first values everything. If paths of different lengths
+    lead to a state, a child may be in an earlier layer, and another sweep is needed. A sweep that
+    values nothing has met a cycle.
     """
     values = np.where(graph.terminal, graph.payoffs, np.float32(np.nan))
     layers = np.split(np.arange(len(values)), graph.layer_starts[1:])
@@ -150,9 +200,9 @@ def _value_backwards(game: Game, graph: Graph) -> np.ndarray:
             layer = layers[depth]
             children = graph.children[layer]
             sign = 1.0 - 2.0 * graph.movers[layer].astype(np.float32)
-            seen = np.where(children < 0, -np.inf, sign[:, None] * values[children])
-            ready = ~np.isnan(seen).any(-1)
-            values[layer[ready]] = sign[ready] * seen[ready].max(-1)
+            reached = np.where(children < 0, -np.inf, sign[:, None] * values[children])
+            ready = ~np.isnan(reached).any(-1)
+            values[layer[ready]] = sign[ready] * reached[ready].max(-1)
             layers[depth] = layer[~ready]
         if sum(map(len, layers)) == left:
             raise UserError(f"{game.name} can repeat a position, so it cannot be valued backwards")
@@ -160,11 +210,11 @@ def _value_backwards(game: Game, graph: Graph) -> np.ndarray:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _pack(codec: Codec, states):
+def _pack(codec: Codec, states: State) -> tuple[Array, Array]:
     words = jax.vmap(codec.pack)(states)
     return words, jax.vmap(codec.key)(words)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _unpack(codec: Codec, words: np.ndarray):
+def _unpack(codec: Codec, words: np.ndarray) -> State:
     return jax.vmap(codec.unpack)(jnp.asarray(words))

@@ -1,4 +1,6 @@
-"""Find every state that can be reached, breadth first, in batches, by a game's own `step`."""
+"""Finds every reachable state, breadth first and in batches, with a game's own `step`."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
@@ -12,12 +14,13 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join
+from azjax.pytrees import expand
+from azjax.types import Array, State
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Graph:
-    """All N reachable states, in the order they were found, which is by their fewest plies from
-    where the search began; what it began with comes first."""
+    """All N reachable states, in the order in which they were found: by their fewest plies."""
 
     salt: int
     words: np.ndarray  # uint32 [N, W]
@@ -30,7 +33,7 @@ class Graph:
 
     @property
     def plies(self) -> np.ndarray:
-        """The fewest plies that lead to each state, int32 [N]."""
+        """Fewest plies to each state, int32 [N]."""
         sizes = np.diff(np.append(self.layer_starts, len(self.keys)))
         return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
@@ -41,13 +44,23 @@ def enumerate_states(
     max_states: int,
     max_bytes: int,
     progress: Callable[[int, int], None] | None = None,
-    start=None,
+    start: State | None = None,
 ) -> Graph:
-    """The graph of all states that can be reached from `start` (batched [R, ...]; None for the
-    game's own start). Raises UserError if it is larger than allowed.
+    """Returns the graph of all reachable states.
 
-    Duplicates are found by sorted 64-bit keys; that no two states share one is checked word by
-    word, and in the unlikely case that they do, everything is done again under another hash.
+    Duplicates are found by sorted 64-bit keys. States with equal keys are compared word by word. In
+    the unlikely case that they differ, everything is repeated with another hash.
+
+    Args:
+      game: the game.
+      payoff: "returns" or "margin", as in `azjax.exact.solver.solve`.
+      max_states: largest number of states.
+      max_bytes: largest size of the graph in memory.
+      progress: called as `progress(states_found, plies)`.
+      start: states [R, ...] to start from; None for the start of the game.
+
+    Raises:
+      UserError: the graph is larger than allowed, or the game has a position without legal moves.
     """
     for salt in range(8):
         try:
@@ -58,7 +71,7 @@ def enumerate_states(
         except _SharedKeyError:
             continue
     raise UserError(
-        f"{game.name}: equal states differ in their bytes, so they cannot be told apart"
+        f"{game.name}: equal states differ in their bytes, so they cannot be identified"
     )
 
 
@@ -66,27 +79,34 @@ class _SharedKeyError(Exception):
     """Two different states have one key."""
 
 
-def _enumerate(codec: Codec, start, payoff, max_states, max_bytes, progress) -> Graph:
+def _enumerate(
+    codec: Codec,
+    start: tuple[Array, Array],
+    payoff: str,
+    max_states: int,
+    max_bytes: int,
+    progress: Callable[[int, int], None] | None,
+) -> Graph:
     game = codec.game
     batch = _batch_size(codec)
     found = _Found(codec, start)
     expanded = []  # one tuple of arrays for each expanded batch
     layer_starts, done = [0], 0
     while done < found.count:
-        # A batch never reaches into the next layer, so that layers stay exact.
+        # A batch never extends into the next layer, so that layers stay exact.
         layer_end = found.count
         while done < layer_end:
             stop = min(done + batch, layer_end)
-            rows = np.minimum(np.arange(done, done + batch), stop - 1)  # always `batch` of them
+            rows = np.minimum(np.arange(done, done + batch), stop - 1)  # always `batch` rows
             out = [np.asarray(x)[: stop - done] for x in _look(codec, payoff, found.words[rows])]
             legal, *per_state = out
             if (~legal.any(-1) & ~per_state[1]).any():
-                raise UserError(f"{game.name} has a position with no legal move that is not an end")
+                raise UserError(f"{game.name} has a position without legal moves that is not over")
             children = np.full(legal.shape, -1, np.int32)
             children[legal] = found.add(*_all_children(codec, found.words[done:stop], legal, batch))
             expanded.append((children, *per_state))
             done = stop
-            _refuse_if_too_large(codec, found.count, layer_starts, max_states, max_bytes)
+            _check_size(codec, found.count, layer_starts, max_states, max_bytes)
             if progress is not None:
                 progress(found.count, len(layer_starts))
         if found.count > layer_end:
@@ -106,11 +126,11 @@ def _enumerate(codec: Codec, start, payoff, max_states, max_bytes, progress) -> 
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _look(codec: Codec, payoff: str, words: jax.Array):
-    """What is needed of each of a batch of states."""
+def _look(codec: Codec, payoff: str, words: np.ndarray) -> tuple[Array, ...]:
+    """Returns legal actions, mover, end and payoff of each of a batch of states."""
     game = codec.game
 
-    def one(words):
+    def one(words: Array) -> tuple[Array, ...]:
         state = codec.unpack(words)
         points = game.score(state) if payoff == "margin" else game.returns(state)
         points = points[0] - points[1] if payoff == "margin" else points[0]
@@ -121,13 +141,18 @@ def _look(codec: Codec, payoff: str, words: jax.Array):
             points.astype(jnp.float32),
         )
 
-    return jax.vmap(one)(words)
+    return jax.vmap(one)(jnp.asarray(words))
 
 
-def _all_children(codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int):
-    """Where the legal actions (bool [M, num_actions]) lead: keys uint64 [L], words [L, W].
+def _all_children(
+    codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Plays the L legal actions (bool [M, num_actions]) of M states.
 
-    Legal actions may be few among many, so they are listed, and taken by batches of one size.
+    Legal actions may be rare, so they are listed and played in batches of one size.
+
+    Returns:
+      Keys uint64 [L] and words uint32 [L, W] of the positions after them.
     """
     parents, actions = np.nonzero(legal)
     keys = np.empty(len(parents), np.uint64)
@@ -143,8 +168,8 @@ def _all_children(codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _children(codec: Codec, words: np.ndarray, actions: np.ndarray):
-    def one(words, action):
+def _children(codec: Codec, words: np.ndarray, actions: np.ndarray) -> tuple[Array, Array]:
+    def one(words: Array, action: Array) -> Array:
         return codec.pack(codec.game.step(codec.unpack(words), action))
 
     child_words = jax.vmap(one)(jnp.asarray(words), jnp.asarray(actions, jnp.int32))
@@ -152,18 +177,18 @@ def _children(codec: Codec, words: np.ndarray, actions: np.ndarray):
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _pack_start(codec: Codec, start):
-    """The states to start from: words [R, W] and keys [R, 2]."""
+def _pack_start(codec: Codec, start: State | None) -> tuple[Array, Array]:
+    """Returns the words [R, W] and the keys [R, 2] of the states to start from."""
     if start is None:
-        start = jax.tree.map(lambda x: x[None], codec.game.init())
+        start = expand(codec.game.init())
     words = jax.vmap(codec.pack)(start)
     return words, jax.vmap(codec.key)(words)
 
 
 class _Found:
-    """The states found so far: their words by index, and their keys sorted for look-ups."""
+    """The states found so far: their words by index, and their sorted keys."""
 
-    def __init__(self, codec: Codec, start):
+    def __init__(self, codec: Codec, start: tuple[Array, Array]):
         words, keys = np.asarray(start[0]), join(start[1])
         self.words = np.empty((0, codec.num_words), np.uint32)  # [capacity, W]
         self.count = 0
@@ -172,17 +197,17 @@ class _Found:
         self.add(keys, words)
 
     def add(self, keys: np.ndarray, words: np.ndarray) -> np.ndarray:
-        """The index of each state (keys uint64 [M], words [M, W]), new ones being appended."""
+        """Returns the index of each state (keys uint64 [M], words [M, W]), and appends new ones."""
         unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         representatives = words[first]
-        self._check(representatives[inverse], words)
+        self._check_equal(representatives[inverse], words)
         place = np.searchsorted(self._sorted_keys, unique)
         known = np.zeros(len(unique), bool)
         inside = place < self.count
         known[inside] = self._sorted_keys[place[inside]] == unique[inside]
         index = np.empty(len(unique), np.int32)
         index[known] = self._order[place[known]]
-        self._check(self.words[index[known]], representatives[known])
+        self._check_equal(self.words[index[known]], representatives[known])
         new = ~known
         index[new] = self.count + np.arange(new.sum(), dtype=np.int32)
         self._append(representatives[new])
@@ -191,6 +216,7 @@ class _Found:
         return index[inverse]
 
     def keys_in_order(self) -> np.ndarray:
+        """Returns the keys in the order of the states, uint64 [N]."""
         keys = np.empty_like(self._sorted_keys)
         keys[self._order] = self._sorted_keys
         return keys
@@ -205,23 +231,25 @@ class _Found:
         self.count = needed
 
     @staticmethod
-    def _check(left: np.ndarray, right: np.ndarray) -> None:
+    def _check_equal(left: np.ndarray, right: np.ndarray) -> None:
         if not np.array_equal(left, right):
             raise _SharedKeyError
 
 
 def _batch_size(codec: Codec) -> int:
-    """As many states at once as are stepped within some 64 MB."""
+    """Returns the number of states that can be stepped at once in about 64 MB."""
     per_state = 16 * codec.num_words + 64
     return int(np.clip((64 << 20) // per_state, 1, 8192))
 
 
 def _bytes_per_state(codec: Codec) -> int:
-    """Words, key and order, children, and the small columns."""
+    """Returns the memory of words, key, order, children and the small columns."""
     return 4 * codec.num_words + 12 + 4 * codec.game.num_actions + 14
 
 
-def _refuse_if_too_large(codec: Codec, count, layer_starts, max_states, max_bytes) -> None:
+def _check_size(
+    codec: Codec, count: int, layer_starts: list[int], max_states: int, max_bytes: int
+) -> None:
     per_state = _bytes_per_state(codec)
     limit = min(max_states, max_bytes // per_state)
     if count <= limit:
@@ -237,13 +265,12 @@ def _refuse_if_too_large(codec: Codec, count, layer_starts, max_states, max_byte
 
 
 def _log_projected_total(layer_sizes: np.ndarray, max_steps: int) -> float:
-    """The logarithm of how many states there may be, from the sizes of the finished layers.
+    """Estimates the logarithm of the number of states from the sizes of the finished layers.
 
-    Growth from layer to layer slows as a board fills, quickly at first. Its logarithm is taken to
-    decay exponentially, at the rate it has done so far, to the last ply; and the widest layers
-    together to hold five times as much as the last one so reached. On boards that fill up this
-    is good to an order of magnitude or two; it is too high where games end long before
-    `max_steps`.
+    Growth from layer to layer slows as a board fills, quickly at first. Its logarithm is assumed to
+    decay exponentially, at the rate so far, until the last ply. The widest layers together are
+    assumed to hold five times as much as the last one. On boards that fill up this is right within
+    one or two orders of magnitude. It is too high if games end long before `max_steps`.
     """
     growth = np.diff(np.log(np.maximum(layer_sizes, 1)))
     growth = np.maximum(growth, 1e-3)

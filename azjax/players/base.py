@@ -1,39 +1,55 @@
-"""What a player is."""
+"""The interface of players, and how to call them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
-from azjax.types import Array
+import jax
+import numpy as np
+from azjax_envs import Game
 
-# Of each game of a batch all moves since its start: who played, 0 or 1, and the move in text.
-Moves = Sequence[Sequence[tuple[int, str]]]
+from azjax.types import Array, State
+
+History = Sequence[Sequence[tuple[int, str]]]
+"""For each game of a batch all moves since its start: the seat, 0 or 1, and the move in text."""
 
 
 @runtime_checkable
 class Player(Protocol):
     """Chooses moves for a batch of positions.
 
-    A player is a frozen dataclass registered as a pytree: its arrays (a network's variables, say)
-    are leaves, everything else is static and hashable. So it can be an argument of a jitted
-    function. Players that talk to the world set `jittable = False`. Those of them that want to know
-    how a game came to its position set `follows_moves = True` too; a match then calls them as
-    `player(key, states, moves)`, with `Moves`.
+    A player is a frozen dataclass registered as a pytree. Its arrays (a network's variables, say)
+    are leaves; everything else is static and hashable. A player can therefore be an argument of a
+    jitted function, see `act`. External engines set `jittable = False`. Engines that need the whole
+    game also set `follows_history = True`; a match then calls them as
+    `player(key, states, history)`.
     """
 
     jittable: ClassVar[bool]
 
     @property
     def name(self) -> str:
-        """The name in tables."""
+        """Name in tables."""
 
-    def __call__(self, key: Array, states: Any) -> Array:
-        """Actions int32 [B], legal wherever the game is not over, for states [B, ...]."""
+    @property
+    def game(self) -> Game:
+        """The game that it plays."""
+
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions.
+
+        Args:
+          key: PRNG key.
+          states: positions [B, ...].
+
+        Returns:
+          Actions int32 [B], legal wherever the game is not over.
+        """
 
 
 class Analysis(NamedTuple):
-    """What a player thinks of B positions; values are seen by the player to move."""
+    """Analysis of B positions; values are from the mover's perspective."""
 
     action: Array  # int32 [B]
     visits: Array  # int32 [B, A]
@@ -41,3 +57,38 @@ class Analysis(NamedTuple):
     prior: Array  # float32 [B, A], the network's own policy
     action_values: Array  # float32 [B, A], 0 where unvisited
     value: Array  # float32 [B], of `action`, the move that the player would make
+
+
+def act(player: Any, key: Array, states: State) -> Array:
+    """Chooses a player's actions in a batch of positions, in one compiled program.
+
+    The program takes the player as an argument. Its weights are not constants of the program, so
+    players that differ in their weights alone share one program. Players that no jitted function
+    can call, such as external engines, are called directly.
+
+    Args:
+      player: a `Player`.
+      key: PRNG key.
+      states: positions [B, ...].
+
+    Returns:
+      Actions int32 [B], legal wherever the game is not over.
+    """
+    if is_jittable(player):
+        return _act(player, key, states)
+    return np.asarray(player(key, states), np.int32)
+
+
+def is_jittable(player: Any) -> bool:
+    """Returns whether a jitted function can call the player."""
+    return getattr(player, "jittable", True)
+
+
+def follows_history(player: Any) -> bool:
+    """Returns whether the player is to be called with the history of its games."""
+    return getattr(player, "follows_history", False)
+
+
+@jax.jit
+def _act(player: Any, key: Array, states: State) -> Array:
+    return player(key, states)

@@ -1,4 +1,4 @@
-"""Players out of run directories, and any player named in text."""
+"""Players from their spellings: runs, files, built-in players and external engines."""
 
 from __future__ import annotations
 
@@ -7,71 +7,98 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import assert_never
 
 import jax
 from azjax_envs import Game
 
-from azjax.config import Config, SearchConfig
+from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.errors import UserError
-from azjax.games import make_game
+from azjax.games import game_from_name, make_game
 from azjax.network.network import Network, Variables, first_variables, make_network
+from azjax.players.base import Player
+from azjax.players.engines.gtp import gtp_player
+from azjax.players.engines.uci import uci_player
+from azjax.players.exact import exact_player
+from azjax.players.minimax import MinimaxPlayer
+from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
-from azjax.players.spec import ENGINES, parse_player
-from azjax.players.weights_file import (
-    SUFFIX,
-    SavedPlayer,
-    about_run,
-    load_saved,
-    pretrained,
-    save_player,
+from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import (
+    BuiltinSpec,
+    Checkpoint,
+    EngineSpec,
+    NetworkSpec,
+    PlayerSpec,
+    parse_run,
+    parse_spec,
 )
+from azjax.players.uct import UCTPlayer
+from azjax.players.weights_file import about_run, load_saved, save_player
 from azjax.runs.checkpoint import Checkpoints
 
 CONFIG_FILE = "config.toml"
-RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 
 
-def _say(line: str) -> None:
-    """To standard error: standard output may be JSON."""
+def warn_on_stderr(line: str) -> None:
+    """Prints a warning to standard error, because standard output may be JSON."""
     print(line, file=sys.stderr)
 
 
-def load_run_config(run_dir: str | Path) -> Config:
-    """The config of a run directory. UserError where there is no run."""
-    file = Path(run_dir) / CONFIG_FILE
-    if not file.is_file():
-        raise UserError(f"{run_dir}: no run is there ({CONFIG_FILE} is missing)")
-    return load_config(file)
-
-
 def load_player(
-    run_dir: str | Path,
+    spec: str | Path | PlayerSpec,
     *,
+    game: Game | str | None = None,
     simulations: int | None = None,
-    checkpoint: int | str = "newest",
-    warn: Callable[[str], None] = _say,
-) -> SearchPlayer:
-    """The trained player of a run: search without noise.
+    checkpoint: Checkpoint | None = None,
+    warn: Callable[[str], None] = warn_on_stderr,
+) -> Player:
+    """Loads the player that a text names, in any spelling that the command line knows.
 
     Args:
-      run_dir: a run directory.
-      simulations: simulations for a move; None for as many as the run's evaluations have.
-      checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
-      warn: told of checkpoints that are broken and passed over.
+      spec: a run directory ("runs/a", "runs/a@best:64", "runs/a:policy"), a player's file
+        ("four.safetensors"), the game of a player that comes with azjax ("connect_four"), a
+        built-in player ("random", "uct:1000", "minimax:4", "mc:100", "exact"), or an engine
+        ("gtp:gnugo --level 3", "uci:stockfish?nodes=1000"). See `azjax.players.spec.parse_spec`.
+      game: the game to play, or its name. Networks know their game; all other players need one.
+      simulations: simulations per move of a network with search, instead of the number in `spec`.
+        By default a run's player searches as in the run's evaluations.
+      checkpoint: "newest", "best" (by the run's evaluations) or a cycle, instead of the one in
+        `spec`.
+      warn: called with a line about each checkpoint that is broken and skipped.
 
     Raises:
-      UserError: there is no run, or no such intact checkpoint.
+      UserError: there is no such player or checkpoint, or it plays another game.
     """
-    config = load_run_config(run_dir)
-    game, network, variables = load_network(run_dir, checkpoint=checkpoint, warn=warn)
-    search = played_search(config, simulations)
-    return SearchPlayer(game=game, network=network, variables=variables, config=search)
+    if not isinstance(spec, NetworkSpec | BuiltinSpec | EngineSpec):
+        spec = parse_spec(spec)
+    game = game_from_name(game) if isinstance(game, str) else game
+    if isinstance(spec, NetworkSpec):
+        spec = replace(
+            spec,
+            simulations=spec.simulations if simulations is None else simulations,
+            checkpoint=spec.checkpoint if checkpoint is None else checkpoint,
+        )
+        return _network_player(spec, game, warn)
+    if simulations is not None or checkpoint is not None:
+        raise UserError(f"{spec.text}: only runs and files take simulations and checkpoints here")
+    if game is None:
+        raise UserError(f"player {spec.text!r} works for any game, so its game must be given")
+    if isinstance(spec, BuiltinSpec):
+        return _builtin_player(spec, game)
+    if spec.protocol == "gtp":
+        return gtp_player(spec.command, game)
+    return uci_player(spec.protocol, spec.command, game)
 
 
 def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> SearchPlayer:
-    """The player that a run began with: the control of every measurement."""
+    """Returns the player that a run began with: the control of every measurement.
+
+    Args:
+      run_dir: a run directory.
+      simulations: simulations per move; None for the number in the run's evaluations.
+    """
     config = load_run_config(run_dir)
     game = make_game(config)
     network = make_network(game, config.network)
@@ -81,13 +108,34 @@ def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> 
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
 
+def load_run_config(run_dir: str | Path) -> Config:
+    """Loads the config of a run directory.
+
+    Raises:
+      UserError: there is no run.
+    """
+    file = Path(run_dir) / CONFIG_FILE
+    if not file.is_file():
+        raise UserError(f"{run_dir}: no run is there ({CONFIG_FILE} is missing)")
+    return load_config(file)
+
+
 def load_network(
     run_dir: str | Path,
     *,
-    checkpoint: int | str = "newest",
-    warn: Callable[[str], None] = _say,
+    checkpoint: Checkpoint = "newest",
+    warn: Callable[[str], None] = warn_on_stderr,
 ) -> tuple[Game, Network, Variables]:
-    """The game, the network and its trained variables, on this process's first device."""
+    """Loads a run's game, its network and trained variables, on this process's first device.
+
+    Args:
+      run_dir: a run directory.
+      checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
+      warn: called with a line about each checkpoint that is broken and skipped.
+
+    Raises:
+      UserError: there is no run, or no such intact checkpoint.
+    """
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
     game = make_game(config)
@@ -106,61 +154,77 @@ def load_network(
         return game, network, checkpoints.restore_variables(abstract, cycle, warn=warn)
 
 
-def player_from_spec(spec: str, game: Game | None = None) -> Any:
-    """Any player named in text: a run directory or a player that needs none.
-
-    Args:
-      spec: "runs/a", "runs/a:64" (simulations), "runs/a:policy", "runs/a:value", "runs/a@best",
-        "runs/a@200:64"; a player's file, "a.safetensors", or the game of one that comes with azjax,
-        "connect_four", in place of the run; or what `parse_player` takes.
-      game: the game it is to play; None if the spec names a network, which knows its own.
+def export_player(run: str | Path, path: str | Path) -> None:
+    """Writes the player of a run, RUN, RUN@best or RUN@CYCLE, into a single file.
 
     Raises:
-      UserError: nothing is named so, or the run is of another game.
+      UserError: there is no such run or checkpoint, or the file exists.
     """
-    place, _, how = spec.partition(":")
-    loaded = _find(place)
-    if loaded is None:
-        if game is None:
-            raise UserError(f"{spec}: no run is there{_pretrained_advice()}")
-        if place in ENGINES:
-            return parse_player(spec, game)
-        try:
-            return parse_player(spec, game)
-        except UserError as error:
-            raise UserError(f"{error}; or a run directory: {RUN_FORMS}") from error
-    own_game, network, variables, search = loaded
-    if game is not None and own_game != game:
-        raise UserError(f"{spec} plays {own_game.name}, not {game.name}")
-    if how in ("policy", "value"):
-        kind = PolicyPlayer if how == "policy" else ValuePlayer
-        return kind(game=own_game, network=network, variables=variables)
-    if how.isdecimal() and int(how) > 0:
-        search = replace(search, num_simulations=int(how))
-    elif how:
-        raise UserError(f"{spec}: after : comes a number of simulations, policy or value")
-    return SearchPlayer(game=own_game, network=network, variables=variables, config=search)
+    spec = parse_run(run)
+    config, cycle = load_run_config(spec.path), checkpoint_cycle(spec)
+    _, _, variables = load_network(spec.path, checkpoint=spec.checkpoint)
+    save_player(path, config, variables, about_run(spec.path, cycle))
 
 
-def export_player(run: str, path: str | Path) -> None:
-    """Writes the player of a run, RUN, RUN@best or RUN@CYCLE, into a file of its own.
-
-    Raises:
-      UserError: there is no such run or checkpoint, or the file is there already.
-    """
-    directory, checkpoint = _run_and_checkpoint(run)
-    config, cycle = load_run_config(directory), checkpoint_cycle(run)
-    _, _, variables = load_network(directory, checkpoint=checkpoint)
-    save_player(path, config, variables, about_run(directory, cycle))
-
-
-def checkpoint_cycle(run: str) -> int | None:
-    """The cycle that RUN, RUN@best or RUN@CYCLE names; None where there is no such checkpoint."""
-    directory, checkpoint = _run_and_checkpoint(run)
-    with Checkpoints(directory, read_only=True) as checkpoints:
-        if checkpoint == "newest":
+def checkpoint_cycle(run: NetworkSpec) -> int | None:
+    """Returns the cycle of a run's checkpoint; None if there is no checkpoint."""
+    with Checkpoints(run.path, read_only=True) as checkpoints:
+        if run.checkpoint == "newest":
             return max(checkpoints.cycles(), default=None)
-        return _best(directory, checkpoints) if checkpoint == "best" else int(checkpoint)
+        return _best(run.path, checkpoints) if run.checkpoint == "best" else run.checkpoint
+
+
+def describe(spec: str | Path) -> str:
+    """Describes the network in a player's file and its strength; "" for all other players."""
+    parsed = parse_spec(spec)
+    if isinstance(parsed, NetworkSpec) and parsed.source == "file":
+        return load_saved(parsed.path).describe()
+    return ""
+
+
+def _network_player(
+    spec: NetworkSpec, game: Game | None, warn: Callable[[str], None]
+) -> SearchPlayer | PolicyPlayer | ValuePlayer:
+    if spec.source == "run":
+        config = load_run_config(spec.path)
+        own_game, network, variables = load_network(
+            spec.path, checkpoint=spec.checkpoint, warn=warn
+        )
+    else:
+        if spec.checkpoint != "newest":
+            raise UserError(f"{spec.text}: only runs have checkpoints; a file holds one player")
+        saved = load_saved(spec.path)
+        config, variables = saved.config, saved.variables
+        own_game = make_game(config)
+        network = make_network(own_game, config.network)
+    if game is not None and own_game != game:
+        raise UserError(f"{spec.text} plays {own_game.name}, not {game.name}")
+    if spec.how == "search":
+        search = played_search(config, spec.simulations)
+        return SearchPlayer(game=own_game, network=network, variables=variables, config=search)
+    kind = PolicyPlayer if spec.how == "policy" else ValuePlayer
+    return kind(game=own_game, network=network, variables=variables)
+
+
+def _builtin_player(spec: BuiltinSpec, game: Game) -> Player:
+    match spec.kind:
+        case "random":
+            return RandomPlayer(game)
+        case "exact":
+            return exact_player(game)
+        case "minimax":
+            return MinimaxPlayer(game, _number(spec))
+        case "mc":
+            return MonteCarloPlayer(game, _number(spec))
+        case "uct":
+            return UCTPlayer(game, _number(spec))
+    assert_never(spec.kind)
+
+
+def _number(spec: BuiltinSpec) -> int:
+    if spec.number is None:
+        raise UserError(f"player {spec.text!r}: {spec.kind} needs a whole number above 0")
+    return spec.number
 
 
 def _best(run_dir: Path, checkpoints: Checkpoints) -> int:
@@ -168,51 +232,3 @@ def _best(run_dir: Path, checkpoints: Checkpoints) -> int:
     if cycle is None:
         raise UserError(f"{run_dir}@best: no checkpoint was evaluated; {run_dir} is the newest one")
     return cycle
-
-
-def names_network(spec: str) -> bool:
-    """Whether a spec names a trained network, which knows its game: by a run, a file, or a game."""
-    place = spec.partition(":")[0]
-    directory = place.partition("@")[0]
-    return Path(directory).is_dir() or place.endswith(SUFFIX) or place in pretrained()
-
-
-def describe(spec: str) -> str:
-    """Which network a file holds, or comes with azjax, and how strong it is; "" for a run."""
-    place = spec.partition(":")[0]
-    saved = None if Path(place.partition("@")[0]).is_dir() else saved_player(place)
-    return saved.describe() if saved else ""
-
-
-def saved_player(place: str) -> SavedPlayer | None:
-    """The player that a file holds, or that comes with azjax for the game of that name."""
-    if place.endswith(SUFFIX):
-        return load_saved(place)
-    return load_saved(pretrained()[place]) if place in pretrained() else None
-
-
-def _find(place: str) -> tuple[Game, Network, Variables, SearchConfig] | None:
-    """A trained network by its run directory, its file, or its game; None where none is."""
-    if Path(place.partition("@")[0]).is_dir():
-        directory, checkpoint = _run_and_checkpoint(place)
-        network = load_network(directory, checkpoint=checkpoint)
-        return *network, played_search(load_run_config(directory))
-    saved = saved_player(place)
-    if saved is None:
-        return None
-    game = make_game(saved.config)
-    network = make_network(game, saved.config.network)
-    return game, network, saved.variables, played_search(saved.config)
-
-
-def _run_and_checkpoint(place: str) -> tuple[Path, str]:
-    """RUN, RUN@best or RUN@CYCLE as a directory, and "newest", "best" or a cycle."""
-    directory, _, checkpoint = place.partition("@")
-    if checkpoint and checkpoint != "best" and not checkpoint.isdecimal():
-        raise UserError(f"{place}: after @ comes a cycle or best; {RUN_FORMS}")
-    return Path(directory), checkpoint or "newest"
-
-
-def _pretrained_advice() -> str:
-    names = ", ".join(pretrained())
-    return f"; players that come with azjax: {names}" if names else ""

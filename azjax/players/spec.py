@@ -1,51 +1,137 @@
-"""Players named in text, as opponents are on the command line."""
+"""The spellings of players: the one parser behind the command line and `azjax.load_player`."""
 
-import functools
+from __future__ import annotations
 
-from azjax_envs import Game
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from azjax.errors import UserError
-from azjax.players.engines.gtp import gtp_player
-from azjax.players.engines.uci import uci_player
-from azjax.players.exact import exact_player
-from azjax.players.minimax import MinimaxPlayer
-from azjax.players.monte_carlo import MonteCarloPlayer
-from azjax.players.random_player import RandomPlayer
-from azjax.players.uct import UCTPlayer
+from azjax.players.engines.command import EngineCommand, parse_command
+from azjax.players.weights_file import SUFFIX, pretrained
+
+Checkpoint = Literal["newest", "best"] | int
+"""The newest checkpoint, the one that evaluated best, or that of a cycle."""
 
 FORMS = (
     "random, minimax:PLIES, mc:PLAYOUTS (for each action), uct:SIMULATIONS, exact (small games), "
     "and engines: gtp:COMMAND, uci:COMMAND?OPTION=VALUE&OPTION=VALUE, usi:COMMAND?..., such as "
     "'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'"
 )
+RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 
 
-def parse_player(spec: str, game: Game):
-    """The player that `spec` names: "random", "minimax:4", "mc:100", "uct:1000", "exact", or an
-    engine such as "gtp:gnugo --level 3" or "uci:stockfish?nodes=1000".
+@dataclass(frozen=True)
+class NetworkSpec:
+    """A player with a trained network, which knows its game."""
+
+    text: str  # as it was written
+    source: Literal["run", "file"]
+    path: Path  # a run directory, or a player's file
+    checkpoint: Checkpoint = "newest"  # of a run
+    how: Literal["search", "policy", "value"] = "search"
+    simulations: int | None = None  # of a search; None for the number in the run's evaluations
+
+
+@dataclass(frozen=True)
+class BuiltinSpec:
+    """A player that needs a game and no network."""
+
+    text: str
+    kind: Literal["random", "exact", "minimax", "mc", "uct"]
+    number: int | None = None  # plies of minimax, playouts of mc, simulations of uct
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """An external engine, which needs a game."""
+
+    text: str
+    protocol: Literal["gtp", "uci", "usi"]
+    command: EngineCommand
+
+
+PlayerSpec = NetworkSpec | BuiltinSpec | EngineSpec
+
+
+def parse_spec(text: str | Path) -> PlayerSpec:
+    """Reads the spelling of a player.
+
+    Args:
+      text: a run directory "runs/a", also as "runs/a:64" (simulations), "runs/a:policy",
+        "runs/a:value", "runs/a@best" and "runs/a@200:64"; a player's file "a.safetensors" or the
+        game of a player that comes with azjax, such as "connect_four", instead of the run;
+        "random", "minimax:4", "mc:100", "uct:1000" or "exact"; or an engine such as
+        "gtp:gnugo --level 3" or "uci:stockfish?nodes=1000". A `Path` is a run directory or a file
+        as it stands: it is not split at "@" and ":".
 
     Raises:
-      UserError: naming the valid forms; or the game is too large for "exact"; or the engine cannot
-        be started or does not play the game.
+      UserError: no player has this spelling. The message lists the valid forms.
     """
-    kind, colon, number = spec.strip().partition(":")
-    if kind in _PLAIN and not colon:
-        return _PLAIN[kind](game)
-    if kind in _NUMBERED and number.isdecimal() and int(number) > 0:
-        return _NUMBERED[kind](game, int(number))
-    if kind in _PLAIN:
-        raise UserError(f"player {spec!r}: {kind} takes no number; players: {FORMS}")
-    if kind in _NUMBERED:
-        raise UserError(f"player {spec!r}: {kind} needs a whole number above 0; players: {FORMS}")
-    if kind in ENGINES:
-        return ENGINES[kind](number, game)
-    raise UserError(f"there is no player {spec!r}; players: {FORMS}")
+    if isinstance(text, Path):
+        return NetworkSpec(str(text), "file" if text.suffix == SUFFIX else "run", text)
+    text = text.strip()
+    name, colon, tail = text.partition(":")
+    directory = name.partition("@")[0]
+    if directory and Path(directory).is_dir():
+        checkpoint = _parse_checkpoint(name)
+        return NetworkSpec(text, "run", Path(directory), checkpoint, *_parse_how(text, tail))
+    file = Path(name) if name.endswith(SUFFIX) else pretrained().get(name)
+    if file is not None:
+        return NetworkSpec(text, "file", file, "newest", *_parse_how(text, tail))
+    match name:
+        case "gtp" | "uci" | "usi":
+            return EngineSpec(text, name, parse_command(tail))
+        case "random" | "exact":
+            if colon:
+                raise UserError(f"player {text!r}: {name} takes no number; players: {FORMS}")
+            return BuiltinSpec(text, name)
+        case "minimax" | "mc" | "uct":
+            if not tail.isdecimal() or int(tail) == 0:
+                raise UserError(
+                    f"player {text!r}: {name} needs a whole number above 0; players: {FORMS}"
+                )
+            return BuiltinSpec(text, name, int(tail))
+    shipped = ", ".join(pretrained())
+    raise UserError(
+        f"there is no player {text!r} and no run directory of that name; players: {FORMS}; "
+        f"runs: {RUN_FORMS}; players that come with azjax: {shipped}"
+    )
 
 
-_PLAIN = {"random": RandomPlayer, "exact": exact_player}
-_NUMBERED = {"minimax": MinimaxPlayer, "mc": MonteCarloPlayer, "uct": UCTPlayer}
-ENGINES = {
-    "gtp": gtp_player,
-    "uci": functools.partial(uci_player, "uci"),
-    "usi": functools.partial(uci_player, "usi"),
-}
+def parse_run(text: str | Path) -> NetworkSpec:
+    """Reads RUN, RUN@best or RUN@CYCLE; whether the run exists shows when it is loaded.
+
+    Raises:
+      UserError: something else follows the `@`.
+    """
+    if isinstance(text, Path):
+        return NetworkSpec(str(text), "run", text)
+    return NetworkSpec(text, "run", Path(text.partition("@")[0]), _parse_checkpoint(text))
+
+
+def _parse_checkpoint(name: str) -> Checkpoint:
+    """Returns the checkpoint of RUN, RUN@best or RUN@CYCLE."""
+    _, at, checkpoint = name.partition("@")
+    if not at:
+        return "newest"
+    if checkpoint == "best":
+        return "best"
+    if not checkpoint.isdecimal():
+        raise UserError(f"{name}: a cycle or best must follow the @; runs: {RUN_FORMS}")
+    return int(checkpoint)
+
+
+def _parse_how(text: str, tail: str) -> tuple[Literal["search", "policy", "value"], int | None]:
+    """Returns how a network plays, and with how many simulations, from what follows the colon."""
+    if tail == "policy":
+        return "policy", None
+    if tail == "value":
+        return "value", None
+    if not tail:
+        return "search", None
+    if not tail.isdecimal() or int(tail) == 0:
+        raise UserError(
+            f"{text}: a number of simulations above 0, policy or value must follow the colon"
+        )
+    return "search", int(tail)

@@ -23,11 +23,11 @@ from azjax.config import Config
 from azjax.config.toml import save_config
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
+from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
 from azjax.games import game_config, make_game
-from azjax.players.load import CONFIG_FILE, load_run_config
+from azjax.players.load import CONFIG_FILE, load_player, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
-from azjax.players.spec import parse_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import RunLogger
@@ -157,6 +157,7 @@ def _run(
         lines=watch is None,
     )
     saved = first
+    suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
     with log, _stop_signals() as stopping:
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
@@ -174,7 +175,7 @@ def _run(
             selection_metric = None
             due = config.evaluation.every and cycle % config.evaluation.every == 0
             if (due or (last and config.evaluation.every)) and not stop:
-                selection_metric = _evaluate(trainer, state, log, cycle)
+                selection_metric = _evaluate(trainer, state, log, cycle, suites)
             if last or stop or cycle % config.checkpoint.every == 0:
                 save_state(checkpoints, state, selection_metric=selection_metric)
                 saved = cycle
@@ -191,7 +192,9 @@ def _run(
     return state
 
 
-def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -> float:
+def _evaluate(
+    trainer: Trainer, state: TrainState, log: RunLogger, cycle: int, suites: GameSuites
+) -> float:
     """Plays the configured opponents; returns the metric that selects the best checkpoint.
 
     Every process does the same, so that all agree which checkpoint is best.
@@ -209,7 +212,7 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
         result = play_match(
             trainer.game,
             player,
-            parse_player(spec, trainer.game),
+            load_player(spec, game=trainer.game),
             key,
             num_games=settings.games,
             opening_plies=settings.opening_plies,
@@ -227,10 +230,10 @@ def _evaluate(trainer: Trainer, state: TrainState, log: RunLogger, cycle: int) -
         )
     selection_metric = float(np.mean(scores)) if scores else 0.0
     if settings.exact_report:
-        card = report(trainer.game, [player]).players[0]
-        if card.positions:
-            log.evaluation(cycle, {"mistakes": card.mistakes, "positions": card.positions})
-            selection_metric += 1.0 - card.mistakes / card.positions
+        exact = report(trainer.game, [player], suites=suites).players[0]
+        if exact.positions:
+            log.evaluation(cycle, {"mistakes": exact.mistakes, "positions": exact.positions})
+            selection_metric += 1.0 - exact.mistakes / exact.positions
     return selection_metric
 
 
@@ -238,7 +241,7 @@ def _check_opponents(trainer: Trainer) -> None:
     """Checks the opponents at the start rather than hours later, at the first evaluation."""
     if trainer.config.evaluation.every:
         for spec in trainer.config.evaluation.opponents:
-            parse_player(spec, trainer.game)
+            load_player(spec, game=trainer.game)
 
 
 def _check_empty(run_dir: Path) -> None:

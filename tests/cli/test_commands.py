@@ -10,9 +10,10 @@ import sys
 
 import pytest
 
-from azjax.cli import main as cli
-from azjax.cli import play as playing
+from azjax.cli import play as play_commands
+from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
+from azjax.exact import solver
 from azjax.runs.checkpoint import Checkpoints
 from azjax.training import loop as train_module
 from azjax.training import memory
@@ -32,7 +33,7 @@ def trained(tmp_path_factory):
     """A run of two cycles, each with a checkpoint. Copy it before you change it."""
     folder = tmp_path_factory.mktemp("trained")
     file = tiny.write_config(folder / "tiny.toml", **CHANGES)
-    assert cli.main(["train", str(file), "--run-dir", str(folder / "run")]) == 0
+    assert main(["train", str(file), "--run-dir", str(folder / "run")]) == 0
     return folder / "run"
 
 
@@ -58,17 +59,17 @@ def files(folder):
 
 def test_usage_and_help(capsys):
     for arguments in ([], ["--help"], ["-h"]):
-        assert cli.main(arguments) == 0
+        assert main(arguments) == 0
         out = capsys.readouterr().out
-        for command in cli.COMMANDS:
+        for command in COMMANDS:
             assert re.search(rf"^  {command} ", out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+@pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help_of(command, capsys):
     arguments = [command, "search", "--help"] if command == "bench" else [command, "--help"]
     try:
-        code = cli.main(arguments)
+        code = main(arguments)
     except SystemExit as stopped:
         code = stopped.code
     out, err = capsys.readouterr()
@@ -87,13 +88,13 @@ def test_what_the_system_refuses_is_one_line(refused, monkeypatch, tmp_path):
     def full(arguments):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setitem(cli.COMMANDS, "export", full)
+    monkeypatch.setitem(COMMANDS, "export", full)
     assert refused("export") == "azjax: No space left on device\n"
 
 
 def test_no_standard_input_is_one_that_has_ended(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    assert playing._standard_input().next() is None
+    assert play_commands._standard_input().next() is None
 
 
 def test_an_occupied_run_directory(trained, refused):
@@ -175,10 +176,10 @@ def test_a_loss_that_is_no_number(refused, tmp_path):
 
 def test_unknown_commands_and_players(refused, trained, tmp_path):
     message = refused("trian", "x")
-    assert all(command in message for command in cli.COMMANDS)
-    assert "no run is there" in refused("eval", tmp_path / "nothing")
+    assert all(command in message for command in COMMANDS)
+    assert "no run directory of that name" in refused("eval", tmp_path / "nothing")
     assert "no run is there" in refused("report", tmp_path / "nothing")
-    assert "no run is there" in refused("play", tmp_path / "nothing")
+    assert "no run directory of that name" in refused("play", tmp_path / "nothing")
     for command in (["eval", trained, "--against"], ["match", trained]):
         message = refused(*command, "nobody:3")
         assert "nobody" in message
@@ -195,7 +196,7 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
 
 def test_faces_refuse_other_games_and_players(refused, trained, tmp_path):
     for face, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
-        assert "no run is there" in refused(face, tmp_path / "nothing")
+        assert "no run directory of that name" in refused(face, tmp_path / "nothing")
         assert f"{face.upper()} is for {games}" in refused(face, trained)
         assert "a player that searches is wanted" in refused(face, f"{trained}:policy")
     assert "--memory 0" in refused("gtp", trained, "--memory", "0")
@@ -217,10 +218,7 @@ def test_too_large_for_the_memory(refused, tmp_path, monkeypatch):
 
 def test_games_too_large_to_solve_or_unknown(refused, monkeypatch):
     assert "tic_tac_to" in refused("solve", "tic_tac_to")
-    from azjax.evaluation import run_report as report_card
-
-    solve = functools.partial(report_card.solve, max_states=3000)
-    monkeypatch.setattr(report_card, "solve", solve)
+    monkeypatch.setattr(solver, "solve", functools.partial(solver.solve, max_states=3000))
     message = refused("solve", "tic_tac_toe")
     assert re.search(r"\d[\d,]* states", message)
 
@@ -228,7 +226,7 @@ def test_games_too_large_to_solve_or_unknown(refused, monkeypatch):
 def test_json(trained, capsys):
     def printed(*arguments):
         capsys.readouterr()
-        assert cli.main([*map(str, arguments), "--json"]) == 0
+        assert main([*map(str, arguments), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     facts = printed("solve", "tic_tac_toe")
@@ -252,7 +250,7 @@ def test_json(trained, capsys):
 
 
 def test_text(trained, capsys):
-    assert cli.main(["eval", str(trained), "--games", "8"]) == 0
+    assert main(["eval", str(trained), "--games", "8"]) == 0
     out = capsys.readouterr().out
     assert "random" in out
     assert "Elo" in out

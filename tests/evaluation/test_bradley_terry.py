@@ -95,7 +95,7 @@ def test_perfect_scores_up_a_ladder_stay_finite_and_in_order():
 def test_games_that_tell_a_quarter_double_the_interval():
     points = np.array([[0, 30.0, 0], [50, 0, 12], [0, 20, 0]])
     whole, quarter = (
-        fit_ratings(points, anchor=0, telling=np.full((3, 3), share)) for share in (1.0, 0.25)
+        fit_ratings(points, anchor=0, independent=np.full((3, 3), share)) for share in (1.0, 0.25)
     )
     np.testing.assert_array_equal(whole.elo, quarter.elo)
     np.testing.assert_allclose(2 * (whole.high - whole.elo), quarter.high - quarter.elo)

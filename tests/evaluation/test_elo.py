@@ -2,9 +2,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from azjax.errors import UserError
-from azjax.evaluation.elo import elo_difference, estimate_elo, expected_score
+from azjax.evaluation.elo import (
+    elo_difference,
+    estimate_elo,
+    expected_score,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize(
@@ -91,3 +97,21 @@ def test_equal_pairs_prove_no_certainty():
 def test_no_games():
     with pytest.raises(UserError, match="no games"):
         estimate_elo(np.array([]))
+
+
+@pytest.mark.parametrize(
+    ("count", "total"), [(0, 1), (1, 1), (0, 4520), (4520, 4520), (1, 4520), (152, 1938), (7, 12)]
+)
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_wilson_intervals_equal_those_of_scipy(count, total, confidence):
+    expected = binomtest(count, total).proportion_ci(confidence, method="wilson")
+    low, high = wilson_interval(count, total, confidence=confidence)
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert 0 <= low <= count / total <= high <= 1
+    assert low < high
+
+
+def test_wilson_intervals_end_at_0_and_1():
+    assert wilson_interval(0, 50)[0] == 0.0
+    assert wilson_interval(50, 50)[1] == 1.0
+    assert wilson_interval(0, 0) == (0.0, 1.0)

@@ -6,7 +6,7 @@ import pytest
 from azjax_envs import make
 from matplotlib.image import imread
 
-from azjax.cli import main as cli
+from azjax.cli.main import main
 from azjax.evaluation import rating
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.training.loop import train
@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
 
 
 def rate(run, *options):
-    return cli.main(["rate", str(run), "--games", "8", "--anchors", "random", "uct:4", *options])
+    return main(["rate", str(run), "--games", "8", "--anchors", "random", "uct:4", *options])
 
 
 def test_all_checkpoints_are_rated(trained, capsys):
@@ -45,13 +45,13 @@ def test_all_checkpoints_are_rated(trained, capsys):
     assert all(match["games"] == 8 for match in printed["matches"])
     assert players["cycle 3"]["games"] == 32
     # The ratings are those of the matches that were printed.
-    points, telling = np.zeros((2, 5, 5))
+    points, independent = np.zeros((2, 5, 5))
     for match in printed["matches"]:
         a, b = (list(players).index(match[side]) for side in ("player_a", "player_b"))
         points[a, b] = match["wins"] + match["draws"] / 2
         points[b, a] = match["losses"] + match["draws"] / 2
-        telling[a, b] = telling[b, a] = match["effective_games"] / match["games"]
-    expected = fit_ratings(points, anchor=3, telling=telling)
+        independent[a, b] = independent[b, a] = match["effective_games"] / match["games"]
+    expected = fit_ratings(points, anchor=3, independent=independent)
     np.testing.assert_allclose([p["elo"] for p in players.values()], expected.elo, atol=1e-6)
     np.testing.assert_allclose([p["high"] for p in players.values()], expected.high, atol=1e-6)
     scores = points.sum(1) / (points + points.T).sum(1)
@@ -87,13 +87,13 @@ def test_a_broken_checkpoint_is_left_out(trained, tmp_path, capsys):
     [
         (["--anchors", "nobody"], "there is no player 'nobody'"),
         (["--anchors", "random", "random"], "an anchor is named twice"),
-        (["--games", "7"], "even number"),
-        (["--simulations", "0"], "--simulations 0"),
+        (["--games", "7"], "must be even and above 0"),
+        (["--simulations", "0"], "the number of simulations must be at least 1, but is 0"),
     ],
 )
 def test_mistakes(trained, arguments, complaint, capsys):
     before = (trained / "rating.json").read_text() if (trained / "rating.json").exists() else None
-    assert cli.main(["rate", str(trained), *arguments]) == 2
+    assert main(["rate", str(trained), *arguments]) == 2
     err = capsys.readouterr().err.strip().splitlines()
     assert len(err) == 1
     assert complaint in err[0]
@@ -102,7 +102,7 @@ def test_mistakes(trained, arguments, complaint, capsys):
 
 
 def test_no_run(tmp_path, capsys):
-    assert cli.main(["rate", str(tmp_path / "nothing")]) == 2
+    assert main(["rate", str(tmp_path / "nothing")]) == 2
     assert "no run is there" in capsys.readouterr().err
 
 

@@ -7,13 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from azjax.evaluation.intervals import wilson_interval
 from azjax_envs import make
 from rich.console import Console
 
-from azjax.evaluation.intervals import wilson_interval
-from azjax.evaluation.position_suites import find_rulers, own_ruler
+from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report, score_actions
-from azjax.evaluation.report_table import render
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
@@ -34,16 +33,16 @@ def perfect(solution):
 
 @pytest.fixture(scope="module")
 def scored_positions():
-    (ruler,) = find_rulers(make("connect_four"), 10_000, 0)
-    return ruler
+    (suite,) = GameSuites(make("connect_four"), max_states=10_000).fixed
+    return suite
 
 
-def _card(game, player, **options):
+def _report_of(game, player, **options):
     return report(game, [player], **options).players[0]
 
 
 def test_perfect_play_makes_no_mistake_in_any_reachable_position(perfect):
-    card = _card(GAME, perfect)
+    card = _report_of(GAME, perfect)
     (score,) = card.scores
     assert (card.positions, card.mistakes) == (5478 - 958, 0)
     assert (score.illegal, score.optimal) == (0, 4520)
@@ -56,7 +55,7 @@ def test_one_planted_mistake_is_counted_once(perfect, solution):
     wrong = int(np.flatnonzero((solution.children[index] >= 0) & ~_best(solution, index))[0])
     position = _state(solution, index)
     player = Except(GAME, perfect, position, jnp.asarray(wrong))
-    (score,) = _card(GAME, player).scores
+    (score,) = _report_of(GAME, player).scores
     assert (score.positions, score.mistakes, score.illegal) == (4520, 1, 0)
     assert [b.mistakes for b in score.buckets] == [1, 0]
 
@@ -64,7 +63,7 @@ def test_one_planted_mistake_is_counted_once(perfect, solution):
 def test_an_illegal_move_is_a_mistake_and_named(perfect, solution):
     index = solution.children[0, 4]
     player = Except(GAME, perfect, _state(solution, index), jnp.asarray(4))
-    (score,) = _card(GAME, player).scores
+    (score,) = _report_of(GAME, player).scores
     assert (score.mistakes, score.illegal) == (1, 1)
     # After a1 only the centre holds the draw: there a mistake is possible, and this is one.
     assert score.risky_mistakes == 1
@@ -74,7 +73,7 @@ def test_an_illegal_move_where_no_legal_one_is_a_mistake_is_counted_apart(perfec
     index = np.flatnonzero((solution.plies == 8) & ~solution.terminal)[0]
     taken = int(np.flatnonzero(solution.children[index] < 0)[0])
     player = Except(GAME, perfect, _state(solution, index), jnp.asarray(taken))
-    (score,) = _card(GAME, player).scores
+    (score,) = _report_of(GAME, player).scores
     assert (score.mistakes, score.illegal, score.risky_mistakes) == (1, 1, 0)
     assert score.risky_mistake_rate == 0
 
@@ -84,7 +83,7 @@ def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
     decisions = solution.decisions
     legal = solution.children[decisions] >= 0
     chance = 1 - solution.optimal_actions(decisions).sum(-1) / legal.sum(-1)
-    (score,) = _card(GAME, RandomPlayer(GAME)).scores
+    (score,) = _report_of(GAME, RandomPlayer(GAME)).scores
     deviation = np.sqrt((chance * (1 - chance)).sum())
     assert abs(score.mistakes - chance.sum()) < 4 * deviation
     assert score.risky == (chance > 0).sum()
@@ -130,7 +129,7 @@ def test_the_same_seed_gives_the_same_report():
 
 def test_a_player_on_the_host_is_asked_everything():
     game, asked = make("dots_and_boxes_1x1"), []
-    card = _card(game, HostLowest(game, asked))
+    card = _report_of(game, HostLowest(game, asked))
     assert card.positions == sum(asked) == 15
     # With an edge left over or two, moving is forced in effect; no move ever changes the result.
     assert card.mistakes == 0
@@ -160,20 +159,20 @@ def test_a_mistake_is_a_worse_result_not_a_slower_win(scored_positions):
     assert slow.optimal < 1500
 
 
-def test_positions_of_the_first_players_own_games_are_a_ruler_for_all(solution):
+def test_positions_of_the_first_players_own_games_are_a_suite_for_all(solution):
     players = {"mine": Lowest(GAME), "other": RandomPlayer(GAME)}
     card = report(GAME, players, own_games=64)
     for player in card.players:
         everywhere, own = player.scores
-        assert everywhere.ruler == "all reachable positions"
-        assert own.ruler == "positions of mine's games"
+        assert everywhere.suite == "all reachable positions"
+        assert own.suite == "positions of mine's games"
         assert (player.positions, player.mistakes) == (4520, everywhere.mistakes)
     assert own.positions == card.players[0].scores[1].positions
     # What its own games are, is tested with `positions_of_games`; here, what they are worth.
-    ruler = own_ruler(GAME, Lowest(GAME), 2_000_000, jax.random.key(3), 64)
-    assert 20 < ruler.num_positions < 400
-    indices = solution.lookup(ruler.states)
-    np.testing.assert_array_equal(ruler.action_scores, solution.action_values(indices))
+    suite = GameSuites(GAME).of_own_games(Lowest(GAME), jax.random.key(3), 64)
+    assert 20 < suite.num_positions < 400
+    indices = solution.lookup(suite.states)
+    np.testing.assert_array_equal(suite.action_scores, solution.action_values(indices))
     text = _rendered(card)
     assert text.count("all reachable positions") == text.count("positions of mine's games") == 1
 
@@ -183,7 +182,7 @@ def test_a_game_too_large_to_enumerate_is_measured_by_its_exact_values():
     players = {"perfect": exact_player(game), "random": RandomPlayer(game)}
     card = report(game, players, own_games=16)
     perfect, careless = card.players
-    assert [score.ruler for score in perfect.scores] == [
+    assert [score.suite for score in perfect.scores] == [
         "positions of random games",
         "positions of perfect's games",
     ]
@@ -200,10 +199,10 @@ def test_a_game_too_large_to_enumerate_is_measured_by_its_exact_values():
 
 def test_a_game_with_a_file_of_scores_has_no_values_of_other_positions():
     game = make("connect_four")
-    assert own_ruler(game, RandomPlayer(game), 2_000_000, jax.random.key(0), 16) is None
+    assert GameSuites(game).of_own_games(RandomPlayer(game), jax.random.key(0), 16) is None
 
 
-def test_a_game_with_no_ruler_says_so():
+def test_a_game_with_no_suite_says_so():
     game = make("connect_four_5x5")
     card = report(game, [RandomPlayer(game)], max_states=1000)
     assert (card.players[0].positions, card.players[0].mistakes) == (0, 0)
@@ -221,7 +220,7 @@ def _best(solution, index):
 
 def _rendered(card):
     console = Console(file=io.StringIO(), width=100)
-    render(card, console)
+    console.print(card)
     return console.file.getvalue()
 
 
@@ -232,15 +231,13 @@ def test_a_value_is_right_where_no_other_result_is_nearer(solution):
         def values(self, key, states):
             return jnp.full(jax.tree.leaves(states)[0].shape[0], 0.4)
 
-    (score,) = _card(GAME, Values(GAME)).values
+    (score,) = _report_of(GAME, Values(GAME)).values
     values = solution.action_values(solution.decisions).max(-1)
-    assert (score.ruler, score.positions) == ("all reachable positions", 4520)
+    assert (score.suite, score.positions) == ("all reachable positions", 4520)
     assert score.right == (np.sign(values) == 0).sum() > 0
 
 
 def test_players_without_values_have_none_and_the_table_says_nothing_of_them(perfect):
     card = report(GAME, [perfect])
     assert card.players[0].values == ()
-    out = io.StringIO()
-    render(card, Console(file=out, width=100))
-    assert "wrong values" not in out.getvalue()
+    assert "wrong values" not in str(card)

@@ -3,12 +3,15 @@ import json
 
 import numpy as np
 import pytest
+from azjax_envs import make
 from rich.console import Console
 
+from azjax.cli.main import main
 from azjax.config.toml import save_config
 from azjax.errors import UserError
-from azjax.evaluation.run_report import report_run, solve_game
-from azjax.players.load import load_player, player_from_spec, untrained_player
+from azjax.evaluation.run_report import report_run, save_report
+from azjax.exact.solver import facts_text, solve
+from azjax.players.load import load_player, untrained_player
 from azjax.training import loop as train_module
 from azjax.training.loop import train
 from tests import tiny
@@ -28,10 +31,13 @@ def run(tmp_path_factory):
 
 
 def test_report_of_a_run(run):
-    out = console()
+    said = []
     card = report_run(
-        str(run), beside=("uct:8",), against=("random",), games=16, own_games=16, console=out
+        run, beside=("uct:8",), against=("random",), games=16, own_games=16, progress=said.append
     )
+    assert said[0] == "looking for exact values of tic_tac_toe"
+    assert "policy: 16 games against random" in said
+    assert not (run / "report.json").exists()
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
     assert names == ["search:4", "policy", "untrained search:4", "uct:8"]
@@ -40,20 +46,21 @@ def test_report_of_a_run(run):
     for player in card.players:
         assert 0 < player.mistakes < 4520
         assert all(score.illegal == 0 for score in player.scores)
-        rulers = [score.ruler for score in player.scores]
-        assert rulers == ["all reachable positions", "positions of search:4's games"]
+        suites = [score.suite for score in player.scores]
+        assert suites == ["all reachable positions", "positions of search:4's games"]
         assert player.scores[1].positions > 30
     judged = [[score.positions for score in player.values] for player in card.players]
     assert judged == [[4520, card.players[0].scores[1].positions]] * 3 + [[]]
     assert all(0 < player.values[0].right < 4520 for player in card.players[:3])
     matches = [[x.num_games for x in player.matches] for player in card.players]
     assert matches == [[16], [16], [], []]
+    save_report(card, f"{run}@best")
     written = json.loads((run / "report.json").read_text())
-    assert written.pop("cycle") == int(max((run / "checkpoints").glob("[0-9]*")).name)
     assert written == json.loads(json.dumps(card.to_dict()))
-    text = out.file.getvalue()
+    assert card.cycle == written["cycle"] == int(max((run / "checkpoints").glob("[0-9]*")).name)
     for word in ("search:4", "policy", "untrained", "random", "wrong values"):
-        assert word in text
+        assert word in str(card)
+        assert word in card._repr_html_()
 
 
 def test_a_perfect_player_beside_makes_no_mistake(run):
@@ -62,7 +69,6 @@ def test_a_perfect_player_beside_makes_no_mistake(run):
         beside=("exact",),
         against=(),
         own_games=0,
-        console=console(),
     )
     by_name = {player.name: player for player in card.players}
     assert by_name["exact"].mistakes == 0
@@ -96,7 +102,7 @@ def test_the_untrained_control_is_what_the_run_began_with(run):
     ],
 )
 def test_players_of_a_run(run, spec, kind, simulations):
-    player = player_from_spec(f"{run}{spec}")
+    player = load_player(f"{run}{spec}")
     assert type(player).__name__ == kind
     if simulations:
         assert player.config.num_simulations == simulations
@@ -114,28 +120,25 @@ def test_a_player_has_fewer_simulations_than_its_run_began_with(tmp_path):
 
 
 def test_mistakes_of_a_spec(run):
-    from azjax_envs import make
-
     for spec in (":0", ":many", "@newest"):
-        with pytest.raises(UserError, match=r"RUN@CYCLE|number of simulations"):
-            player_from_spec(f"{run}{spec}")
+        with pytest.raises(UserError, match=r"RUN@CYCLE|a number of simulations above 0"):
+            load_player(f"{run}{spec}")
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
-        player_from_spec(str(run), make("connect_four"))
+        load_player(str(run), game=make("connect_four"))
 
 
-def test_solve_prints_the_known_values():
-    out = console()
-    solve_game("tic_tac_toe", console=out)
-    text = out.file.getvalue()
+def test_solve_prints_the_known_values(capsys):
+    assert main(["solve", "tic_tac_toe"]) == 0
+    text = capsys.readouterr().out
     assert "tic_tac_toe: a draw" in text
     assert "states: 5478" in text
     assert "terminal: 958" in text
-    moves = text[text.index("value of first moves") :].splitlines()[0]
-    assert moves.count("+0") == 9
+    assert text[text.index("value of first moves") :].count("+0") == 9
+    assert "seconds" in text
 
 
 def test_solve_as_json(capsys):
-    solve_game("dots_and_boxes_1x2", as_json=True)
+    assert main(["solve", "dots_and_boxes_1x2", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     # Seven edges and two boxes: the result is the sign of the margin.
     assert abs(facts["margin"]) <= 2
@@ -145,6 +148,13 @@ def test_solve_as_json(capsys):
     assert max(facts["margin_of_first_moves"].values()) == facts["margin"]
 
 
-def test_solve_refuses_what_it_cannot_do():
-    with pytest.raises(UserError, match="tic_tac_toe"):
-        solve_game("tic_tac_to", console=console())
+def test_a_solution_prints_itself():
+    solution = solve(make("tic_tac_toe"))
+    assert str(solution) == str(facts_text(solution.to_dict()))
+    assert str(solution).startswith("tic_tac_toe: a draw\n")
+    assert "tic_tac_toe: a draw" in solution._repr_html_()
+
+
+def test_solve_refuses_what_it_cannot_do(capsys):
+    assert main(["solve", "tic_tac_to"]) == 2
+    assert "tic_tac_toe" in capsys.readouterr().err

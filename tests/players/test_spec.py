@@ -3,26 +3,26 @@ from azjax_envs import make
 
 from azjax.errors import UserError
 from azjax.players.exact import ExactPlayer
+from azjax.players.load import load_player
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.random_player import RandomPlayer
-from azjax.players.spec import parse_player
 from azjax.players.uct import UCTPlayer
 
 GAME = make("tic_tac_toe")
 
 
 def test_every_form():
-    assert parse_player("random", GAME) == RandomPlayer(GAME)
-    assert parse_player("minimax:4", GAME) == MinimaxPlayer(GAME, 4)
-    assert parse_player("mc:100", GAME) == MonteCarloPlayer(GAME, 100)
-    assert parse_player(" uct:1000 ", GAME) == UCTPlayer(GAME, 1000)
-    assert isinstance(parse_player("exact", GAME), ExactPlayer)
+    assert load_player("random", game=GAME) == RandomPlayer(GAME)
+    assert load_player("minimax:4", game=GAME) == MinimaxPlayer(GAME, 4)
+    assert load_player("mc:100", game=GAME) == MonteCarloPlayer(GAME, 100)
+    assert load_player(" uct:1000 ", game=GAME) == UCTPlayer(GAME, 1000)
+    assert isinstance(load_player("exact", game=GAME), ExactPlayer)
 
 
 @pytest.mark.parametrize("spec", ["random", "minimax:4", "mc:100", "uct:1000", "exact"])
 def test_a_player_is_named_as_it_is_written(spec):
-    player = parse_player(spec, GAME)
+    player = load_player(spec, game=GAME)
     assert player.name == spec
     assert player.jittable
 
@@ -42,11 +42,11 @@ def test_a_player_is_named_as_it_is_written(spec):
 )
 def test_mistakes_name_the_valid_forms(spec, complaint):
     with pytest.raises(UserError, match=complaint) as error:
-        parse_player(spec, GAME)
+        load_player(spec, game=GAME)
     assert "random, minimax:PLIES, mc:PLAYOUTS" in str(error.value)
     assert "\n" not in str(error.value)
 
 
 def test_exact_of_a_large_game():
     with pytest.raises(UserError, match="too large to solve"):
-        parse_player("exact", make("connect_four_6x6"))
+        load_player("exact", game=make("connect_four_6x6"))

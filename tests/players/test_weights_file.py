@@ -10,7 +10,7 @@ from azjax_envs import make
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
-from azjax.players.load import player_from_spec
+from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
 from azjax.players.weights_file import about_run, load_saved, pretrained, save_player
 from tests import tiny
@@ -56,14 +56,14 @@ def test_a_player_comes_back_from_its_file(file):
 
 
 def test_a_file_is_named_like_a_run(file):
-    player = player_from_spec(f"{file}:7", GAME)
+    player = load_player(f"{file}:7", game=GAME)
     assert player.name == "search:7"
-    assert player_from_spec(str(file)).config == network()[0].search
-    assert isinstance(player_from_spec(f"{file}:policy"), PolicyPlayer)
+    assert load_player(str(file)).config == network()[0].search
+    assert isinstance(load_player(f"{file}:policy"), PolicyPlayer)
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
-        player_from_spec(str(file), make("connect_four"))
+        load_player(str(file), game=make("connect_four"))
     with pytest.raises(UserError, match="a number of simulations, policy or value"):
-        player_from_spec(f"{file}:fast")
+        load_player(f"{file}:fast")
 
 
 def test_what_it_says_of_itself(file):
@@ -111,7 +111,7 @@ def test_players_that_come_along_are_what_their_names_say():
         assert saved.config.game.name == name
         assert saved.about["report"] or saved.about["matches"]
         assert path.stat().st_size <= 3_000_000
-        assert player_from_spec(name).game == make(name)
+        assert load_player(name).game == make(name)
 
 
 def test_export_without_a_run_is_one_line(tmp_path, capsys):

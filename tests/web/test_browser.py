@@ -12,7 +12,7 @@ import threading
 import numpy as np
 import pytest
 
-from azjax.players.load import player_from_spec
+from azjax.players.load import load_player
 from azjax.search.anytime import make_anytime_search
 from azjax.web import server
 from azjax.web.site import write_site
@@ -88,7 +88,7 @@ def check_result(page, game, names):
     ],
 )
 def test_a_person_plays_to_the_end_against_the_network(open_page, served, name, size):
-    player = player_from_spec(name) if name == "connect_four" else untrained(name)
+    player = load_player(name) if name == "connect_four" else untrained(name)
     page = open_page(served(player), size)
     names = play_to_the_end(page, player.game, seed=1)
     picture(page, name, full_page=True)
@@ -101,7 +101,7 @@ def test_a_person_plays_to_the_end_against_the_network(open_page, served, name, 
 
 def test_hints_undo_sides_and_strength_in_one_file_from_a_disk(open_page, tmp_path):
     file = tmp_path / "game.html"
-    write_site(player_from_spec("connect_four"), file, about="", games=1, single_file=True)
+    write_site(load_player("connect_four"), file, about="", games=1, single_file=True)
     page = open_page(file.as_uri(), PHONE)
     page.select_option("#level", "32")
     click(page, page.query_selector('[data-action="3"]'))

@@ -1,1 +1,1 @@
-"""Programs of others as players, over the protocols that they speak: GTP, UCI and USI."""
+"""External engines as players, over their protocols: GTP, UCI and USI."""

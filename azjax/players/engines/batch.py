@@ -1,29 +1,34 @@
-"""A batch as single positions, and an engine's move in one of them."""
+"""Splits a batch into single positions, and reads an engine's move in one of them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import jax
 from azjax_envs import Game
 
 from azjax.errors import UserError
+from azjax.pytrees import batch_size, take
+from azjax.types import State
 
 RESIGNED = -1  # illegal, and loses
 
 
-def unstack(states: Any) -> list[Any]:
-    """The B positions of states [B, ...], in numpy."""
+def unstack(states: State) -> list[State]:
+    """Returns the B positions of states [B, ...] one by one, in numpy."""
     rows = jax.device_get(states)
-    count = len(jax.tree.leaves(rows)[0])
-    return [jax.tree.map(lambda x, i=i: x[i], rows) for i in range(count)]
+    return [take(rows, i) for i in range(batch_size(rows, name="states"))]
 
 
-def read_move(player: str, game: Game, state: Any, answer: str) -> int:
-    """The action that an engine named.
+def read_move(player: str, game: Game, state: State, answer: str) -> int:
+    """Returns the action that an engine answered, or `RESIGNED`.
+
+    Args:
+      player: name of the player, for the error message.
+      game: the game.
+      state: the position, not batched.
+      answer: the move as the engine writes it.
 
     Raises:
-      UserError: it is illegal.
+      UserError: the move is illegal.
     """
     if answer.lower() == "resign":
         return RESIGNED
@@ -31,6 +36,6 @@ def read_move(player: str, game: Game, state: Any, answer: str) -> int:
         return game.string_to_action(state, answer)
     except ValueError as error:
         raise UserError(
-            f"{player}: the engine played {answer!r}, which is illegal in {game.name} here; do its "
-            "rules differ?"
+            f"{player}: the engine played {answer!r}, which is illegal in this position of "
+            f"{game.name}; its rules may differ"
         ) from error

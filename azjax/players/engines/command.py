@@ -1,30 +1,31 @@
-"""How an engine is written on the command line: its command, and options behind a question mark."""
+"""The command of an engine as users write it: a program, and options after a `?`."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import shlex
+from dataclasses import dataclass, field
 
 from azjax.errors import UserError
 
 _TIMEOUT_S = 60.0
 
 
-@dataclasses.dataclass(frozen=True)
-class EngineSpec:
-    """What a text such as "stockfish?nodes=1000&Skill Level=3&timeout=20" says."""
+@dataclass(frozen=True)
+class EngineCommand:
+    """A text such as "stockfish?nodes=1000&Skill Level=3&timeout=20", taken apart."""
 
+    text: str
     command: tuple[str, ...]  # the program and its arguments
-    options: dict[str, str]  # by name, without `timeout`
+    options: dict[str, str] = field(hash=False)  # by name, without `timeout`
     timeout: float  # seconds to wait for an answer
 
 
-def parse_spec(text: str) -> EngineSpec:
+def parse_command(text: str) -> EngineCommand:
     """Reads COMMAND or COMMAND?NAME=VALUE&NAME=VALUE; the command is quoted as in a shell.
 
     Raises:
-      UserError: there is no command, or an option has no value or is no number where it must be.
+      UserError: the command is missing, an option has no value, or `timeout` is not a number.
     """
     words, _, tail = text.partition("?")
     try:
@@ -32,24 +33,25 @@ def parse_spec(text: str) -> EngineSpec:
     except ValueError as error:
         raise UserError(f"engine {text!r}: {str(error).lower()} in the command") from error
     if not command:
-        raise UserError(f"engine {text!r}: a command is wanted, such as gnugo or stockfish")
+        raise UserError(f"engine {text!r}: the command is missing, such as gnugo or stockfish")
     options: dict[str, str] = {}
     for option in tail.split("&") if tail else ():
         name, equals, value = (part.strip() for part in option.partition("="))
         if not (name and equals and value) or name in options:
             raise UserError(
-                f"engine {text!r}: {option!r} is not one option; behind ? comes NAME=VALUE, and & "
-                "between two of them"
+                f"engine {text!r}: {option!r} must be one option NAME=VALUE; options follow the ? "
+                "and are separated by &"
             )
         options[name] = value
-    return EngineSpec(command, options, _seconds(options.pop("timeout", str(_TIMEOUT_S))))
+    timeout = _parse_seconds(options.pop("timeout", str(_TIMEOUT_S)))
+    return EngineCommand(text, command, options, timeout)
 
 
-def _seconds(value: str) -> float:
+def _parse_seconds(value: str) -> float:
     try:
         seconds = float(value)
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise UserError(f"engine option timeout={value}: seconds above 0 are wanted")
+        raise UserError(f"engine option timeout={value}: must be a number of seconds above 0")
     return seconds

@@ -1,33 +1,33 @@
-"""The games that GTP is for here, and what it calls their moves."""
+"""The games that azjax plays over GTP, and their moves in that protocol."""
 
 from __future__ import annotations
 
 from azjax_envs import Game
 
-# Not gomoku, though it has a board with stones: GTP's columns have no I, and gomoku's have.
+# Gomoku is missing although it has stones: GTP's columns skip the letter I, gomoku's do not.
 _KINDS = ("go", "hex", "othello")
 GAMES = "go, hex and othello"
 
-# As HexGui and Benzene's engines have it; their "swap" lets the players change sides instead.
-_MOVES = {"swap": "swap-pieces"}
-_BACK = {theirs: ours for ours, theirs in _MOVES.items()}
+# As in HexGui and Benzene's engines, where "swap" means that the players change sides.
+_TO_GTP = {"swap": "swap-pieces"}
+_FROM_GTP = {gtp: own for own, gtp in _TO_GTP.items()}
 
 
 def kind_of(game: Game) -> str:
-    """What a game of any size is called: "go" for "go_9x9"."""
+    """Returns the name of a game without its size: "go" for "go_9x9"."""
     return game.name.partition("_")[0]
 
 
 def is_for(game: Game) -> bool:
-    """Whether GTP is for this game."""
+    """Returns whether azjax plays this game over GTP."""
     return kind_of(game) in _KINDS and hasattr(game, "size")
 
 
 def to_gtp(move: str) -> str:
-    """GTP's name of a move that a game names."""
-    return _MOVES.get(move, move)
+    """Translates a move from the game's notation to GTP."""
+    return _TO_GTP.get(move, move)
 
 
 def from_gtp(move: str) -> str:
-    """A game's name of a move that GTP names; the game's own is let through."""
-    return _BACK.get(move.lower(), move)
+    """Translates a move from GTP to the game's notation; the game's own spelling is accepted."""
+    return _FROM_GTP.get(move.lower(), move)

@@ -1,4 +1,4 @@
-"""Several engines alike, which answer the questions of a batch side by side."""
+"""Several processes of one engine, which answer the questions of a batch in parallel."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Question = TypeVar("Question")
 
 
 class Pool:
-    """Up to one engine for each core, started when they are first needed.
+    """Up to one engine per core, started when first needed.
 
     Args:
-      start: starts an engine that is ready for questions. The first one is started at once: a
-        mistake in its command shows here, and not in the middle of a match.
+      start: starts an engine that is ready for questions. The first one is started at once, so that
+        a mistake in its command shows now and not during a match.
     """
 
     def __init__(self, start: Callable[[], EngineProcess]):
@@ -27,10 +27,14 @@ class Pool:
     def map(
         self, ask: Callable[[EngineProcess, Question], str], questions: Sequence[Question]
     ) -> list[str]:
-        """The answers to the questions, in their order.
+        """Answers the questions, in their order.
 
-        Question i of n always goes to the same engine, so that an engine that draws lots, but
-        from a seed, plays a match again in the same way.
+        Question i of n always goes to the same engine. An engine that is random but seeded
+        therefore repeats a match exactly.
+
+        Args:
+          ask: sends one question to an engine and returns its answer.
+          questions: the questions.
         """
         count = min(len(questions), _cores())
         while len(self._engines) < count:
@@ -45,7 +49,7 @@ class Pool:
                 for number, part in enumerate(threads.map(answer, range(count))):
                     answers[number::count] = part
             except BaseException:
-                self.close()  # or the other threads would be waited for
+                self.close()  # otherwise we would wait for the other threads
                 raise
         return answers
 
@@ -56,5 +60,5 @@ class Pool:
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

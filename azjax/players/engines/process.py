@@ -1,4 +1,4 @@
-"""A program that answers lines with lines, and that ends when nobody needs it any more."""
+"""A program that answers lines with lines, and ends when it is no longer needed."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import queue
 import shutil
 import signal
 import subprocess
-import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO
+from threading import Thread
+from typing import IO, Any
 
 from azjax.errors import UserError
 
-# Debian keeps games where the PATH of a service may not look.
-_GAMES = "/usr/games:/usr/local/games"
-# The programs whose package on Debian is known; it has the same name.
+# Debian installs games here, outside of the PATH of a service.
+_GAMES_PATH = "/usr/games:/usr/local/games"
+# Programs whose Debian package has the same name.
 _PACKAGES = ("gnugo", "stockfish", "fairy-stockfish")
-_FAREWELL_S = 1.0
+_QUIT_S = 1.0  # for an engine to end by itself
 
 
 class EngineProcess:
-    """One running engine: `send` it lines, then `read` what it answers.
+    """One running engine: `send` it lines, then `read` its answers.
 
     It ends with `close`, with this object, or with Python, whichever comes first.
 
     Args:
       command: the program and its arguments.
-      timeout: seconds from `send` until all that is read has to be there.
+      timeout: seconds from `send` until the last line of the answers.
 
     Raises:
-      UserError: the program is not there or cannot be started. Later on, `read` raises one where no
-        line comes in time or the program has ended; the process is over then.
+      UserError: the program is missing or cannot be started. `read` raises it when no line comes in
+        time or the program has ended; the process is ended then.
     """
 
     def __init__(self, command: Sequence[str], *, timeout: float):
@@ -52,7 +52,7 @@ class EngineProcess:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
-                # Ctrl-C is for azjax, which then ends the engine and all that it has started.
+                # Ctrl-C goes to azjax alone, which then ends the engine and its children.
                 start_new_session=True,
             )
         except OSError as error:
@@ -61,54 +61,59 @@ class EngineProcess:
         self._last: collections.deque[str] = collections.deque(maxlen=2)
         _in_background(_read_lines, self._process.stdout, self._lines)
         self._complaints = _in_background(_keep_last, self._process.stderr, self._last)
-        # Neither this nor the threads refer to the object itself, which may so be collected.
+        # Neither this nor the threads refer to the object itself, so it can be collected.
         self._end = weakref.finalize(self, _end, self._process)
 
     def send(self, lines: Sequence[str]) -> None:
-        """Writes lines; the time for the answers begins."""
+        """Writes lines and starts the clock for the answers."""
         self._asked = lines[-1]
         self._deadline = time.monotonic() + self._timeout
-        # That it has ended, or was closed, is said by `read`, and with better words.
+        # `read` reports an engine that has ended or was closed, with a better message.
         with contextlib.suppress(BrokenPipeError, ValueError):
             self._process.stdin.write("".join(f"{line}\n" for line in lines))
             self._process.stdin.flush()
 
     def read(self) -> str:
-        """The next line, without blanks at its end."""
+        """Returns the next line, without trailing blanks."""
         try:
             line = self._lines.get(timeout=max(self._deadline - time.monotonic(), 0))
         except queue.Empty:
             raise self.failure(
-                f"no answer to {self._asked!r} within {self._timeout:g} s (?timeout=SECONDS "
-                "changes that)"
+                f"no answer to {self._asked!r} within {self._timeout:g} s (the option "
+                "?timeout=SECONDS changes this)"
             ) from None
         if line is None:
-            self._lines.put(None)  # it stays ended
-            self._complaints.join(_FAREWELL_S)
-            last_words = f"; it said: {' '.join(self._last)}" if self._last else ""
+            self._lines.put(None)  # later reads report the end, too
+            self._complaints.join(_QUIT_S)
+            last_words = f"; its last lines: {' '.join(self._last)}" if self._last else ""
             raise self.failure(f"it ended when it was sent {self._asked!r}{last_words}")
         return line.rstrip()
 
     def failure(self, reason: str) -> UserError:
-        """What to raise where the engine cannot go on; it is ended."""
+        """Ends the engine, and returns the error to raise."""
         self.close()
         return UserError(f"engine {self.name}: {' '.join(reason.split())}")
 
     def close(self) -> None:
+        """Ends the engine."""
         self._end()
 
 
 def find_program(name: str) -> str:
-    """Where a program is. UserError where it is not."""
-    found = shutil.which(name) or shutil.which(name, path=_GAMES)
+    """Returns the path of a program.
+
+    Raises:
+      UserError: it is not installed.
+    """
+    found = shutil.which(name) or shutil.which(name, path=_GAMES_PATH)
     if found is None:
         hint = f"; Debian: apt install {name}" if name in _PACKAGES else ""
         raise UserError(f"engine {name}: not found{hint}")
     return found
 
 
-def _in_background(read, stream: IO[str], into) -> threading.Thread:
-    thread = threading.Thread(target=read, args=(stream, into), daemon=True)
+def _in_background(read: Callable[[IO[str], Any], None], stream: IO[str], into: Any) -> Thread:
+    thread = Thread(target=read, args=(stream, into), daemon=True)
     thread.start()
     return thread
 
@@ -126,11 +131,11 @@ def _keep_last(stream: IO[str], into: collections.deque) -> None:
 
 
 def _end(process: subprocess.Popen) -> None:
-    """The end of its input tells an engine to quit; one that does not listen is killed."""
+    """Closes the input, which tells an engine to quit, and kills one that does not."""
     with contextlib.suppress(OSError):
         process.stdin.close()
     try:
-        process.wait(_FAREWELL_S)
+        process.wait(_QUIT_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -9,30 +9,31 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpy as np
 from azjax_envs import Game
 
 from azjax.errors import UserError
-from azjax.players.base import Moves
+from azjax.players.base import History
 from azjax.players.engines.batch import read_move, unstack
-from azjax.players.engines.command import parse_spec
+from azjax.players.engines.command import EngineCommand
 from azjax.players.engines.pool import Pool
 from azjax.players.engines.process import EngineProcess
+from azjax.types import Array, State
 
 _LIMITS = ("nodes", "movetime", "depth")
-_DEFAULT_LIMIT = {"nodes": "1000"}  # nodes, and not time, so that a match can be repeated
+_DEFAULT_LIMIT = {"nodes": "1000"}  # nodes instead of time, so that matches repeat exactly
 
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-    """In what UCI and USI differ."""
+    """The differences between UCI and USI."""
 
-    name: str  # what an engine is greeted with
-    notation: str  # that of positions
-    variants: dict[str, str]  # our games, and how engines of many games call them
+    name: str  # the first command to an engine
+    notation: str  # of positions
+    variants: dict[str, str]  # engines' names of our games
 
 
 PROTOCOLS = {
@@ -43,12 +44,12 @@ PROTOCOLS = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class UciPlayer:
-    """An engine that is given a position, with the moves that led to it, and a limit.
+    """An engine that receives a position, the moves that led to it, and a limit.
 
-    With the moves of its game it knows which positions would be repetitions; without them it sees
-    the position alone, as if a game began there. Every question is that of a new game, so that an
-    engine has no more nodes for a move than it was given, whatever it has thought of before.
-    An engine that resigns (in USI) plays action -1, which is illegal and loses.
+    The moves tell it which positions would be repetitions. Without them it sees the position alone,
+    as if a game began there. Every question starts a new game, so that an engine cannot use results
+    of earlier searches on top of its nodes. An engine that resigns (in USI) plays action -1, which
+    is illegal and loses.
     """
 
     game: Game
@@ -58,30 +59,40 @@ class UciPlayer:
     limit: str  # what follows "go"
 
     jittable: ClassVar[bool] = False
-    follows_moves: ClassVar[bool] = True
+    follows_history: ClassVar[bool] = True
 
-    def __call__(self, key: jax.Array, states: Any, moves: Moves | None = None) -> np.ndarray:
-        """Actions int32 [B] for states [B, ...] after `moves`, those of B games if they are known.
+    def __call__(self, key: Array, states: State, history: History | None = None) -> np.ndarray:
+        """Asks the engine for its moves.
+
+        Args:
+          key: ignored; an engine has its own random numbers.
+          states: positions [B, ...].
+          history: the moves that led to them, if they are known.
+
+        Returns:
+          Actions int32 [B].
 
         Raises:
-          UserError: the engine breaks down or makes an illegal move.
+          UserError: the engine fails or makes an illegal move.
         """
-        del key  # an engine draws its own lots
+        del key
         positions = unstack(states)
-        if moves is None:
+        if history is None:
             questions = [self._write(state) for state in positions]
         else:
             start = self._write(jax.device_get(self.game.init()))
-            questions = [" ".join([start, "moves", *(text for _, text in line)]) for line in moves]
+            questions = [
+                " ".join([start, "moves", *(text for _, text in line)]) for line in history
+            ]
         answers = self.pool.map(self._ask, questions)
         moved = zip(positions, answers, strict=True)
         return np.array([read_move(self.name, self.game, *each) for each in moved], np.int32)
 
     def close(self) -> None:
-        """Ends the engines; so does the end of this object."""
+        """Ends the engines, as garbage collection of this object does."""
         self.pool.close()
 
-    def _write(self, state: Any) -> str:
+    def _write(self, state: State) -> str:
         notation = self.protocol.notation
         return f"{notation} {getattr(self.game, f'to_{notation}')(state)}"
 
@@ -91,18 +102,23 @@ class UciPlayer:
         return move[0] if move else ""
 
 
-def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
-    """The player that "stockfish?nodes=1000&Skill Level=3" names, of protocol "uci" or "usi".
+def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:
+    """Starts a UCI or USI engine, such as "stockfish?nodes=1000&Skill Level=3".
 
-    Behind the question mark: limits of a move (nodes; movetime in milliseconds; depth), timeout (in
+    Options follow the `?`: limits of a move (nodes; movetime in milliseconds; depth), timeout (in
     seconds), and any option that the engine knows. UCI_Elo turns on UCI_LimitStrength. Without a
     limit a move has 1,000 nodes.
 
+    Args:
+      protocol: "uci" or "usi".
+      spec: the command.
+      game: the game to play.
+
     Raises:
-      UserError: there is no such engine, it does not speak the protocol or play the game, or an
-        option or its value is none of the engine's.
+      UserError: there is no such engine, it does not speak the protocol or play the game, or it has
+        no such option or value.
     """
-    spec = parse_spec(text)
+    text = spec.text
     speaks = PROTOCOLS[protocol]
     if game.name not in speaks.variants:
         games = " and ".join(speaks.variants)
@@ -114,7 +130,7 @@ def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
     options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
     names = {name.lower() for name in options}
     if f"{protocol}_variant" in names:
-        raise UserError(f"{protocol}:{text}: the game, {game.name}, decides on the variant")
+        raise UserError(f"{protocol}:{text}: the game, {game.name}, determines the variant")
     if "uci_elo" in names and "uci_limitstrength" not in names:
         options["UCI_LimitStrength"] = "true"
     variant = speaks.variants[game.name]
@@ -135,7 +151,7 @@ def uci_player(protocol: str, text: str, game: Game) -> UciPlayer:
 
 
 def _until(engine: EngineProcess, word: str) -> str:
-    """The first line that begins with `word`; all others are an engine's chatter."""
+    """Returns the first line that begins with `word`, and skips all others."""
     while True:
         line = engine.read()
         if line.split()[:1] == [word]:
@@ -150,8 +166,8 @@ class _Option:
     high: int | None
     choices: tuple[str, ...]  # of a combo
 
-    def wants(self, value: str) -> str | None:
-        """What is wanted where `value` is wrong; None where it is right."""
+    def valid_values(self, value: str) -> str | None:
+        """Returns a description of the valid values if `value` is not one of them, else None."""
         if self.kind == "check" and value not in ("true", "false"):
             return "true or false"
         if self.kind == "combo" and value not in self.choices:
@@ -165,7 +181,7 @@ class _Option:
 
 
 def _read_options(engine: EngineProcess, protocol: str) -> dict[str, _Option]:
-    """All options that an engine names in its answer to the greeting, by their names in small."""
+    """Returns the options that an engine lists at its start, by their names in lower case."""
     options = {}
     while (line := engine.read()).strip() != f"{protocol}ok":
         found = re.fullmatch(r"option name (.+?) type (\w+)(.*)", line)
@@ -185,7 +201,7 @@ def _read_options(engine: EngineProcess, protocol: str) -> dict[str, _Option]:
 def _choose_variant(
     engine: EngineProcess, known: Mapping[str, _Option], protocol: str, variant: str
 ) -> None:
-    """Engines of many games have an option for it; others play chess, or shogi, and no more."""
+    """Sets the game of an engine that plays several. Others play chess, or shogi, alone."""
     option = known.get(f"{protocol}_variant")
     plays = option.choices if option else ("chess" if protocol == "uci" else "shogi",)
     if variant not in plays:
@@ -201,8 +217,8 @@ def _set_option(engine: EngineProcess, known: Mapping[str, _Option], name: str, 
     option = known.get(name.lower())
     if option is None:
         names = ", ".join([*_LIMITS, "timeout", *(each.name for each in known.values())])
-        raise engine.failure(f"it has no option {name!r}; there are {names}")
-    wanted = option.wants(value)
-    if wanted:
-        raise engine.failure(f"its option {option.name} must be {wanted}, not {value}")
+        raise engine.failure(f"it has no option {name!r}; its options: {names}")
+    valid = option.valid_values(value)
+    if valid:
+        raise engine.failure(f"its option {option.name} must be {valid}, not {value}")
     engine.send([f"setoption name {option.name} value {value}"])

@@ -10,8 +10,8 @@ from azjax_envs import make
 from azjax.evaluation.match import play_match
 from azjax.play.stdin import MAX_BYTES
 from azjax.players.engines.process import EngineProcess
+from azjax.players.load import load_player
 from azjax.players.random_player import RandomPlayer
-from azjax.players.spec import parse_player
 from tests.oracles import gnugo
 from tests.oracles.clients import engine_command, untrained
 from tests.players.engines.programs import needs
@@ -78,7 +78,7 @@ def test_an_engine_in_our_own_match(tmp_path):
     file = untrained(tmp_path / "hex.safetensors", "hex_3x3")
     program = " ".join(map(str, engine_command("gtp", file)))
     game = make("hex", size=3)
-    player = parse_player(f"gtp:{program}?timeout=200", game)
+    player = load_player(f"gtp:{program}?timeout=200", game=game)
     result = play_match(game, player, RandomPlayer(game), KEY, num_games=4, opening_plies=1)
     player.close()
     assert result.wins + result.losses == 4

@@ -14,7 +14,7 @@ from azjax_envs import make
 from azjax.evaluation import host_match
 from azjax.evaluation.match import play_match
 from azjax.players.engines.process import find_program
-from azjax.players.spec import parse_player
+from azjax.players.load import load_player
 from tests.oracles.clients import engine_command, untrained
 from tests.players.engines.programs import needs
 
@@ -28,8 +28,8 @@ def test_whole_games_of_gardner_chess_against_fairy_stockfish(tmp_path, record_m
     """Our client sets UCI_Variant; pyffish finds every move legal."""
     file = untrained(tmp_path / "gardner.safetensors", "gardner_chess")
     program = " ".join(engine_command("uci", file))
-    player = parse_player(f"uci:{program}?nodes=8&timeout=300", GARDNER)
-    opponent = parse_player("uci:fairy-stockfish?nodes=30", GARDNER)
+    player = load_player(f"uci:{program}?nodes=8&timeout=300", game=GARDNER)
+    opponent = load_player("uci:fairy-stockfish?nodes=30", game=GARDNER)
     result = play_match(GARDNER, player, opponent, KEY, num_games=2, opening_plies=2)
     player.close()
     opponent.close()

@@ -11,8 +11,8 @@ from azjax.errors import UserError
 from azjax.evaluation import host_match
 from azjax.evaluation.match import play_match
 from azjax.players.engines import pool
+from azjax.players.load import load_player
 from azjax.players.random_player import RandomPlayer
-from azjax.players.spec import parse_player
 from tests.oracles import gnugo
 from tests.players.engines.programs import needs
 
@@ -52,7 +52,7 @@ def record(monkeypatch):
 def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
     """It never plays what superko forbids, and agrees on who has won where it has passed last."""
     game = make("go", size=size)
-    engine = parse_player(f"gtp:gnugo --level {level} --seed 1", game)
+    engine = load_player(f"gtp:gnugo --level {level} --seed 1", game=game)
     seen = record(game, engine, RandomPlayer(game), games)
     engine.close()
     assert seen["result"].score > 0.8
@@ -74,20 +74,20 @@ def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
 
 def test_gnu_go_plays_go_and_nothing_else():
     with pytest.raises(UserError, match="gnugo plays go, not hex_5x5"):
-        parse_player("gtp:gnugo", make("hex", size=5))
+        load_player("gtp:gnugo", game=make("hex", size=5))
 
 
 @needs("gnugo")
 def test_arguments_that_gnu_go_does_not_know():
     with pytest.raises(UserError, match=r"engine gnugo: it ended .*; it said: .*--levle"):
-        parse_player("gtp:gnugo --levle 3", make("go_5x5"))
+        load_player("gtp:gnugo --levle 3", game=make("go_5x5"))
 
 
 @pytest.mark.slow
 @needs("stockfish")
 def test_stockfish_plays_chess(record):
     game = make("chess")
-    engine = parse_player("uci:stockfish?nodes=100&Threads=1", game)
+    engine = load_player("uci:stockfish?nodes=100&Threads=1", game=game)
     seen = record(game, engine, RandomPlayer(game), 4)
     engine.close()
     assert seen["result"].wins == 4
@@ -109,7 +109,7 @@ def test_stockfish_plays_chess(record):
 @needs("stockfish")
 def test_stockfish_plays_no_gardner_chess():
     with pytest.raises(UserError, match=r"engine stockfish: it does not play gardner; Fairy-Sto"):
-        parse_player("uci:stockfish", make("gardner_chess"))
+        load_player("uci:stockfish", game=make("gardner_chess"))
 
 
 @needs("fairy-stockfish")
@@ -119,7 +119,7 @@ def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
     lines = []
     for cores, matches in ((1, 2), (3, 1)):
         monkeypatch.setattr(pool, "_cores", lambda cores=cores: cores)
-        engine = parse_player("uci:fairy-stockfish?nodes=60", game)
+        engine = load_player("uci:fairy-stockfish?nodes=60", game=game)
         for _ in range(matches):
             seen = record(game, engine, RandomPlayer(game), 4)
             assert seen["result"].wins == 4
@@ -137,7 +137,7 @@ def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
 @needs("fairy-stockfish")
 def test_fairy_stockfish_plays_shogi(record):
     game = make("shogi")
-    engine = parse_player("usi:fairy-stockfish?nodes=60", game)
+    engine = load_player("usi:fairy-stockfish?nodes=60", game=game)
     seen = record(game, engine, RandomPlayer(game), 2)
     engine.close()
     assert seen["result"].wins == 2
@@ -149,18 +149,18 @@ def test_fairy_stockfish_plays_shogi(record):
     ("options", "complaint"),
     [
         ("UCI_Elo=100", "UCI_Elo must be a whole number from"),
-        ("Skil Level=3", "no option 'Skil Level'; there are nodes"),
+        ("Skil Level=3", "no option 'Skil Level'; its options: nodes"),
     ],
 )
 def test_options_that_stockfish_has_not(options, complaint):
     with pytest.raises(UserError, match=complaint):
-        parse_player(f"uci:stockfish?{options}", make("chess"))
+        load_player(f"uci:stockfish?{options}", game=make("chess"))
 
 
 @needs("stockfish")
 def test_stockfish_sees_a_mate_in_a_position_alone():
     game = make("chess")
-    engine = parse_player("uci:stockfish?depth=5", game)
+    engine = load_player("uci:stockfish?depth=5", game=game)
     state = game.from_fen("6k1/5ppp/8/8/8/8/8/R6K w - - 0 1")
     action = engine(KEY, jax.tree.map(lambda x: np.asarray(x)[None], state))
     engine.close()

@@ -16,8 +16,8 @@ from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.players.engines import pool, process
 from azjax.players.engines.gtp import GtpPlayer
+from azjax.players.load import load_player
 from azjax.players.random_player import RandomPlayer
-from azjax.players.spec import parse_player
 from tests.oracles.players import Lowest
 from tests.players.engines.programs import pids, told, wait_for_end
 
@@ -34,7 +34,7 @@ def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
     """The first free cell is our lowest action: the very games of a player that needs no engine."""
     monkeypatch.setattr(pool, "_cores", lambda: 1)
     notes = tmp_path / "notes"
-    engine = parse_player(told("gtp", "well", notes), HEX)
+    engine = load_player(told("gtp", "well", notes), game=HEX)
     there = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
     sent = notes.read_text().splitlines()
     engine.close()
@@ -79,7 +79,9 @@ class HostLowest(Lowest):
 
 def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
     notes = tmp_path / "notes"
-    engine = parse_player(told("uci", "well", notes, "?nodes=7&skill level=3&uci_elo=1400"), CHESS)
+    engine = load_player(
+        told("uci", "well", notes, "?nodes=7&skill level=3&uci_elo=1400"), game=CHESS
+    )
     result = play_match(CHESS, engine, RandomPlayer(CHESS), KEY, num_games=4, opening_plies=2)
     engine.close()
     assert result.num_games == 4
@@ -96,7 +98,7 @@ def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
 
 
 def test_uci_is_asked_about_a_position_alone(tmp_path):
-    engine = parse_player(told("uci", "well", tmp_path / "notes"), CHESS)
+    engine = load_player(told("uci", "well", tmp_path / "notes"), game=CHESS)
     fens = [
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
         "8/8/8/8/8/k7/7r/K7 b - - 0 1",
@@ -113,8 +115,8 @@ def test_uci_is_asked_about_a_position_alone(tmp_path):
 
 
 def test_gtp_is_not_asked_about_a_position_alone(tmp_path):
-    engine = parse_player(told("gtp", "well", tmp_path / "notes"), HEX)
-    with pytest.raises(UserError, match="follow whole games"):
+    engine = load_player(told("gtp", "well", tmp_path / "notes"), game=HEX)
+    with pytest.raises(UserError, match="needs the whole game"):
         engine(KEY, start(HEX))
 
 
@@ -123,7 +125,7 @@ def test_engines_side_by_side(tmp_path, monkeypatch, cores):
     """Answers come in the order of the questions, however many engines share them."""
     monkeypatch.setattr(pool, "_cores", lambda: cores)
     notes = tmp_path / "notes"
-    engine = parse_player(told("gtp", "well", notes), HEX)
+    engine = load_player(told("gtp", "well", notes), game=HEX)
     states = jax.tree.map(lambda x: np.repeat(x, 5, 0), start(HEX))
     cells = ["a1", "b1", "c1", "a2", "b2"]
     actions = engine(KEY, states, [[(0, cell) for cell in cells[:n]] for n in range(5)])
@@ -146,7 +148,7 @@ def test_engines_side_by_side(tmp_path, monkeypatch, cores):
 def test_engines_that_break_down(tmp_path, protocol, behaviour, complaint):
     game = HEX if protocol == "gtp" else CHESS
     notes = tmp_path / "notes"
-    player = parse_player(told(protocol, behaviour, notes, "?timeout=2"), game)
+    player = load_player(told(protocol, behaviour, notes, "?timeout=2"), game=game)
     with pytest.raises(UserError, match=complaint) as error:
         player(KEY, start(game), [[]])
     assert "\n" not in str(error.value)
@@ -167,17 +169,16 @@ def test_engines_that_break_down(tmp_path, protocol, behaviour, complaint):
 )
 def test_engines_that_never_come_to_play(tmp_path, protocol, behaviour, complaint):
     notes = tmp_path / "notes"
+    game = HEX if protocol == "gtp" else CHESS
     with pytest.raises(UserError, match=complaint) as error:
-        parse_player(
-            told(protocol, behaviour, notes, "?timeout=1"), HEX if protocol == "gtp" else CHESS
-        )
+        load_player(told(protocol, behaviour, notes, "?timeout=1"), game=game)
     assert "\n" not in str(error.value)
     for pid in pids(notes):
         wait_for_end(pid)
 
 
 def test_who_resigns_loses(tmp_path):
-    engine = parse_player(told("gtp", "resign", tmp_path / "notes"), HEX)
+    engine = load_player(told("gtp", "resign", tmp_path / "notes"), game=HEX)
     result = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=4)
     engine.close()
     assert result.losses == 4
@@ -188,7 +189,7 @@ def test_who_resigns_loses(tmp_path):
 def test_an_engine_ends_with_its_player(tmp_path, behaviour):
     """One that does not mind the end of its input is killed."""
     notes = tmp_path / "notes"
-    player = parse_player(told("gtp", behaviour, notes), HEX)
+    player = load_player(told("gtp", behaviour, notes), game=HEX)
     (pid,) = pids(notes)
     del player
     gc.collect()
@@ -216,13 +217,13 @@ engine.read()
 
 def test_programs_that_are_not_there(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(process, "_GAMES", "/nowhere")
+    monkeypatch.setattr(process, "_GAMES_PATH", "/nowhere")
     with pytest.raises(UserError, match=r"gnugo: not found; Debian: apt install gnugo$"):
-        parse_player("gtp:gnugo --level 3", make("go_5x5"))
+        load_player("gtp:gnugo --level 3", game=make("go_5x5"))
     with pytest.raises(UserError, match=r"stockfish: not found; Debian: apt install stockfish$"):
-        parse_player("uci:stockfish", CHESS)
+        load_player("uci:stockfish", game=CHESS)
     with pytest.raises(UserError, match=r"engine nosuch: not found$"):
-        parse_player("uci:nosuch", CHESS)
+        load_player("uci:nosuch", game=CHESS)
 
 
 def test_programs_that_are_none(tmp_path):
@@ -230,42 +231,42 @@ def test_programs_that_are_none(tmp_path):
     file.write_text("\0")
     file.chmod(0o755)
     with pytest.raises(UserError, match="cannot be started"):
-        parse_player(f"uci:{file}", CHESS)
+        load_player(f"uci:{file}", game=CHESS)
 
 
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("gtp:", "a command is wanted"),
-        ("uci:?nodes=3", "a command is wanted"),
+        ("gtp:", "the command is missing"),
+        ("uci:?nodes=3", "the command is missing"),
         ("uci:'stockfish", "no closing quotation in the command"),
-        ("uci:x?nodes", "'nodes' is not one option; behind \\? comes NAME=VALUE"),
-        ("uci:x?nodes=", "is not one option"),
-        ("uci:x?depth=3&depth=4", "'depth=4' is not one option"),
+        ("uci:x?nodes", "'nodes' must be one option NAME=VALUE; options follow the \\?"),
+        ("uci:x?nodes=", "must be one option"),
+        ("uci:x?depth=3&depth=4", "'depth=4' must be one option"),
         ("uci:x?nodes=many", "nodes needs a whole number above 0"),
         ("uci:x?movetime=0", "movetime needs a whole number above 0"),
-        ("uci:x?timeout=-1", "timeout=-1: seconds above 0"),
-        ("uci:x?timeout=soon", "timeout=soon: seconds above 0"),
-        ("uci:x?UCI_Variant=atomic", "the game, chess, decides on the variant"),
+        ("uci:x?timeout=-1", "timeout=-1: must be a number of seconds above 0"),
+        ("uci:x?timeout=soon", "timeout=soon: must be a number of seconds above 0"),
+        ("uci:x?UCI_Variant=atomic", "the game, chess, determines the variant"),
         ("usi:x", "usi engines play shogi, not chess"),
         ("gtp:x", "GTP is for go, hex and othello, not for chess"),
     ],
 )
 def test_specs_that_are_wrong(spec, complaint):
     with pytest.raises(UserError, match=complaint) as error:
-        parse_player(spec, CHESS)
+        load_player(spec, game=CHESS)
     assert "\n" not in str(error.value)
 
 
 def test_gtp_has_one_option_only():
     with pytest.raises(UserError, match="timeout is the only option"):
-        parse_player("gtp:gnugo?level=3", make("go_5x5"))
+        load_player("gtp:gnugo?level=3", game=make("go_5x5"))
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ("Skil=3", r"no option 'Skil'; there are nodes, movetime, depth, timeout, Skill Level"),
+        ("Skil=3", r"no option 'Skil'; its options: nodes, movetime, depth, timeout, Skill Level"),
         ("Skill Level=30", "Skill Level must be a whole number from 0 to 20, not 30"),
         ("skill level=low", "Skill Level must be a whole number from 0 to 20, not low"),
         ("UCI_LimitStrength=yes", "UCI_LimitStrength must be true or false, not yes"),
@@ -274,9 +275,9 @@ def test_gtp_has_one_option_only():
 )
 def test_options_that_an_engine_has_not(tmp_path, options, complaint):
     with pytest.raises(UserError, match=complaint):
-        parse_player(told("uci", "well", tmp_path / "notes", f"?{options}"), CHESS)
+        load_player(told("uci", "well", tmp_path / "notes", f"?{options}"), game=CHESS)
 
 
 def test_an_engine_that_plays_another_game(tmp_path):
     with pytest.raises(UserError, match="it does not play gardner; Fairy-Stockfish does"):
-        parse_player(told("uci", "well", tmp_path / "notes"), make("gardner_chess"))
+        load_player(told("uci", "well", tmp_path / "notes"), game=make("gardner_chess"))
