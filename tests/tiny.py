@@ -74,7 +74,7 @@ def trainer(devices: int = 1, **changes: Any) -> Trainer:
 
 
 @functools.lru_cache(maxsize=64)
-def shared_make_trainer(game: Any, config: Config, mesh: Any) -> Trainer:
+def shared_make_trainer(game: Any, config: Config, mesh: Any = None) -> Trainer:
     """`make_trainer`, to stand in its place where several runs of one config are trained."""
     return make_trainer(game, config, mesh)
 

@@ -1,8 +1,8 @@
-"""Players in single files: a network's weights as safetensors, and in the header its run's config
-and what its report card found.
+"""Players in single files: a network's weights as safetensors, with its config and its results.
 
-Files can be shared and read without running anything in them. Weights are kept as float16, which
-changes predictions by about a thousandth.
+The header holds the run's config and figures of its evaluation report. Files can be shared and read
+without running any code in them. Weights are stored as float16, which changes predictions by about
+a thousandth.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ SUFFIX = ".safetensors"
 
 @dataclass(frozen=True)
 class SavedPlayer:
-    """What a file holds."""
+    """The contents of a player's file."""
 
     config: Config  # of the run it comes from
     variables: Variables  # float32
     about: dict[str, Any]  # see `about_run`
 
     def describe(self) -> str:
-        """Which network it is and how strong its report card found it, in a line or two."""
+        """Returns the network's size and its results, in a line or two."""
         network = self.config.network
         sizes = f"{network.blocks} x {network.channels} {network.architecture}"
         if network.convolutions and network.architecture == "mlp":
@@ -46,7 +46,7 @@ class SavedPlayer:
         for score in self.about["report"]:
             share = 1 - score["mistakes"] / score["positions"]
             lines.append(
-                f"{score['player']}: {share:.1%} of {score['positions']:,} {score['ruler']} "
+                f"{score['player']}: {share:.1%} of {score['positions']:,} {score['suite']} "
                 "without a mistake"
             )
         for match in self.about.get("matches", ()):  # files of older versions have none
@@ -62,14 +62,20 @@ def save_player(
 ) -> None:
     """Writes a player's file.
 
+    Args:
+      path: the file, with the suffix `.safetensors`.
+      config: of the run.
+      variables: of its network.
+      about: its results, see `about_run`.
+
     Raises:
-      UserError: the file is there already, or its directory is not.
+      UserError: the file exists, its directory does not, or it has another suffix.
     """
     path = Path(path)
     if path.suffix != SUFFIX:
-        raise UserError(f"{path}: a name that ends in {SUFFIX} is wanted")
+        raise UserError(f"{path}: the name must end in {SUFFIX}")
     if path.exists():
-        raise UserError(f"{path} is there already; another name is wanted")
+        raise UserError(f"{path} exists; choose another name")
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: no such directory")
     flat, _ = jax.tree_util.tree_flatten_with_path(variables)
@@ -82,7 +88,7 @@ def load_saved(path: str | Path) -> SavedPlayer:
     """Reads a player's file.
 
     Raises:
-      UserError: there is none, it is damaged, or it does not hold a player.
+      UserError: the file is missing or damaged, or it does not hold a player.
     """
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
@@ -93,42 +99,47 @@ def load_saved(path: str | Path) -> SavedPlayer:
     except (OSError, safetensors.SafetensorError) as error:
         raise UserError(f"{path}: not a safetensors file, or damaged ({error})") from error
     if not {"config", "about"} <= header.keys():
-        raise UserError(f"{path}: weights, but not of a player; `azjax export RUN FILE` writes one")
+        raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
     config = config_from_dict(json.loads(header["config"]))
     game = make_game(config)
     network = make_network(game, config.network)
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
-    wanted = {_name(keys): x.shape for keys, x in flat}
-    if wanted != {name: x.shape for name, x in arrays.items()}:
+    expected = {_name(keys): x.shape for keys, x in flat}
+    if expected != {name: x.shape for name, x in arrays.items()}:
         raise UserError(
-            f"{path}: weights of another network than its config tells; it wants the version of "
-            "azjax that wrote it"
+            f"{path}: the weights do not fit the network of its config; use the version of azjax "
+            "that wrote the file"
         )
-    leaves = [jnp.asarray(arrays[name], jnp.float32) for name in wanted]
+    leaves = [jnp.asarray(arrays[name], jnp.float32) for name in expected]
     return SavedPlayer(config, jax.tree.unflatten(structure, leaves), json.loads(header["about"]))
 
 
 def pretrained() -> dict[str, Path]:
-    """The files of the players that come with azjax, by the name of their game."""
+    """Returns the files of the players that come with azjax, by the names of their games."""
     folder = Path(str(importlib.resources.files("azjax") / "pretrained"))
     return {file.stem: file for file in sorted(folder.glob(f"*{SUFFIX}"))}
 
 
-def about_run(run_dir: Path, cycle: int) -> dict[str, Any]:
-    """What a file tells of a checkpoint: its cycle, and what the report card says if it is its.
+def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
+    """Returns the results of a checkpoint, if the run's report is about this checkpoint.
+
+    Args:
+      run_dir: the run directory.
+      cycle: cycle of the checkpoint.
 
     Returns:
-      "cycles"; "report", for each ruler the "ruler", "player", "positions" and "mistakes"; and
-      "matches", for each opponent but random play the "player", "opponent", "games" and "score".
+      "cycles"; "report", for each position suite the "suite", "player", "positions" and "mistakes";
+      and "matches", for each opponent except random play the "player", "opponent", "games" and
+      "score".
     """
     file = run_dir / "report.json"
-    card = json.loads(file.read_text()) if file.is_file() else {}
+    written = json.loads(file.read_text()) if file.is_file() else {}
     report, matches = [], []
-    if card.get("cycle") == cycle:
-        for player in card["players"][:2]:  # with search, and without
+    if written.get("cycle") == cycle:
+        for player in written["players"][:2]:  # with search, and without
             for score in player["scores"]:
-                kept = {k: score[k] for k in ("ruler", "positions", "mistakes")}
+                kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
                 report.append({"player": player["name"], **kept})
             for match in player["matches"]:
                 if match["player_b"] != "random":

@@ -198,7 +198,7 @@ def test_faces_refuse_other_games_and_players(refused, trained, tmp_path):
     for face, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
         assert "no run directory of that name" in refused(face, tmp_path / "nothing")
         assert f"{face.upper()} is for {games}" in refused(face, trained)
-        assert "a player that searches is wanted" in refused(face, f"{trained}:policy")
+        assert "must be a player with a search" in refused(face, f"{trained}:policy")
     assert "--memory 0" in refused("gtp", trained, "--memory", "0")
 
 

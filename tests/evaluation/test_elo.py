@@ -95,7 +95,7 @@ def test_equal_pairs_prove_no_certainty():
 
 
 def test_no_games():
-    with pytest.raises(UserError, match="no games"):
+    with pytest.raises(UserError, match="at least one pair of games"):
         estimate_elo(np.array([]))
 
 

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax.evaluation.intervals import wilson_interval
 from azjax_envs import make
 from rich.console import Console
 
+from azjax.evaluation.elo import wilson_interval
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report, score_actions
 from azjax.exact.solver import solve

@@ -82,7 +82,7 @@ def test_the_untrained_control_is_what_the_run_began_with(run):
     control = untrained_player(run)
     trainer = tiny.trainer(1)
     beginning = trainer.init(jax.random.PRNGKey(0))
-    fresh, known = tiny.leaves(control.variables), tiny.leaves(beginning.variables)
+    fresh, known = tiny.leaves(control.variables), tiny.leaves(beginning.learner.variables)
     assert fresh.keys() == known.keys()
     for name, x in fresh.items():
         np.testing.assert_allclose(x, known[name], rtol=1e-6, err_msg=name)

@@ -19,7 +19,7 @@ from tests.oracles.searches import random_positions
 GAME = make("tic_tac_toe")
 ABOUT = {
     "cycles": 6,
-    "report": [{"player": "search:4", "ruler": "positions", "positions": 4520, "mistakes": 452}],
+    "report": [{"player": "search:4", "suite": "positions", "positions": 4520, "mistakes": 452}],
     "matches": [{"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75}],
 }
 
@@ -62,7 +62,7 @@ def test_a_file_is_named_like_a_run(file):
     assert isinstance(load_player(f"{file}:policy"), PolicyPlayer)
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
         load_player(str(file), game=make("connect_four"))
-    with pytest.raises(UserError, match="a number of simulations, policy or value"):
+    with pytest.raises(UserError, match="a number of simulations above 0, policy or value"):
         load_player(f"{file}:fast")
 
 
@@ -78,10 +78,10 @@ def test_what_it_says_of_itself(file):
 def test_nothing_is_overwritten(file):
     config, _, variables = network()
     before = file.read_bytes()
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists; choose another name"):
         save_player(file, config, variables, ABOUT)
     assert file.read_bytes() == before
-    with pytest.raises(UserError, match=r"ends in \.safetensors"):
+    with pytest.raises(UserError, match=r"must end in \.safetensors"):
         save_player(file.with_suffix(".bin"), config, variables, ABOUT)
     with pytest.raises(UserError, match="no such directory"):
         save_player(file.parent / "a" / file.name, config, variables, ABOUT)
@@ -96,12 +96,12 @@ def test_files_that_hold_no_player(tmp_path, file):
         load_saved(broken)
     other = tmp_path / "other.safetensors"
     other.write_bytes(safetensors.numpy.save({"a": np.zeros(3)}))
-    with pytest.raises(UserError, match="not of a player"):
+    with pytest.raises(UserError, match="holds weights, but no player"):
         load_saved(other)
     with safetensors.safe_open(file, framework="numpy") as opened:
         header = opened.metadata()
     other.write_bytes(safetensors.numpy.save({"a": np.zeros(3)}, metadata=header))
-    with pytest.raises(UserError, match="weights of another network"):
+    with pytest.raises(UserError, match="do not fit the network of its config"):
         load_saved(other)
 
 
@@ -120,14 +120,14 @@ def test_export_without_a_run_is_one_line(tmp_path, capsys):
     assert not (tmp_path / "a.safetensors").exists()
 
 
-def test_a_report_card_goes_with_its_own_checkpoint_only(tmp_path):
+def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
     matches = [
         {"player_a": "policy", "player_b": name, "games": 8, "score": 0.75, "elo": 190.8}
         for name in ("random", "uct:100")
     ]
     scored = {"name": "policy", "scores": ABOUT["report"], "matches": matches}
-    card = {"cycle": 4, "players": [scored]}
-    (tmp_path / "report.json").write_text(json.dumps(card))
+    report = {"cycle": 4, "players": [scored]}
+    (tmp_path / "report.json").write_text(json.dumps(report))
     kept = ABOUT["report"][0] | {"player": "policy"}
     played = {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.75}
     assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": [played]}
@@ -139,4 +139,6 @@ def test_a_file_needs_no_game_named_in_a_match(file, capsys):
     assert main(["match", f"{file}:policy", "nobody"]) == 2
     assert "there is no player 'nobody'" in capsys.readouterr().err
     assert main(["match", "nobody", "random"]) == 2
-    assert "need --game" in capsys.readouterr().err
+    assert "there is no player 'nobody'" in capsys.readouterr().err
+    assert main(["match", "uct:4", "random"]) == 2
+    assert "name the game with --game" in capsys.readouterr().err

@@ -96,5 +96,7 @@ def test_a_missing_run_is_one_line(tmp_path):
     program = engine_command("gtp", tmp_path / "nothing")
     done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 2
-    assert re.fullmatch(r"azjax: \S+nothing: no run is there.*\n", done.stderr)
+    assert re.fullmatch(
+        r"azjax: there is no player '\S+nothing' and no run directory .*\n", done.stderr
+    )
     assert done.stdout == ""
