@@ -1,7 +1,7 @@
-"""The README's snippets run, and its commands exist."""
+"""The README's snippets run, its figures are the records', and it stays short."""
 
+import json
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,18 @@ import pytest
 from azjax.cli.main import COMMANDS
 
 ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
 README = (ROOT / "README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 SHELL = "\n".join(re.findall(r"```sh\n(.*?)```", README, flags=re.DOTALL))
+GAMES = {
+    "tic-tac-toe": "tic_tac_toe",
+    "connect four": "connect_four",
+    "dots and boxes": "dots_and_boxes",
+    "Kalah": "mancala",
+    "Gardner's chess": "gardner_chess",
+    "go 9x9": "go_9x9",
+}
 
 
 @pytest.mark.parametrize("snippet", PYTHON, ids=lambda text: text.split("\n")[0])
@@ -21,21 +30,15 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
     exec(compile(snippet, "README.md", "exec"), {})
 
 
-def test_shell_snippet_trains_resumes_and_reports(tmp_path, monkeypatch, capsys):
-    """The training script's snippet: its commands on a shortened run of another name."""
+def test_commands_train_and_measure(tmp_path, monkeypatch, capsys):
+    """The README's commands, on a shortened run of another name."""
     monkeypatch.chdir(tmp_path)
     config = str(ROOT / "configs" / "tic_tac_toe.toml")
     run = str(tmp_path / "runs" / "short")
-    small = [
-        "--selfplay.parallel_games",
-        "8",
-        "--learning.batch-size",
-        "8",
-        "--replay.min-positions",
-        "64",
-    ]
-    small += ["--network.channels", "16", "--learning.updates-per-cycle", "1"]
-    small += ["--search.num-simulations", "4", "--evaluation.every", "0", "--cycles", "3"]
+    small = ["--selfplay.parallel-games", "8", "--learning.batch-size", "8"]
+    small += ["--replay.min-positions", "64", "--network.channels", "16"]
+    small += ["--learning.updates-per-cycle", "1", "--search.num-simulations", "4"]
+    small += ["--evaluation.every", "0", "--cycles", "3"]
     assert COMMANDS["train"]([config, "--run-dir", run, *small]) is None
     COMMANDS["eval"]([f"{run}:4", "--against", "random", "--games", "8"])
     COMMANDS["match"]([f"{run}:4", f"{run}:policy", "--games", "8"])
@@ -44,37 +47,66 @@ def test_shell_snippet_trains_resumes_and_reports(tmp_path, monkeypatch, capsys)
     assert "mistakes" in capsys.readouterr().out
 
 
-def test_there_is_a_snippet_for_each_use():
-    assert len(PYTHON) == 2
-    assert "azjax train" in SHELL
-
-
-def test_commands_and_files_named_exist():
-    commands = re.findall(r"^azjax (\w+)", SHELL, flags=re.MULTILINE)
-    assert set(commands) <= set(COMMANDS)
-    assert set(commands) >= {
-        "train",
-        "resume",
-        "report",
-        "rate",
-        "eval",
-        "match",
-        "play",
-        "gtp",
-        "uci",
-        "usi",
-        "solve",
-        "bench",
-    }
-    for name in re.findall(r"configs/[\w/]+\.toml", README):
-        tomllib.loads((ROOT / name).read_text())
+def test_every_command_is_named():
+    named = set(re.findall(r"\b[a-z]+\b", SHELL))
+    assert set(COMMANDS) <= named
     targets = re.findall(r"^make (\w+)", SHELL, flags=re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text()
     assert targets == ["train", "test"]
     assert all(f"\n{target}:" in makefile for target in targets)
-    for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
-        assert (ROOT / link).exists(), link
 
 
 def test_ci_runs_the_readme_test_command():
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_it_is_short():
+    assert len(README.splitlines()) <= 130
+    assert len(README.split()) <= 1000
+
+
+def table(heading):
+    """Cells of the table below a heading, without its two head rows."""
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    rows = [line[1:-1].split("|") for line in section.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def test_the_speeds_are_the_records():
+    measured = {}
+    for file in RESULTS.glob("side_by_side*.json"):
+        measured |= {k: v for k, v in json.loads(file.read_text()).items() if isinstance(v, dict)}
+    units = {"M": 1e6, "k": 1e3}
+    for game, *cells in table("Games"):
+        record = measured[GAMES.get(game, game)]
+        for program, cell in zip(("azjax", "pgx", "OpenSpiel"), cells, strict=True):
+            assert bool(cell) == (program in record), (game, program)
+            if cell:
+                number, unit = re.match(r"([\d.]+) ([Mk])", cell).groups()
+                digits = len(number.partition(".")[2])
+                rate = record[program]["steps a second"] / units[unit]
+                assert f"{rate:.{digits}f}" == number, (game, program)
+
+
+def mistakes(record, player, *, suites=None):
+    """Mistakes and positions of a player, over the first position suites of a recorded report."""
+    report = json.loads((RESULTS / record / "report.json").read_text())
+    (found,) = (entry for entry in report["players"] if entry["name"] == player)
+    scores = found["scores"][:suites]
+    return sum(s["mistakes"] for s in scores), sum(s["positions"] for s in scores)
+
+
+def test_the_results_are_the_records():
+    results = {game: result for game, _, result in table("Results")}
+    count, positions = mistakes("tic_tac_toe_2_cores", "search:32", suites=1)
+    assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
+    count, positions = mistakes("connect_four_2_cores", "search:64")
+    uct, _ = mistakes("connect_four_2_cores", "uct:1000")
+    text = f"{count} mistakes in {positions:,} scored positions (UCT-1000: {uct})"
+    assert results["connect four"] == text
+    for game, record in [
+        ("dots and boxes 3x3", "dots_and_boxes_3x3_1_core"),
+        ("Kalah (4, 3)", "kalah_4x3_1_core"),
+    ]:
+        count, positions = mistakes(record, "search:64")
+        assert results[game] == f"{count} mistakes in {positions:,} positions"
