@@ -22,6 +22,7 @@ slow: .venv/ready-dev
 lint: .venv/ready-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 
 # The documentation, into site/. Nothing is fetched from outside while it is built.
 docs: .venv/ready-docs

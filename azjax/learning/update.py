@@ -181,7 +181,7 @@ def update(
         )
         policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
         value = jnp.mean(value_loss(prediction, batch.value))
-        squares = sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params))
+        squares = jnp.asarray(sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params)))
         penalty = learning.l2 * squares
         total = policy + learning.value_weight * value + penalty
         more = _auxiliary_losses(prediction, batch.auxiliary)

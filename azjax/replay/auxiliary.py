@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, HasOwnership, HasScore
 
 from azjax.config import Config
 from azjax.errors import UserError
@@ -59,13 +59,13 @@ def terminal_targets(
     if not names:
         return None
     score = ownership = None
-    if "score" in names:
+    if "score" in names and isinstance(game, HasScore):
         points = jax.vmap(game.score)(states)
         own = jnp.take_along_axis(points, mover[:, None], axis=1)[:, 0]
         total = jnp.sum(points, axis=1)
         share = (2 * own - total) / jnp.maximum(total, 1)
         score = jnp.where(known, share, jnp.nan).astype(jnp.float16)
-    if "ownership" in names:
+    if "ownership" in names and isinstance(game, HasOwnership):
         owners = jax.vmap(game.ownership)(states)
         same = jax.vmap(game.current_player)(states) == mover
         own_view = jnp.where(same[:, None], owners, -owners)

@@ -22,6 +22,7 @@ from azjax.runs.progress import Progress
 METRICS_FILE = "metrics.jsonl"
 TENSORBOARD_FOLDER = "tensorboard"
 Value = float | int | str | None
+Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
 
 _PLAIN_EVERY_S = 10.0
 
@@ -134,7 +135,7 @@ class RunLogger:
             self._tensorboard.add_scalar(re.sub(r"[^\w./-]+", "_", tag), value, global_step=cycle)
 
 
-def read_metrics(run_dir: str | Path) -> list[dict[str, Value]]:
+def read_metrics(run_dir: str | Path) -> list[Line]:
     """The lines of a run's `metrics.jsonl`, as if the run had never been stopped.
 
     A line broken by a crash is skipped. A resumed run repeats the cycles after its checkpoint:
@@ -146,7 +147,7 @@ def read_metrics(run_dir: str | Path) -> list[dict[str, Value]]:
     path = Path(run_dir) / METRICS_FILE
     if not path.is_file():
         raise UserError(f"{run_dir}: no run is there ({METRICS_FILE} is missing)")
-    kept: list[dict[str, Value]] = []
+    kept: list[Line] = []
     for line in _lines(path):
         if line["kind"] == "cycle":
             while kept and kept[-1]["cycle"] >= line["cycle"]:
@@ -189,7 +190,7 @@ def _open_to_append(path: Path) -> Any:
     return path.open("a", encoding="utf-8")
 
 
-def _lines(path: Path) -> list[dict[str, Value]]:
+def _lines(path: Path) -> list[Line]:
     """The whole lines of a metrics file."""
     lines = []
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():

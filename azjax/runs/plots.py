@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
+from numpy.typing import ArrayLike
 
-from azjax.runs.metrics import Value, read_metrics
+from azjax.runs.metrics import Line, Value, read_metrics
 
 PLOTS_FOLDER = "plots"
-Lines = list[dict[str, Value]]
+Lines = list[Line]
 
 # Okabe and Ito's colours, which colour-blind people tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -228,7 +230,8 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
         figsize=(4.7 * panels if panels > 1 else 6.4, 3.9), dpi=150, layout="constrained"
     )
     every = figure.subplots(1, panels, squeeze=False)[0]
-    cycles, minutes = [0], [0.0]
+    cycles: list[int] = [0]
+    minutes = [0.0]
     for line in _of_kind(lines, "cycle"):
         cycles.append(line["cycle"])
         minutes.append(line["time_s"] / 60)
@@ -268,7 +271,7 @@ def _curve(
         return
     known = np.flatnonzero(np.isfinite(values))
     few = len(known) <= 30
-    raw = {"marker": "o", "markersize": 3} if few else {}
+    raw: dict[str, Any] = {"marker": "o", "markersize": 3} if few else {}
     axes.plot(cycles, values, color=colour, alpha=0.25, linewidth=0.8, **raw)
     window = max(5, len(values) // 20) | 1
     # Means bridge gaps, but do not go on before the first value and after the last.
@@ -284,9 +287,7 @@ def _curve(
     axes.margins(y=0.08)
 
 
-def _points(
-    axes: Axes, cycles: Sequence[float], values: Sequence[float], number: int, label: str
-) -> None:
+def _points(axes: Axes, cycles: ArrayLike, values: ArrayLike, number: int, label: str) -> None:
     axes.plot(
         cycles,
         values,

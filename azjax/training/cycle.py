@@ -38,9 +38,9 @@ def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, 
       The state after the cycle, and the cycle's metrics, which are equal on all devices.
     """
     keys = cycle_keys(state)
-    state, stats = self_play(experiment, state, keys)
+    state, local_stats = self_play(experiment, state, keys)
     state = reanalyse(experiment, state, keys.reanalyse)
-    targets, stats = synchronise(compute_targets(experiment, state), stats)
+    targets, stats = synchronise(compute_targets(experiment, state), local_stats)
     state, losses = learn(experiment, state, targets, stats, keys.learn)
     state = calibrate_resignation(state, stats)
     return replace(state, cycle=state.cycle + 1), losses | summarise(experiment, state, stats)
@@ -179,9 +179,9 @@ def learn(
 
 def calibrate_resignation(state: TrainState, stats: CycleStats) -> TrainState:
     """Adds the finished games of a cycle to the statistics that set the resignation threshold."""
-    if state.resignation is None:
-        return state
     new = stats.self_play.resignation
+    if state.resignation is None or new is None:
+        return state
     return replace(state, resignation=decay_and_add(state.resignation, new))
 
 
@@ -199,7 +199,7 @@ def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> M
         "selfplay/policy_entropy": sums.policy_entropy / sums.full_searches,
         "replay/positions": stats.positions,
     }
-    if state.resignation is not None:
+    if state.resignation is not None and sums.resigned is not None:
         threshold, rate = resignation_threshold(
             state.resignation, false_positive_rate=config.resign_false_positive_rate
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import optax
@@ -79,7 +80,8 @@ class TrainState:
         if not ungated:
             return replace(self, gated=acting)
         name = "variables" if unaveraged else "ema"
-        return replace(self, learner=replace(self.learner, **{name: acting}))
+        changes: dict[str, Any] = {name: acting}
+        return replace(self, learner=replace(self.learner, **changes))
 
 
 def save_state(

@@ -146,21 +146,22 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
 
 def state_specs(config: Config) -> TrainState:
     """Returns how each part of the state lies on the mesh: a `PartitionSpec` for each."""
+    everywhere: Any = EVERYWHERE  # a spec stands where the state has arrays
+    split: Any = SPLIT
+    time_major: Any = PartitionSpec(None, AXIS)
     return TrainState(
         learner=LearnerState(
-            variables=EVERYWHERE,
-            ema=EVERYWHERE if config.learning.ema_decay else None,
-            optimizer_state=EVERYWHERE,
-            num_updates=EVERYWHERE,
+            variables=everywhere,
+            ema=everywhere if config.learning.ema_decay else None,
+            optimizer_state=everywhere,
+            num_updates=everywhere,
         ),
-        gated=EVERYWHERE if config.selfplay.actor == "gated" else None,
-        games=SPLIT,
-        replay=Replay(
-            transitions=PartitionSpec(None, AXIS), position=EVERYWHERE, filled=EVERYWHERE
-        ),
-        resignation=EVERYWHERE if config.selfplay.resign_false_positive_rate else None,
-        key=EVERYWHERE,
-        cycle=EVERYWHERE,
+        gated=everywhere if config.selfplay.actor == "gated" else None,
+        games=split,
+        replay=Replay(transitions=time_major, position=everywhere, filled=everywhere),
+        resignation=everywhere if config.selfplay.resign_false_positive_rate else None,
+        key=everywhere,
+        cycle=everywhere,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -51,10 +51,10 @@ class BaseGame:
         ```
     """
 
-    num_actions: ClassVar[int] | Any
-    observation_shape: ClassVar[tuple[int, int, int]] | Any
-    max_steps: ClassVar[int] | Any
-    num_symmetries: ClassVar[int] | Any = 1
+    num_actions: int
+    observation_shape: tuple[int, int, int]
+    max_steps: int
+    num_symmetries: int = 1
 
     @property
     def name(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 Words = tuple[Array, ...]  # num_words times uint32 []
 
@@ -125,8 +126,8 @@ class Lanes:
         return lane % self.lanes_per_word * self.width + offset
 
 
-def each(operation: Callable[..., Array], *boards: Sequence[Array]) -> Words:
-    """`operation`, word by word."""
+def each(operation: Callable[..., Array], *boards: Sequence[ArrayLike]) -> Words:
+    """Applies `operation` word by word; boards may be constants of numpy."""
     return tuple(operation(*words) for words in zip(*boards, strict=True))
 
 
@@ -139,5 +140,8 @@ def any_bit(words: Sequence[Array]) -> Array:
 
 
 def count_bits(words: Sequence[Array]) -> Array:
-    """int32 [], the number of bits set."""
-    return sum(jnp.bitwise_count(word).astype(jnp.int32) for word in words)
+    """Returns the number of bits set, int32 []."""
+    total = jnp.bitwise_count(words[0]).astype(jnp.int32)
+    for word in words[1:]:
+        total += jnp.bitwise_count(word).astype(jnp.int32)
+    return total

@@ -137,7 +137,7 @@ class ConnectFour:
     def to_string(self, state: ConnectFourState) -> str:
         codes = np.asarray(self.view(state)).reshape(self.rows, self.columns)
         pad = 1 if self.columns < 10 else 2
-        lines = [[".XO"[code] for code in row] for row in codes]
+        lines: list[list[str]] = [[".XO"[code] for code in row] for row in codes]
         lines.append([str(column + 1) for column in range(self.columns)])
         return "\n".join(" ".join(f"{part:>{pad}}" for part in line) for line in lines)
 

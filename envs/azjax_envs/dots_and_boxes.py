@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
 from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.dots_and_boxes_board import svg_board
@@ -271,7 +272,7 @@ class DotsAndBoxes:
         """bool [rows, columns]."""
         return self._lanes.unpack(board)[: self.rows, : self.columns]
 
-    def _grid(self, right: Array, below: Array, box: Array) -> Array:
+    def _grid(self, right: ArrayLike, below: ArrayLike, box: ArrayLike) -> Array:
         """What lies right of, below, and to the lower right of each dot, bool [rows + 1,
         columns + 1] each, as they lie on the board: bool [2 * rows + 1, 2 * columns + 1]."""
         dots = jnp.zeros_like(right)

@@ -182,7 +182,7 @@ def legal_actions(game: Game, state: State) -> list[int]:
     return np.flatnonzero(_legal_action_mask(game, state)).tolist()
 
 
-def clicks_of(game: Game, state: State) -> np.ndarray:
+def clicks_of(game: HasClicks, state: State) -> np.ndarray:
     """`clicks` of a game that has them, for code that works on one position at a time."""
     return np.asarray(_clicks(game, state))
 
@@ -215,7 +215,7 @@ def _legal_action_mask(game: Game, state: State) -> Array:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _clicks(game: Game, state: State) -> Array:
+def _clicks(game: HasClicks, state: State) -> Array:
     return game.clicks(state)
 
 

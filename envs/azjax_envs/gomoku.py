@@ -36,9 +36,24 @@ class StonesState:
 class _Stones:
     """What gomoku and the m,n,k-games share: all but the numbers."""
 
-    _shape: tuple[int, int]  # rows, columns
-    _line: int  # so many stones in a row win
-    _exactly: bool  # and no longer row does
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Rows, columns."""
+        raise NotImplementedError
+
+    @property
+    def _line(self) -> int:
+        """The number of stones in a row that wins."""
+        raise NotImplementedError
+
+    @property
+    def _exactly(self) -> bool:
+        """Whether a longer row does not win."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
 
     @property
     def num_actions(self) -> int:

@@ -4,13 +4,15 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from jax.typing import ArrayLike
 
-from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+from azjax_envs.bitboard import Lanes, any_bit, count_bits, each
 
 # (rows down, columns to the right), clockwise from north, which is where the mover's pawns go.
 DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
@@ -27,7 +29,7 @@ class Bits:
     Words are uint32 of any shape, alike: [] for one set, [8] for a set in each direction.
     """
 
-    words: Words
+    words: tuple[Any, ...]  # uint32 [...] each; of numpy in constants
     size: int
 
     def __and__(self, other: "Bits") -> "Bits":
@@ -40,7 +42,7 @@ class Bits:
         """Bits beyond the board may be set, too; no set of pieces has them."""
         return Bits(tuple(~word for word in self.words), self.size)
 
-    def where(self, condition: Array) -> "Bits":
+    def where(self, condition: ArrayLike) -> "Bits":
         """These squares where `condition` bool holds, else none."""
         return Bits(tuple(jnp.where(condition, w, np.uint32(0)) for w in self.words), self.size)
 
@@ -105,7 +107,7 @@ def unstack(words: Array, size: int) -> Bits:
     return Bits(tuple(words[i] for i in range(words.shape[0])), size)
 
 
-def square(index: Array, size: int) -> Bits:
+def square(index: Array | int, size: int) -> Bits:
     """The board with that one square, or none where `index` is not on it."""
     lane = jnp.where(index < 0, -1, index // size)
     return Bits(Lanes(size, size).one(lane, index % size), size)

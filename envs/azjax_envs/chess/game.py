@@ -72,7 +72,8 @@ class _ChessGame:
         return notation.action_to_uci(self._size, jax.device_get(state), action)
 
     def string_to_action(self, state: ChessState, text: str) -> int:
-        return find_legal(self, state, text)
+        # `name` is a constant of the class, which a protocol's property does not allow for.
+        return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def from_fen(self, text: str) -> ChessState:
         """The position that a FEN describes, without a past; four to six fields.

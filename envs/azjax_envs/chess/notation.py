@@ -15,7 +15,7 @@ _RIGHTS = "KQkq"  # in the order of the bits of `castling`, seen by White
 _MOVES = 9999  # the highest move number that is taken
 
 
-def parse_fen(text: str, size: int) -> dict[str, np.ndarray]:
+def parse_fen(text: str, size: int) -> dict[str, np.ndarray | np.int32]:
     """Reads FEN with four to six fields; the clock and the move number may be left out: 0 1.
 
     Returns:
@@ -50,12 +50,12 @@ def parse_fen(text: str, size: int) -> dict[str, np.ndarray]:
 
 def format_fen(size: int, state: ChessState) -> str:
     """FEN with all its six fields, of a state in numpy."""
-    is_white = state.ply % 2 == 0
+    is_white = bool(state.ply % 2 == 0)
     ranks = ["".join(row) for row in _letters(size, state)]
     board = "/".join(re.sub(r"\.+", lambda run: str(len(run[0])), rank) for rank in ranks)
-    bits = _turn_rights(state.castling, is_white)
+    bits = _turn_rights(int(state.castling), is_white)
     castling = "".join(letter for i, letter in enumerate(_RIGHTS) if bits >> i & 1) or "-"
-    passed = "-" if state.passed == size**2 else _square_name(size, state.passed, is_white)
+    passed = "-" if state.passed == size**2 else _square_name(size, int(state.passed), is_white)
     turn = "w" if is_white else "b"
     return f"{board} {turn} {castling} {passed} {state.clock} {state.ply // 2 + 1}"
 
@@ -72,9 +72,9 @@ def action_to_uci(size: int, state: ChessState, action: int) -> str:
         raise ValueError(f"action {action} leads off the board")
     under = plane - actions.first_underpromotion(size)
     promotion = actions.UNDERPROMOTIONS[under // 3] if under >= 0 else ""
-    if not promotion and target < size and _unpack(size, state.pieces[1])[start]:
+    if not promotion and target < size and _unpack(size, np.asarray(state.pieces[1]))[start]:
         promotion = "q"
-    is_white = state.ply % 2 == 0
+    is_white = bool(state.ply % 2 == 0)
     return _square_name(size, start, is_white) + _square_name(size, target, is_white) + promotion
 
 

@@ -2,7 +2,13 @@
 
 from azjax_envs import svg
 
-_STARS = {7: (3,), 9: (2, 4, 6), 11: (3, 5, 7), 13: (3, 6, 9), 19: (3, 9, 15)}
+_STARS: dict[int, tuple[int, ...]] = {
+    7: (3,),
+    9: (2, 4, 6),
+    11: (3, 5, 7),
+    13: (3, 6, 9),
+    19: (3, 9, 15),
+}
 
 
 def svg_board(size: int, letters: str) -> str:

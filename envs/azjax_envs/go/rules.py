@@ -26,7 +26,7 @@ class Position:
     def empty(self) -> Array:
         """The cells without a stone."""
         size = self.own.shape[-1]
-        return np.array(2**size - 1, self.own.dtype) & ~(self.own | self.other)
+        return ~(self.own | self.other) & np.array(2**size - 1, self.own.dtype)
 
 
 def breathing_moves(position: Position) -> Array:

@@ -78,7 +78,7 @@ class Pgx:
         if self.max_steps is None:
             known = isinstance(self.env, str)
             object.__setattr__(self, "max_steps", _MAX_STEPS.get(self.env, 512) if known else 512)
-        require_range("pgx", "max_steps", self.max_steps, 1, 2**31 - 1)
+        require_range("pgx", "max_steps", self.max_steps or 0, 1, 2**31 - 1)
         self._facts  # noqa: B018  refuses what is no game for us
 
     @property
@@ -148,7 +148,8 @@ class Pgx:
         return str(action)
 
     def string_to_action(self, state: PgxState, text: str) -> int:
-        return find_legal(self, state, text)
+        # `max_steps` is None only until `__post_init__` has set it.
+        return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def to_string(self, state: PgxState) -> str:
         height, width, _ = self.observation_shape

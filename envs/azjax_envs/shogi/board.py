@@ -117,7 +117,7 @@ def _reversed(word: Array) -> Array:
     return (word >> np.uint32(16) | word << np.uint32(16)) >> np.uint32(5)
 
 
-def unpack(planes: Array) -> Array:
+def unpack(planes: Array | np.ndarray) -> Array | np.ndarray:
     """The piece on each cell, int32 [81], from a board uint32 [5, 3], in numpy if that is numpy's:
     its kind, and THEIRS added where it is the opponent's."""
     bits = planes[:, :, None] >> np.arange(27, dtype=np.uint32)[None, None] & np.uint32(1)

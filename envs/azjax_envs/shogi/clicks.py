@@ -13,7 +13,7 @@ _STEPS = np.array([*rays.DIRECTIONS, *rays.JUMPS])
 _FAR = 9
 
 
-def clicks(cells: Array, player: Array) -> Array:
+def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     """int32 [num_actions, 3]: the cell to go from, a hand's for a drop, the one to go to, both as
     `view` counts them, and 1 for a promotion.
 

@@ -168,7 +168,8 @@ def _parse_hands(text: str, hands: str) -> tuple[tuple[int, ...], tuple[int, ...
             raise wrong(text, f"the hands are as in 'R2Pb3p' or '-', not {hands!r}")
         for number, letter in pieces:
             counts[int(letter.islower()), _LETTERS.index(letter.upper()) - 1] += int(number or 1)
-    return tuple(tuple(int(count) for count in side) for side in counts)
+    first, second = (tuple(int(count) for count in side) for side in counts)
+    return first, second
 
 
 def _check_pieces(text: str, cells: np.ndarray, hands) -> None:

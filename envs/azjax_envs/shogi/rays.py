@@ -77,7 +77,8 @@ def jumps(words: Words, *, forward: bool) -> tuple[Words, Words]:
     """Where knights get by each of JUMPS, or, not `forward`, by its opposite."""
     left, right = (_columns(lambda c: c > 0), _columns(lambda c: c < 8))
     moves = [(left, 19), (right, 17)] if forward else [(right, -19), (left, -17)]
-    return tuple(LANES.move(both(words, kept), places) for kept, places in moves)
+    first, second = (LANES.move(both(words, kept), places) for kept, places in moves)
+    return first, second
 
 
 def _columns(wanted) -> tuple[np.uint32, ...]:

@@ -7,7 +7,7 @@ from jax import Array
 NEVER = np.int16(2**15 - 1)  # the ply since which a side gives check, where it does not
 
 
-def fingerprint(position: Array, player: Array) -> Array:
+def fingerprint(position: Array, player: Array | np.integer) -> Array:
     """uint32 [2] of a position, uint32 [n], with `player` to move.
 
     The two are sums over the words of MurmurHash3's finaliser (Appleby), each word salted by its

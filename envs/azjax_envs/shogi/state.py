@@ -74,7 +74,9 @@ def start() -> ShogiState:
     return begin(jnp.asarray(position), jnp.asarray(_OPENINGS), np.uint8(0), np.int16(0))
 
 
-def begin(position: Array, legal: Array, player: Array, ply: Array) -> ShogiState:
+def begin(
+    position: Array, legal: Array, player: Array | np.integer, ply: Array | np.integer
+) -> ShogiState:
     """The first state of a game.
 
     Args:
@@ -101,7 +103,7 @@ def begin(position: Array, legal: Array, player: Array, ply: Array) -> ShogiStat
 
 def cells(state: ShogiState) -> np.ndarray:
     """The pieces as the player to move sees them, int32 [81] in numpy; see `unpack`."""
-    return unpack(np.asarray(board(state)))
+    return np.asarray(unpack(np.asarray(board(state))))
 
 
 def to_position(state: ShogiState) -> Position:
@@ -121,7 +123,8 @@ def from_position(position: Position) -> np.ndarray:
     if position.player == 1:
         found, held = _turned(found), held[::-1]
     units = np.array([one_in_hand(kind) for kind in IN_HAND])
-    return np.append(pack(found), [*(units @ hand for hand in held), 1]).astype(np.uint32)
+    in_hand = [int(units @ np.asarray(hand)) for hand in held]
+    return np.append(pack(found), np.asarray([*in_hand, 1])).astype(np.uint32)
 
 
 def _turned(found: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -53,7 +54,8 @@ def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
     try:
         findings.extend(check(game))
     except Exception as error:
-        frames = inspect.getinnerframes(error.__traceback__)
+        trace = error.__traceback__
+        frames = inspect.getinnerframes(trace) if trace else []
         # By the methods' code, which has a file name even where the class has none: in a notebook.
         methods = filter(inspect.isfunction, vars(type(game)).values())
         files = {method.__code__.co_filename for method in methods}
@@ -104,10 +106,10 @@ def _parameters(game: Game) -> Iterator[str]:
     shape = game.observation_shape
     if not (isinstance(shape, tuple) and len(shape) == 3 and all(_is_size(n) for n in shape)):
         yield f"observation_shape must be (height, width, channels), not {shape!r}"
-    if not dataclasses.is_dataclass(game) or not type(game).__dataclass_params__.frozen:
+    if not dataclasses.is_dataclass(game) or not _is_frozen(game):
         yield "the game must be a frozen dataclass: @dataclasses.dataclass(frozen=True)"
         return
-    copy = dataclasses.replace(game)
+    copy: Any = dataclasses.replace(game)  # pyrefly: ignore[bad-specialization]
     if copy != game:
         yield "two games with equal parameters are not equal, so that each would be traced anew"
     elif hash(copy) != hash(game):
@@ -139,7 +141,7 @@ def _types(game: Game) -> Iterator[str]:
             yield f"{name} must have one axis, not the shape {got.shape}"
         elif shape is not None and got.shape != shape:
             yield f"{name} must have the shape {shape}, not {got.shape}"
-    jax.block_until_ready(game.step(game.init(), 0))  # outside jit, with a Python integer
+    jax.block_until_ready(game.step(game.init(), 0))  # pyrefly: ignore[bad-argument-type]  # outside jit, with a Python integer
 
 
 def _same_structure(name: str, like: str, got, wanted) -> Iterator[str]:
@@ -187,7 +189,8 @@ def _purity(game: Game) -> Iterator[str]:
 
     step = jax.jit(step, static_argnums=0)
     after = step(game, jax.jit(game.init)(), jnp.int32(0))
-    step(dataclasses.replace(game), after, jnp.int32(0))
+    copy: Any = dataclasses.replace(game)  # pyrefly: ignore[bad-specialization]
+    step(copy, after, jnp.int32(0))
     if len(traces) > 1:
         yield "step is traced again for an equal game and a state of the same shapes"
 
@@ -228,3 +231,7 @@ def _is_size(value) -> bool:
 
 def _is_other(a, b) -> bool:
     return a is not b
+
+
+def _is_frozen(game: Game) -> bool:
+    return getattr(getattr(type(game), "__dataclass_params__", None), "frozen", False)

@@ -3,6 +3,7 @@ at every ply."""
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -103,7 +104,7 @@ def _pick(size: int, salt: Array, mask: Array, over: Array, slips: Array) -> Arr
     return jnp.where(slips | over, illegal, legal).astype(jnp.int32)
 
 
-def _hash(x: Array) -> Array:
+def _hash(x: Any) -> Array:
     """uint32 -> uint32, the finaliser of MurmurHash3."""
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)

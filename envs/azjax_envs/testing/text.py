@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game, State, legal_actions
+from azjax_envs.game import Game, HasClicks, State, legal_actions
 from azjax_envs.svg import to_svg
 
 _STATES = 8  # how many positions are read
@@ -61,8 +61,8 @@ def check_drawing(game: Game) -> Iterator[str]:
         return
     if board.tag != "{http://www.w3.org/2000/svg}svg" or "viewBox" not in board.attrib:
         yield "svg_board must be a whole <svg> with its namespace and a viewBox"
-    cells = {part.get("data-cell") for part in board.iter()} - {None}
-    actions = {part.get("data-action") for part in board.iter()} - {None}
+    cells = {cell for part in board.iter() if (cell := part.get("data-cell")) is not None}
+    actions = {name for part in board.iter() if (name := part.get("data-action")) is not None}
     numbers = {int(cell) for cell in cells if re.fullmatch(r"\d+", cell)}
     num_cells = jax.eval_shape(game.view, jax.eval_shape(game.init)).shape[0]
     if len(numbers) < len(cells) or numbers != set(range(num_cells)):
@@ -85,7 +85,7 @@ def check_drawing(game: Game) -> Iterator[str]:
 
 def check_clicks(game: Game) -> Iterator[str]:
     """Of games whose moves are two clicks: that these name each legal move, and no other."""
-    if not hasattr(game, "clicks"):
+    if not isinstance(game, HasClicks):
         return
     cells, choices = game.cell_names, game.click_choices
     for state, actions in _positions(game):
