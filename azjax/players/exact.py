@@ -1,7 +1,10 @@
 """Perfect play, looked up in a solved game or in a table of exact values."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +14,9 @@ from azjax_envs import Game
 from azjax.exact.codec import Codec, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
+from azjax.pytrees import check_key, check_states
 from azjax.rollouts import random_action
+from azjax.types import Array, State
 
 
 @functools.partial(
@@ -21,67 +26,80 @@ from azjax.rollouts import random_action
 )
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
-    """Plays an action that keeps the game's value, at random among all that do.
+    """Plays a random one of the actions that keep the game's value.
 
     In a position that cannot be reached it plays any legal action.
     """
 
     game: Game
     salt: int
-    keys: jax.Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
-    optimal: jax.Array  # bool [N, num_actions], in the order of `keys`
+    keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
+    optimal: Array  # bool [N, num_actions], in the order of `keys`
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return "exact"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
         codec = Codec(self.game, self.salt)
-        wanted = jax.vmap(lambda state: codec.key(codec.pack(state)))(states)  # [B, 2]
-        place, found = self._find(wanted)
+        row, found = self._find(jax.vmap(lambda state: codec.key(codec.pack(state)))(states))
         legal = jax.vmap(self.game.legal_action_mask)(states)
-        return random_action(key, jnp.where(found[:, None], self.optimal[place], legal))
+        return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
-    def _find(self, wanted: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Binary search for 64-bit keys held as two words: place int32 [B], found bool [B]."""
+    def _find(self, keys: Array) -> tuple[Array, Array]:
+        """Looks up 64-bit keys, uint32 [B, 2], by binary search.
+
+        Returns:
+          The rows, int32 [B], and whether the keys are there, bool [B].
+        """
         count = self.keys.shape[0]
-        place = jnp.zeros(wanted.shape[0], jnp.int32)
+        row = jnp.zeros(keys.shape[0], jnp.int32)
         for bit in reversed(range(count.bit_length())):
-            further = place + (1 << bit)
-            there = self.keys[jnp.minimum(further, count - 1)]
-            not_above = (there[:, 0] < wanted[:, 0]) | (
-                (there[:, 0] == wanted[:, 0]) & (there[:, 1] <= wanted[:, 1])
+            later = row + (1 << bit)
+            there = self.keys[jnp.minimum(later, count - 1)]
+            not_above = (there[:, 0] < keys[:, 0]) | (
+                (there[:, 0] == keys[:, 0]) & (there[:, 1] <= keys[:, 1])
             )
-            place = jnp.where((further < count) & not_above, further, place)
-        return place, (self.keys[place] == wanted).all(-1)
+            row = jnp.where((later < count) & not_above, later, row)
+        return row, (self.keys[row] == keys).all(-1)
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["scorer"], meta_fields=["game"])
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactTablePlayer:
-    """Plays an action of the best score, at random among all that have it."""
+    """Plays a random one of the actions with the best score."""
 
     game: Game
     scorer: Scorer  # a pytree
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return "exact"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
         scores = self.scorer.action_scores(states)
-        # At the end no action is legal, and any will do.
+        # At the end no action is legal, and any is fine.
         return random_action(key, scores == scores.max(-1, keepdims=True))
 
 
 def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | ExactTablePlayer:
-    """A perfect player: from a solution, from the game's exact values, or by solving it now.
+    """Returns a perfect player: from a solution, from exact values, or by solving the game now.
+
+    Args:
+      game: the game.
+      solution: the solved game, if you have it already.
 
     Raises:
       UserError: the game is too large to solve.

@@ -1,14 +1,18 @@
 """Depth-limited minimax: no evaluation, only wins and losses within the horizon."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
+from azjax.pytrees import check_key, check_states, expand, take
 from azjax.rollouts import random_action
+from azjax.types import Array, State
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "depth"])
@@ -16,32 +20,43 @@ from azjax.rollouts import random_action
 class MinimaxPlayer:
     """Searches all lines `depth` plies deep; a position at the horizon counts as a draw.
 
-    Equal actions are broken at random. Alpha-beta (Knuth & Moore, "An Analysis of Alpha-Beta
-    Pruning", 1975) skips what cannot matter; the answer is that of the full-width search.
+    Ties between actions are broken at random. Alpha-beta (Knuth & Moore, "An Analysis of Alpha-Beta
+    Pruning", 1975) skips irrelevant lines; the result is that of the full-width search.
     """
 
     game: Game
     depth: int
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return f"minimax:{self.depth}"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
         values = jax.vmap(functools.partial(minimax_values, self.game, self.depth))(states)
         legal = jax.vmap(self.game.legal_action_mask)(states)
         values = jnp.where(legal, values, -jnp.inf)
         return random_action(key, legal & (values == values.max(-1, keepdims=True)))
 
 
-def minimax_values(game: Game, depth: int, state) -> jax.Array:
-    """What each action is worth to the mover, float32 [num_actions], for one state.
+def minimax_values(game: Game, depth: int, state: State) -> Array:
+    """Computes the values of all actions in one position.
 
-    The largest is exact. One that is lower is below the best found before it, not necessarily
-    exact. Illegal actions are worth -1.
+    The largest value is exact. A lower one is only a bound: alpha-beta stops once it is below the
+    best value so far.
+
+    Args:
+      game: the game.
+      depth: plies to search.
+      state: the position, not batched.
+
+    Returns:
+      float32 [num_actions] from the mover's perspective, -1 for illegal actions.
     """
     sign = _sign(game, state)
     if depth == 1:
@@ -52,34 +67,35 @@ def minimax_values(game: Game, depth: int, state) -> jax.Array:
 class _Stack(NamedTuple):
     """The line being searched: entry d is the position d plies below the root (D = depth - 1).
 
-    All values are player 0's, so that nothing depends on whether turns alternate.
+    All values are from player 0's perspective, so that turns need not alternate.
     """
 
-    states: object  # [D, ...]
-    cursor: jax.Array  # int32 [D], the next action to look at
-    best: jax.Array  # float32 [D], the best value so far for the player to move there
-    alpha: jax.Array  # float32 [D], what player 0 is already sure of
-    beta: jax.Array  # float32 [D], what player 1 is already sure of
-    top: jax.Array  # int32 [], the entry being worked on
-    values: jax.Array  # float32 [num_actions], the root's results
+    states: State  # [D, ...]
+    cursor: Array  # int32 [D], the next action to look at
+    best: Array  # float32 [D], the best value so far for the player to move there
+    alpha: Array  # float32 [D], the value that player 0 is sure of
+    beta: Array  # float32 [D], the value that player 1 is sure of
+    top: Array  # int32 [], the entry being worked on
+    values: Array  # float32 [num_actions], the root's results
 
 
-def _alpha_beta(game: Game, depth: int, root) -> jax.Array:
-    """Player 0's value after each action of the root, float32 [num_actions].
+def _alpha_beta(game: Game, depth: int, root: State) -> Array:
+    """Returns player 0's value after each action of the root, float32 [num_actions].
 
-    A depth-first search with a stack of its own, because a traced program has no recursion: each
-    turn of the loop looks at one action of the top entry. It either has a value at once (the game
-    ends, or one ply is left and all its moves are tried side by side) or becomes the new top.
+    The search is depth-first with an explicit stack, because a traced program has no recursion.
+    Each iteration looks at one action of the top entry. The action either gets its value at once
+    (the game ends, or one ply is left and all its moves are tried in parallel), or its position
+    becomes the new top.
     """
     levels = depth - 1
     num_actions = game.num_actions
 
-    def searching(stack: _Stack):
+    def searching(stack: _Stack) -> Array:
         return stack.top >= 0
 
     def turn(stack: _Stack) -> _Stack:
         top = stack.top
-        state = jax.tree.map(lambda x: x[top], stack.states)
+        state = take(stack.states, top)
         legal = game.legal_action_mask(state)
         left = legal & (jnp.arange(num_actions) >= stack.cursor[top])
         cut = stack.alpha[top] >= stack.beta[top]
@@ -90,7 +106,7 @@ def _alpha_beta(game: Game, depth: int, root) -> jax.Array:
         at_once = ended | (top == levels - 1)
         value = jnp.where(ended, game.returns(child)[0], _best_result_after(game, child))
 
-        # A finished entry hands its value to the one below; a child valued at once to the top.
+        # A finished entry passes its value to the one below, a child with a value to the top.
         receiver = jnp.where(finished, top - 1, top)
         value = jnp.where(finished, stack.best[top], value)
         receiving = (finished | at_once) & (receiver >= 0)
@@ -113,14 +129,22 @@ def _alpha_beta(game: Game, depth: int, root) -> jax.Array:
     return jax.lax.while_loop(searching, turn, start).values
 
 
-def _give(game, stack: _Stack, receiver, value, receiving, finished, action) -> _Stack:
-    """Take the value of the last action looked at into entry `receiver`."""
+def _give(
+    game: Game,
+    stack: _Stack,
+    receiver: Array,
+    value: Array,
+    receiving: Array,
+    finished: Array,
+    action: Array,
+) -> _Stack:
+    """Updates entry `receiver` with the value of its last action."""
     here = (jnp.arange(stack.best.shape[0]) == receiver) & receiving
-    state = jax.tree.map(lambda x: x[jnp.maximum(receiver, 0)], stack.states)
+    state = take(stack.states, jnp.maximum(receiver, 0))
     sign = _sign(game, state)
     best = sign * jnp.maximum(sign * stack.best, sign * value)
-    # At the root, moves as good as the best must be told from worse ones, so the window there
-    # stays open half a point: results are whole numbers.
+    # At the root, moves equal to the best must be distinguished from worse ones. The window there
+    # stays open by half a point, because results are whole numbers.
     bound = best - jnp.where(receiver == 0, 0.5 * sign, 0.0)
     action = jnp.where(finished, stack.cursor[jnp.maximum(receiver, 0)] - 1, action)
     at_root = (jnp.arange(stack.values.shape[0]) == action) & receiving & (receiver == 0)
@@ -132,15 +156,15 @@ def _give(game, stack: _Stack, receiver, value, receiving, finished, action) -> 
     )
 
 
-def _push(game, stack: _Stack, child, pushing) -> _Stack:
-    """Put `child` on top, with the window of the entry below it."""
+def _push(game: Game, stack: _Stack, child: State, pushing: Array) -> _Stack:
+    """Puts `child` on top, with the window of the entry below it."""
     here = (jnp.arange(stack.best.shape[0]) == stack.top + 1) & pushing
 
-    def put(stored, new):
+    def put(stored: Array, new: Array | float) -> Array:
         return jnp.where(here.reshape(-1, *[1] * (stored.ndim - 1)), new, stored)
 
     return stack._replace(
-        states=jax.tree.map(lambda xs, x: put(xs, x[None]), stack.states, child),
+        states=jax.tree.map(put, stack.states, expand(child)),
         cursor=put(stack.cursor, 0),
         best=put(stack.best, -jnp.inf * _sign(game, child)),
         alpha=put(stack.alpha, stack.alpha[stack.top]),
@@ -148,20 +172,20 @@ def _push(game, stack: _Stack, child, pushing) -> _Stack:
     )
 
 
-def _best_result_after(game: Game, state) -> jax.Array:
-    """The best result within one ply for the player to move, as player 0's value: float32 []."""
+def _best_result_after(game: Game, state: State) -> Array:
+    """Returns the mover's best result within one ply, as player 0's value: float32 []."""
     sign = _sign(game, state)
     results = jnp.where(game.legal_action_mask(state), sign * _results_after(game, state), -jnp.inf)
     return sign * results.max()
 
 
-def _results_after(game: Game, state) -> jax.Array:
-    """Player 0's result after each action, 0 where the game goes on: float32 [num_actions]."""
+def _results_after(game: Game, state: State) -> Array:
+    """Returns player 0's result after each action, 0 if the game goes on: float32 [num_actions]."""
     actions = jnp.arange(game.num_actions, dtype=jnp.int32)
     children = jax.vmap(game.step, in_axes=(None, 0))(state, actions)
     return jax.vmap(game.returns)(children)[:, 0]
 
 
-def _sign(game: Game, state) -> jax.Array:
-    """+1 where player 0 is to move, -1 where player 1 is: float32 []."""
+def _sign(game: Game, state: State) -> Array:
+    """Returns +1 if player 0 is to move, -1 if player 1 is: float32 []."""
     return 1.0 - 2.0 * game.current_player(state).astype(jnp.float32)

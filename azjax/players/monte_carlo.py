@@ -1,13 +1,18 @@
-"""Flat Monte Carlo: each legal move is tried by random playouts, and the best average is played."""
+"""Flat Monte Carlo: random playouts after each legal move, and the best average is played."""
+
+from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
+from azjax.pytrees import check_key, check_states
 from azjax.rollouts import playout_returns, random_action
+from azjax.types import Array, State
 
 
 @functools.partial(
@@ -19,31 +24,34 @@ from azjax.rollouts import playout_returns, random_action
 class MonteCarloPlayer:
     """Plays the action with the best mean result over `playouts_per_action` random playouts.
 
-    No tree: every playout is random from the first ply after the move (Abramson, "Expected-Outcome:
-    A General Model of Static Evaluation", 1990). Equal means are broken at random.
+    There is no tree: every playout is random from the first ply after the move (Abramson,
+    "Expected-Outcome: A General Model of Static Evaluation", 1990). Ties are broken at random.
     """
 
     game: Game
     playouts_per_action: int
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return f"mc:{self.playouts_per_action}"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
         playout_key, tie_key = jax.random.split(key)
         legal = jax.vmap(self.game.legal_action_mask)(states)
         totals = jnp.where(legal, self.total_results(playout_key, states), -jnp.inf)
         best = legal & (totals == totals.max(-1, keepdims=True))
         return random_action(tie_key, best)
 
-    def total_results(self, key: jax.Array, states) -> jax.Array:
-        """The mover's summed playout results after each action, float32 [B, num_actions].
+    def total_results(self, key: Array, states: State) -> Array:
+        """Returns the mover's summed playout results after each action, float32 [B, num_actions].
 
-        Whole numbers, so that equal ones are exactly equal.
+        Sums are whole numbers, so that ties are exact.
         """
         num_actions = self.game.num_actions
         movers = jax.vmap(self.game.current_player)(states)  # [B]
@@ -51,7 +59,7 @@ class MonteCarloPlayer:
         children = jax.vmap(step_all, in_axes=(0, None))(states, jnp.arange(num_actions))
         children = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), children)  # [B * A]
 
-        def add_playout(i, totals):
+        def add_playout(i: Array, totals: Array) -> Array:
             returns = playout_returns(self.game, jax.random.fold_in(key, i), children)
             returns = returns.reshape(-1, num_actions, 2)
             return totals + jnp.where(movers[:, None] == 0, returns[..., 0], returns[..., 1])

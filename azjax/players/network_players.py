@@ -1,10 +1,10 @@
-"""Players that use a trained network: by its policy, by its value, or with search."""
+"""Players with a trained network: by its policy, by its value, or with search."""
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,17 +13,18 @@ from azjax_envs import Game
 from azjax.config import Config, SearchConfig
 from azjax.network.network import Network, Variables
 from azjax.players.base import Analysis
+from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
 from azjax.search.search import search
-from azjax.types import Array
+from azjax.types import Array, State
 
 
 @functools.partial(
     jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
 )
-@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+@dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class PolicyPlayer:
-    """Plays the move that the network likes best, without search."""
+    """Plays the legal move with the highest probability in the network's policy."""
 
     game: Game
     network: Network
@@ -31,26 +32,28 @@ class PolicyPlayer:
     jittable: ClassVar[bool] = True
     name: ClassVar[str] = "policy"
 
-    def __call__(self, key: Array, states: Any) -> Array:
-        """Actions int32 [B] for states [B, ...]."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
         del key
+        check_states(self.game, states)
         prediction = self.network.apply(self.variables, jax.vmap(self.game.observe)(states))
         mask = jax.vmap(self.game.legal_action_mask)(states)
         logits = mask_logits(prediction.policy_logits, mask)
         return jnp.argmax(logits, axis=-1).astype(jnp.int32)
 
-    def values(self, key: Array, states: Any) -> Array:
-        """What the value head says of states [B, ...], float32 [B]."""
+    def values(self, key: Array, states: State) -> Array:
+        """Returns the value head's values of states [B, ...], float32 [B]; the key is ignored."""
         del key
+        check_states(self.game, states)
         return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
 
 
 @functools.partial(
     jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
 )
-@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+@dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class ValuePlayer:
-    """Plays the move after which the value head likes its position best: one ply deep."""
+    """Plays the move to the position with the best value of the value head, one ply deep."""
 
     game: Game
     network: Network
@@ -58,9 +61,10 @@ class ValuePlayer:
     jittable: ClassVar[bool] = True
     name: ClassVar[str] = "value"
 
-    def __call__(self, key: Array, states: Any) -> Array:
-        """Actions int32 [B] for states [B, ...]."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
         del key
+        check_states(self.game, states)
         actions = jnp.arange(self.game.num_actions)
 
         def value_after(action: Array) -> Array:
@@ -69,7 +73,7 @@ class ValuePlayer:
             value = self.network.apply(self.variables, jax.vmap(self.game.observe)(after)).value
             return reward + discount * value
 
-        # One action at a time: the memory of all of them would be num_actions times as much.
+        # One action at a time: all at once would need num_actions times the memory.
         values = jax.lax.map(value_after, actions).T
         mask = jax.vmap(self.game.legal_action_mask)(states)
         return jnp.argmax(mask_logits(values, mask), axis=-1).astype(jnp.int32)
@@ -80,9 +84,9 @@ class ValuePlayer:
     data_fields=["variables"],
     meta_fields=["game", "network", "config"],
 )
-@dataclass(frozen=True, eq=False)  # hashed by identity, so that `jax.jit(player)` works
+@dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class SearchPlayer:
-    """AlphaZero: search guided by the network, without noise."""
+    """AlphaZero: a search guided by the network, without noise."""
 
     game: Game
     network: Network
@@ -94,16 +98,20 @@ class SearchPlayer:
     def name(self) -> str:
         return f"search:{self.config.num_simulations}"
 
-    def __call__(self, key: Array, states: Any) -> Array:
-        """Actions int32 [B] for states [B, ...]."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
         return self.analyse(key, states).action
 
-    def values(self, key: Array, states: Any) -> Array:
-        """What the search finds states [B, ...] worth, float32 [B]: the worth of its move."""
+    def values(self, key: Array, states: State) -> Array:
+        """Returns the values of the chosen moves in states [B, ...], float32 [B]."""
         return self.analyse(key, states).value
 
-    def analyse(self, key: Array, states: Any) -> Analysis:
-        """The search's findings for states [B, ...]."""
+    def analyse(self, key: Array, states: State) -> Analysis:
+        """Searches states [B, ...].
+
+        Raises:
+          ValueError: the key or the states have wrong shapes or dtypes.
+        """
         result = search(
             self.game,
             network_evaluate(self.game, self.network),
@@ -114,7 +122,7 @@ class SearchPlayer:
         )
         best = jnp.argmax(result.visits, axis=-1).astype(jnp.int32)
         action = result.action if self.config.algorithm == "gumbel" else best
-        # The root's mean value would count the bad moves too that the search had to try.
+        # The root's mean value would include the bad moves that the search had to try.
         value = jnp.take_along_axis(result.action_values, action[:, None], axis=1)[:, 0]
         return Analysis(
             action=action,
@@ -127,11 +135,11 @@ class SearchPlayer:
 
 
 def played_search(config: Config, simulations: int | None = None) -> SearchConfig:
-    """The search that a run's players have outside of self-play, and its evaluations measure.
+    """Returns the search of a run's players outside of self-play, as in its evaluations.
 
     Args:
       config: of the run.
-      simulations: for a move; None for as many as the run's evaluations have.
+      simulations: simulations per move; None for the number in the run's evaluations.
     """
     if simulations is None:
         simulations = config.evaluation.num_simulations

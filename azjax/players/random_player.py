@@ -2,11 +2,14 @@
 
 import dataclasses
 import functools
+from typing import ClassVar
 
 import jax
 from azjax_envs import Game
 
+from azjax.pytrees import check_key, check_states
 from azjax.rollouts import random_action
+from azjax.types import Array, State
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
@@ -16,12 +19,15 @@ class RandomPlayer:
 
     game: Game
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return "random"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
         return random_action(key, jax.vmap(self.game.legal_action_mask)(states))

@@ -1,17 +1,22 @@
 """UCT: Monte Carlo tree search with UCB1 and random playouts, no network."""
 
+from __future__ import annotations
+
 import dataclasses
 import functools
 import math
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
+from azjax.pytrees import batch_size, check_key, check_states, take
 from azjax.rollouts import playout_value
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import transition
+from azjax.types import Array, State
 
 
 @functools.partial(
@@ -24,26 +29,29 @@ class UCTPlayer:
     """Plays the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
     Monte-Carlo Planning", 2006).
 
-    Every simulation walks down by UCB1, adds one node, and plays one random game from it. At a
-    node visited N times through its actions, an action tried n times with mean result q in
-    [-1, 1], seen by the mover, scores (q + 1) / 2 + exploration * sqrt(ln N / n); an untried one
-    comes before all others. Ties are broken at random, once for each node.
+    Every simulation descends by UCB1, adds one node, and plays one random game from it. Consider a
+    node visited N times through its actions. An action tried n times with mean result q in [-1, 1]
+    from the mover's perspective scores (q + 1) / 2 + exploration * sqrt(ln N / n). Untried actions
+    come first. Ties are broken at random, once for each node.
     """
 
     game: Game
     simulations: int
     exploration: float = math.sqrt(2.0)
 
-    jittable = True
+    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return f"uct:{self.simulations}"
 
-    def __call__(self, key: jax.Array, states) -> jax.Array:
-        """Actions int32 [B] for a batch of states."""
+    def __call__(self, key: Array, states: State) -> Array:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
 
-        def act(key_and_states):
+        def act(key_and_states: tuple[Array, State]) -> Array:
             key, states = key_and_states
             tree = uct_search(
                 self.game,
@@ -52,18 +60,18 @@ class UCTPlayer:
                 simulations=self.simulations,
                 exploration=self.exploration,
             )
-            # Between equal counts the tie-breaker decides, which is below 1 (and -1 if illegal).
+            # The tie-breaker, below 1 (and -1 if illegal), decides between equal counts.
             root = tree.ROOT_INDEX
             preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
             return jnp.argmax(preference, axis=-1).astype(jnp.int32)
 
-        # One search after the other, each of so many states as its trees fit the memory: on a
-        # CPU the caches, for a tree that falls out of them costs three times as much to walk.
-        batch = jax.tree.leaves(states)[0].shape[0]
+        # Searches run one after another, each with as many states as fit into memory. On a CPU that
+        # means the caches: walking a tree outside of them takes three times as long.
+        batch = batch_size(states, name="states")
         chunks = -(-batch // self._states_at_once())
         size = -(-batch // chunks)
         padded = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
-        chunked = jax.tree.map(lambda x: x[padded], states)
+        chunked = take(states, padded)
         return jax.lax.map(act, (jax.random.split(key, chunks), chunked)).reshape(-1)[:batch]
 
     def _states_at_once(self) -> int:
@@ -73,18 +81,27 @@ class UCTPlayer:
 
 
 def uct_search(
-    game: Game, key: jax.Array, states, *, simulations: int, exploration: float = math.sqrt(2.0)
+    game: Game, key: Array, states: State, *, simulations: int, exploration: float = math.sqrt(2.0)
 ) -> mctx.Tree:
-    """The tree after `simulations` simulations from each of B states.
+    """Searches B states and returns the tree.
 
     A node's `raw_values` is its playout, its `node_values` the mean of all playouts through it.
-    In place of prior logits each node carries its tie-breaker: a random number in [0, 1) for each
-    action that may be tried, and -1 for the others.
+    Instead of prior logits each node has its tie-breaker: a random number in [0, 1) for each action
+    that may be tried, and -1 for the others.
+
+    Args:
+      game: the game.
+      key: PRNG key.
+      states: positions [B, ...].
+      simulations: number of simulations.
+      exploration: constant of UCB1.
     """
     root_key, search_key = jax.random.split(key)
     tie_break, value = _evaluate(game, root_key, states)
 
-    def recurrent_fn(_, key, actions, states):
+    def recurrent_fn(
+        _: object, key: Array, actions: Array, states: State
+    ) -> tuple[mctx.RecurrentFnOutput, State]:
         step = functools.partial(transition, game)
         states, reward, discount = jax.vmap(step)(states, actions)
         tie_break, value = _evaluate(game, key, states)
@@ -93,10 +110,10 @@ def uct_search(
         )
         return output, states
 
-    def select_interior(key, tree, node, depth):
+    def select_interior(key: Array, tree: mctx.Tree, node: Array, depth: Array) -> Array:
         return _ucb1(tree, node, exploration)
 
-    def select_root(key, tree, node):
+    def select_root(key: Array, tree: mctx.Tree, node: Array) -> Array:
         return _ucb1(tree, node, exploration)
 
     return mctx.search(
@@ -113,19 +130,19 @@ def uct_search(
     )
 
 
-def _evaluate(game: Game, key: jax.Array, states) -> tuple[jax.Array, jax.Array]:
-    """Tie-breakers float32 [B, num_actions] and playout values float32 [B]."""
+def _evaluate(game: Game, key: Array, states: State) -> tuple[Array, Array]:
+    """Returns tie-breakers float32 [B, num_actions] and playout values float32 [B]."""
     tie_key, playout_key = jax.random.split(key)
     legal = jax.vmap(game.legal_action_mask)(states)
-    # After the end any action stands for staying there. All are open, so that visits to an end
-    # spread over short branches; one action alone would grow into a long chain.
+    # After the end every action stays there. All are open, so that visits to an end spread over
+    # short branches; one action alone would grow into a long chain.
     open_ = legal | jax.vmap(game.is_terminal)(states)[:, None]
     noise = jax.random.bits(tie_key, legal.shape, jnp.uint8).astype(jnp.float32) / 256
     return jnp.where(open_, noise, -1.0), playout_value(game, playout_key, states)
 
 
-def _ucb1(tree: mctx.Tree, node: jax.Array, exploration: float) -> jax.Array:
-    """The action with the highest upper confidence bound at one node of one tree: int32 []."""
+def _ucb1(tree: mctx.Tree, node: Array, exploration: float) -> Array:
+    """Returns the action with the highest upper confidence bound at one node: int32 []."""
     tie_break = tree.children_prior_logits[node]
     visits = tree.children_visits[node]
     q = tree.children_rewards[node] + tree.children_discounts[node] * tree.children_values[node]
