@@ -52,7 +52,7 @@ def main(options: Arguments) -> None:
             if not (run / "report.json").is_file():
                 run.parent.mkdir(parents=True, exist_ok=True)
                 _train(run, VARIANTS[name], seed, options.minutes)
-                _azjax("report", str(run), "--simulations", "64", "--beside", "--against")
+                _azjax("report", str(run), "--simulations", "64", "--baselines", "--against")
             print(f"{name}, seed {seed}: {_mistakes(run)}", flush=True)
     table = {}
     for name in options.variants:

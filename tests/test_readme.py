@@ -42,7 +42,7 @@ def test_commands_train_and_measure(tmp_path, monkeypatch, capsys):
     assert COMMANDS["train"]([config, "--run-dir", run, *small]) is None
     COMMANDS["eval"]([f"{run}:4", "--against", "random", "--games", "8"])
     COMMANDS["match"]([f"{run}:4", f"{run}:policy", "--games", "8"])
-    COMMANDS["report"]([run, "--simulations", "4", "--games", "8", "--beside", "random"])
+    COMMANDS["report"]([run, "--simulations", "4", "--games", "8", "--baselines", "random"])
     assert (tmp_path / "runs" / "short" / "report.json").is_file()
     assert "mistakes" in capsys.readouterr().out
 

@@ -130,8 +130,8 @@ def report(arguments: list[str]) -> None:
         """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
         simulations: int | None = None
         """Simulations of the searching players; by default as in the run's evaluations."""
-        beside: tuple[str, ...] = ("uct:1000",)
-        """More players to measure on the exact values."""
+        baselines: tuple[str, ...] = ("uct:1000",)
+        """Baselines to measure on the same positions."""
         against: tuple[str, ...] = ("random",)
         """Opponents of the run's player and of its raw policy."""
         games: int = 200
@@ -156,7 +156,7 @@ def report(arguments: list[str]) -> None:
         result = report_run(
             options.run,
             simulations=options.simulations,
-            beside=options.beside,
+            baselines=options.baselines,
             against=options.against,
             games=options.games,
             opening_plies=options.opening_plies,

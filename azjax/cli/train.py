@@ -68,7 +68,7 @@ def export(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: tyro.conf.Positional[str]
-        """The run directory, as RUN@best or RUN@CYCLE if another checkpoint is wanted."""
+        """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
         file: tyro.conf.Positional[Path]
         """The file, whose name ends in .safetensors."""
 

@@ -19,7 +19,7 @@ def report_run(
     run: str | Path,
     *,
     simulations: int | None = None,
-    beside: Sequence[str] = ("uct:1000",),
+    baselines: Sequence[str] = ("uct:1000",),
     against: Sequence[str] = ("random",),
     games: int = 200,
     opening_plies: int = 2,
@@ -32,7 +32,7 @@ def report_run(
     Args:
       run: a run directory, or RUN@best, RUN@CYCLE.
       simulations: of the searching players; None for the number in the run's evaluations.
-      beside: spellings of more players to measure on the exact values.
+      baselines: spellings of players to measure on the same positions.
       against: spellings of opponents that the run's player and its raw policy play matches with.
       games: games against each opponent.
       opening_plies: random plies of each game before the players start.
@@ -54,7 +54,7 @@ def report_run(
         f"search:{simulations}": player,
         "policy": load_player(dataclasses.replace(spec, how="policy")),
         f"untrained search:{simulations}": untrained_player(spec.path, simulations=simulations),
-        **{text: load_player(text, game=game) for text in beside},
+        **{text: load_player(text, game=game) for text in baselines},
     }
     result = report(
         game,

@@ -244,7 +244,7 @@ def test_json(trained, capsys):
     assert result["games"] == 8
     result = printed("match", "random", "minimax:1", "--game", "tic_tac_toe", "--games", "8")
     assert (result["player_a"], result["player_b"], result["games"]) == ("random", "minimax:1", 8)
-    card = printed("report", trained, "--games", "8", "--beside", "random")
+    card = printed("report", trained, "--games", "8", "--baselines", "random")
     assert card == json.loads((trained / "report.json").read_text())
     assert len(card["players"]) == 4
 

@@ -33,7 +33,7 @@ def run(tmp_path_factory):
 def test_report_of_a_run(run):
     said = []
     card = report_run(
-        run, beside=("uct:8",), against=("random",), games=16, own_games=16, progress=said.append
+        run, baselines=("uct:8",), against=("random",), games=16, own_games=16, progress=said.append
     )
     assert said[0] == "looking for exact values of tic_tac_toe"
     assert "policy: 16 games against random" in said
@@ -63,10 +63,10 @@ def test_report_of_a_run(run):
         assert word in card._repr_html_()
 
 
-def test_a_perfect_player_beside_makes_no_mistake(run):
+def test_a_perfect_baseline_makes_no_mistake(run):
     card = report_run(
         str(run),
-        beside=("exact",),
+        baselines=("exact",),
         against=(),
         own_games=0,
     )

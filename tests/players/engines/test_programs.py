@@ -79,7 +79,7 @@ def test_gnu_go_plays_go_and_nothing_else():
 
 @needs("gnugo")
 def test_arguments_that_gnu_go_does_not_know():
-    with pytest.raises(UserError, match=r"engine gnugo: it ended .*; it said: .*--levle"):
+    with pytest.raises(UserError, match=r"engine gnugo: it ended .*; its last lines: .*--levle"):
         load_player("gtp:gnugo --levle 3", game=make("go_5x5"))
 
 

@@ -141,7 +141,7 @@ def test_engines_side_by_side(tmp_path, monkeypatch, cores):
     ("behaviour", "complaint"),
     [
         ("hang", r"no answer to '(genmove black|go nodes 1000)' within 2 s"),
-        ("die", "it ended when it was sent .*; it said: out of cheese"),
+        ("die", "it ended when it was sent .*; its last lines: out of cheese"),
         ("illegal", "the engine played .*, which is illegal in"),
     ],
 )
