@@ -1,5 +1,5 @@
 # Two commands on a fresh machine; each sets itself up.
-#   make train    trains tic-tac-toe to perfect play and prints its report card
+#   make train    trains tic-tac-toe to perfect play and prints an evaluation report
 #   make test     runs the tests
 # And, for minutes to hours: make slow, or make slow TESTS="tests/web ...".
 

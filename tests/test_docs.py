@@ -65,6 +65,13 @@ def test_commands_parse(line, monkeypatch):
         COMMANDS[name](arguments)
 
 
+def test_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    for page in PAGES:
+        for target in re.findall(r"^make ([\w-]+)", "".join(blocks(page, "sh")), re.MULTILINE):
+            assert f"\n{target}:" in makefile, (page, target)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_python_snippets_run(snippet, tmp_path, monkeypatch):
