@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 
@@ -16,6 +16,10 @@ Metrics = dict[str, Array]
 """Named scalars of one cycle."""
 
 
-def static(**options: Any) -> Any:
-    """Returns a dataclass field that `jax.tree_util.register_dataclass` keeps static."""
-    return dataclasses.field(metadata={"static": True}, **options)
+if TYPE_CHECKING:  # a type checker knows of which fields have defaults only by this function
+    from dataclasses import field as static
+else:
+
+    def static(**options: Any) -> Any:
+        """Returns a dataclass field that `jax.tree_util.register_dataclass` keeps static."""
+        return dataclasses.field(metadata={"static": True}, **options)

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import tyro
 
@@ -15,15 +15,6 @@ from azjax.errors import UserError
 
 if TYPE_CHECKING:
     from azjax_envs import Game
-
-
-class MatchOptions(Protocol):
-    """The options that `eval` and `match` share."""
-
-    games: int
-    opening_plies: int
-    seed: int
-    json: bool
 
 
 def evaluate(arguments: list[str]) -> None:
@@ -46,7 +37,15 @@ def evaluate(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = parse(evaluate, Arguments, arguments, "eval")
-    _match(options.run, options.against, options, None)
+    _match(
+        options.run,
+        options.against,
+        None,
+        games=options.games,
+        opening_plies=options.opening_plies,
+        seed=options.seed,
+        as_json=options.json,
+    )
 
 
 def match(arguments: list[str]) -> None:
@@ -76,7 +75,15 @@ def match(arguments: list[str]) -> None:
     if options.game is None and not isinstance(parse_spec(options.first), NetworkSpec):
         raise UserError(f"{options.first} works for any game: name the game with --game")
     game = None if options.game is None else game_from_name(options.game)
-    _match(options.first, options.second, options, game)
+    _match(
+        options.first,
+        options.second,
+        game,
+        games=options.games,
+        opening_plies=options.opening_plies,
+        seed=options.seed,
+        as_json=options.json,
+    )
 
 
 def rate(arguments: list[str]) -> None:
@@ -212,10 +219,19 @@ def bench(arguments: list[str]) -> None:
     options.run()
 
 
-def _match(first: str, second: str, options: MatchOptions, game: "Game | None") -> None:
+def _match(
+    first: str,
+    second: str,
+    game: "Game | None",
+    *,
+    games: int,
+    opening_plies: int,
+    seed: int,
+    as_json: bool,
+) -> None:
     from azjax.devices import use_all_cores
 
-    use_all_cores(say=say_to(options.json))
+    use_all_cores(say=say_to(as_json))
 
     import jax
 
@@ -228,12 +244,12 @@ def _match(first: str, second: str, options: MatchOptions, game: "Game | None") 
         player.game,
         player,
         opponent,
-        jax.random.PRNGKey(options.seed),
-        num_games=options.games,
-        opening_plies=options.opening_plies,
+        jax.random.PRNGKey(seed),
+        num_games=games,
+        opening_plies=opening_plies,
     )
     result = dataclasses.replace(result, player_a=first, player_b=second)
-    _print(match_table([result], player.game.name), result.to_dict(), options.json)
+    _print(match_table([result], player.game.name), result.to_dict(), as_json)
 
 
 def say_to(as_json: bool) -> Callable[[str], None]:

@@ -86,7 +86,7 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
       A number in (0, P].
     """
     pairs, count = pair_scores.size, _independent(pair_scores, openings)
-    if count == pairs:
+    if openings is None or count == pairs:
         return float(pairs)
     _, groups = np.unique(openings, return_inverse=True)
     if np.all(pair_scores == pair_scores[0]):

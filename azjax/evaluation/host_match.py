@@ -93,7 +93,7 @@ def _status(game: Game, states: State) -> tuple[Array, Array]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _step(game: Game, states: State, actions: np.ndarray) -> State:
-    return jax.vmap(game.step)(states, actions)
+    return jax.vmap(game.step)(states, jnp.asarray(actions))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -276,19 +276,27 @@ def _result(
     name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
 ) -> MatchResult:
     """Counts scores [2, num_pairs], where row s has the games with player a in seat s."""
-    by_seat = [tuple(int((row == points).sum()) for points in (1.0, 0.5, 0.0)) for row in scores]
     _, opening = np.unique(openings, axis=0, return_inverse=True)
     elo = estimate_elo(scores.mean(0), opening)
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
+
+    def count(n: int) -> int:
+        return int((points == n).sum())
+
     return MatchResult(
         player_a=name_a,
         player_b=name_b,
-        as_first=by_seat[0],
-        as_second=by_seat[1],
-        pair_counts=tuple(int((points == n).sum()) for n in range(5)),
+        as_first=_count_results(scores[0]),
+        as_second=_count_results(scores[1]),
+        pair_counts=(count(0), count(1), count(2), count(3), count(4)),
         mean_length=float(lengths.mean()),
         effective_games=2 * effective_pairs(scores.mean(0), opening),
         elo=elo.difference,
         elo_low=elo.low,
         elo_high=elo.high,
     )
+
+
+def _count_results(scores: np.ndarray) -> tuple[int, int, int]:
+    """Counts the wins, draws and losses among scores, float [N]."""
+    return int((scores == 1.0).sum()), int((scores == 0.5).sum()), int((scores == 0.0).sum())

@@ -15,7 +15,7 @@ from rich.table import Table
 from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.evaluation.match import MatchResult, play_match
-from azjax.evaluation.rating_plot import draw_rating
+from azjax.evaluation.rating_plot import RatedPlayer, draw_rating
 from azjax.exact.display import Displayed
 from azjax.games import make_game
 from azjax.players.base import Player
@@ -24,19 +24,6 @@ from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import read_metrics
 
 RATING_FILE = "rating.json"
-
-
-@dataclasses.dataclass(frozen=True)
-class RatedPlayer:
-    """A checkpoint or an anchor; `low` and `high` are the ends of the 95% interval."""
-
-    name: str
-    cycle: int | None  # None for anchors
-    elo: float
-    low: float
-    high: float
-    games: int
-    score: float  # share of the points in its games
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
 
 
-class Rated(Protocol):
-    """A rated player with its 95% interval."""
+@dataclass(frozen=True)
+class RatedPlayer:
+    """A checkpoint or an anchor; `low` and `high` are the ends of the 95% interval."""
 
     name: str
     cycle: int | None  # None for anchors
     elo: float
     low: float
     high: float
+    games: int
+    score: float  # share of the points in its games
 
 
-def draw_rating(run_dir: Path, lines: Lines, players: Sequence[Rated], *, zero: str) -> Path:
+def draw_rating(run_dir: Path, lines: Lines, players: Sequence[RatedPlayer], *, zero: str) -> Path:
     """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines.
 
     Args:
@@ -38,7 +41,8 @@ def draw_rating(run_dir: Path, lines: Lines, players: Sequence[Rated], *, zero: 
         axes.axhline(anchor.elo, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
         axes.plot([], [], color=colour, linewidth=1.2, linestyle=(0, (4, 2)), label=anchor.name)
     checkpoints = [x for x in players if x.cycle is not None]
-    cycles, elo = [x.cycle for x in checkpoints], [x.elo for x in checkpoints]
+    cycles = [x.cycle for x in checkpoints if x.cycle is not None]
+    elo = [x.elo for x in checkpoints]
     below = [x.elo - x.low for x in checkpoints]
     above = [x.high - x.elo for x in checkpoints]
     axes.errorbar(

@@ -159,7 +159,7 @@ class Report(Displayed):
             }
             for player in self.players
         ]
-        cycle = {} if self.cycle is None else {"cycle": self.cycle}
+        cycle: dict[str, object] = {} if self.cycle is None else {"cycle": self.cycle}
         return cycle | {"game": self.game, "players": players}
 
 

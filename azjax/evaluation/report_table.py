@@ -21,8 +21,12 @@ def report_tables(report: Report) -> list[RenderableType]:
             f"{report.game} is too large to solve and has no file of scored positions: only "
             "matches can measure a player"
         ]
-    mistakes = [_mistake_table(report)] if measured else []
-    return mistakes + ([match_table(matches, report.game)] if matches else [])
+    tables: list[RenderableType] = []
+    if measured:
+        tables.append(_mistake_table(report))
+    if matches:
+        tables.append(match_table(matches, report.game))
+    return tables
 
 
 def _mistake_table(report: Report) -> Table:

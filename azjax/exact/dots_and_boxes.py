@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs.dots_and_boxes import DotsAndBoxes, DotsAndBoxesState
 
-from azjax.types import Array
+from azjax.types import Array, static
 
 MOST_EDGES = 24  # 2**24 sets; 3x3 boxes need a table of 16 MB
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["margins"], meta_fields=["game"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class DotsAndBoxesTable:
     """The best margin of open boxes that the player to move can make, for each set of edges.
@@ -25,7 +24,7 @@ class DotsAndBoxesTable:
     margin rises, so the sign of the best margin is the best result.
     """
 
-    game: DotsAndBoxes
+    game: DotsAndBoxes = static()
     margins: Array  # int8 [2 ** edges]; bit a of the index is the edge of action a
 
     def action_scores(self, states: DotsAndBoxesState) -> Array:

@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs.mancala import Mancala, MancalaState
 
-from azjax.types import Array
+from azjax.types import Array, static
 
 MOST_POSITIONS = 11_000_000  # of a table; enough for all 24 seeds of (4, 3)
 _CHUNK = 1 << 14  # positions expanded at once; one size, to compile once
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["margins"], meta_fields=["game"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class KalahTable:
     """The best margin that the player to move can still make, by the seeds in the pits.
@@ -27,7 +27,7 @@ class KalahTable:
     margin is the best result.
     """
 
-    game: Mancala
+    game: Mancala = static()
     margins: Array  # int8 [positions], in the order of `_rank`
 
     def action_scores(self, states: MancalaState) -> Array:
@@ -148,7 +148,7 @@ def _rank(counts: Array) -> Array:
     holes = counts.shape[-1]
     places = jnp.cumsum(counts, -1) + np.arange(holes)[None]
     binomials = jnp.asarray(_binomials(holes))
-    return sum(binomials[i][places[:, i]] for i in range(holes))
+    return sum((binomials[i][places[:, i]] for i in range(1, holes)), binomials[0][places[:, 0]])
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -62,7 +62,7 @@ def exact_values(game: Game) -> ExactValues | None:
 
 
 # The tables that somebody holds, at most one for each game. It keeps none alive by itself.
-_TABLES: weakref.WeakValueDictionary[Game, Scorer] = weakref.WeakValueDictionary()
+_TABLES: weakref.WeakValueDictionary[Any, Scorer] = weakref.WeakValueDictionary()
 
 
 def _shared(game: GameT, make_table: Callable[[GameT], Scorer]) -> Callable[[], Scorer]:
@@ -126,7 +126,7 @@ def _hex(game: Hex) -> ExactValues:
     )
 
 
-_KNOWN: dict[type, Callable[[Game], ExactValues | None]] = {
+_KNOWN: dict[type, Callable[[Any], ExactValues | None]] = {
     DotsAndBoxes: _dots_and_boxes,
     Hex: _hex,
     Mancala: _kalah,

@@ -175,7 +175,7 @@ def facts_text(facts: dict[str, object]) -> Text:
     results = {1.0: "the first player wins", 0.0: "a draw", -1.0: "the second player wins"}
     lines = []
     if "value" in facts:
-        value = facts["value"]
+        value = float(str(facts["value"]))
         lines.append(f"{facts['game']}: {results.get(value, value)}")
     for key, value in facts.items():
         if isinstance(value, dict):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasScore
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join
@@ -132,8 +132,11 @@ def _look(codec: Codec, payoff: str, words: np.ndarray) -> tuple[Array, ...]:
 
     def one(words: Array) -> tuple[Array, ...]:
         state = codec.unpack(words)
-        points = game.score(state) if payoff == "margin" else game.returns(state)
-        points = points[0] - points[1] if payoff == "margin" else points[0]
+        if payoff == "margin" and isinstance(game, HasScore):
+            score = game.score(state)
+            points = score[0] - score[1]
+        else:
+            points = game.returns(state)[0]
         return (
             game.legal_action_mask(state),
             game.current_player(state).astype(jnp.int8),

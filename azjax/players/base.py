@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
@@ -36,7 +37,7 @@ class Player(Protocol):
     def game(self) -> Game:
         """The game that it plays."""
 
-    def __call__(self, key: Array, states: State) -> Array:
+    def __call__(self, key: Array, states: State, /) -> Array | np.ndarray:
         """Chooses actions.
 
         Args:
@@ -59,7 +60,7 @@ class Analysis(NamedTuple):
     value: Array  # float32 [B], of `action`, the move that the player would make
 
 
-def act(player: Any, key: Array, states: State) -> Array:
+def act(player: Player, key: Array, states: State) -> Array | np.ndarray:
     """Chooses a player's actions in a batch of positions, in one compiled program.
 
     The program takes the player as an argument. Its weights are not constants of the program, so
@@ -79,16 +80,16 @@ def act(player: Any, key: Array, states: State) -> Array:
     return np.asarray(player(key, states), np.int32)
 
 
-def is_jittable(player: Any) -> bool:
+def is_jittable(player: Player) -> bool:
     """Returns whether a jitted function can call the player."""
     return getattr(player, "jittable", True)
 
 
-def follows_history(player: Any) -> bool:
+def follows_history(player: Player) -> bool:
     """Returns whether the player is to be called with the history of its games."""
     return getattr(player, "follows_history", False)
 
 
 @jax.jit
-def _act(player: Any, key: Array, states: State) -> Array:
-    return player(key, states)
+def _act(player: Player, key: Array, states: State) -> Array:
+    return jnp.asarray(player(key, states))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import ClassVar
 
 import jax
@@ -16,14 +15,10 @@ from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.pytrees import check_key, check_states
 from azjax.rollouts import random_action
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["keys", "optimal"],
-    meta_fields=["game", "salt"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
     """Plays a random one of the actions that keep the game's value.
@@ -31,8 +26,8 @@ class ExactPlayer:
     In a position that cannot be reached it plays any legal action.
     """
 
-    game: Game
-    salt: int
+    game: Game = static()
+    salt: int = static()
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
     optimal: Array  # bool [N, num_actions], in the order of `keys`
 
@@ -70,12 +65,12 @@ class ExactPlayer:
         return row, (self.keys[row] == keys).all(-1)
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["scorer"], meta_fields=["game"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactTablePlayer:
     """Plays a random one of the actions with the best score."""
 
-    game: Game
+    game: Game = static()
     scorer: Scorer  # a pytree
 
     jittable: ClassVar[bool] = True

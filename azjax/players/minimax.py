@@ -12,10 +12,10 @@ from azjax_envs import Game
 
 from azjax.pytrees import check_key, check_states, expand, take
 from azjax.rollouts import random_action
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "depth"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MinimaxPlayer:
     """Searches all lines `depth` plies deep; a position at the horizon counts as a draw.
@@ -24,8 +24,8 @@ class MinimaxPlayer:
     Pruning", 1975) skips irrelevant lines; the result is that of the full-width search.
     """
 
-    game: Game
-    depth: int
+    game: Game = static()
+    depth: int = static()
 
     jittable: ClassVar[bool] = True
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import ClassVar
 
 import jax
@@ -12,14 +11,10 @@ from azjax_envs import Game
 
 from azjax.pytrees import check_key, check_states
 from azjax.rollouts import playout_returns, random_action
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[],
-    meta_fields=["game", "playouts_per_action"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MonteCarloPlayer:
     """Plays the action with the best mean result over `playouts_per_action` random playouts.
@@ -28,8 +23,8 @@ class MonteCarloPlayer:
     "Expected-Outcome: A General Model of Static Evaluation", 1990). Ties are broken at random.
     """
 
-    game: Game
-    playouts_per_action: int
+    game: Game = static()
+    playouts_per_action: int = static()
 
     jittable: ClassVar[bool] = True
 

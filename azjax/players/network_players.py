@@ -16,21 +16,23 @@ from azjax.players.base import Analysis
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
 from azjax.search.search import search
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class PolicyPlayer:
     """Plays the legal move with the highest probability in the network's policy."""
 
-    game: Game
-    network: Network
+    game: Game = static()
+    network: Network = static()
     variables: Variables
     jittable: ClassVar[bool] = True
-    name: ClassVar[str] = "policy"
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "policy"
 
     def __call__(self, key: Array, states: State) -> Array:
         """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
@@ -48,18 +50,20 @@ class PolicyPlayer:
         return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["variables"], meta_fields=["game", "network"]
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class ValuePlayer:
     """Plays the move to the position with the best value of the value head, one ply deep."""
 
-    game: Game
-    network: Network
+    game: Game = static()
+    network: Network = static()
     variables: Variables
     jittable: ClassVar[bool] = True
-    name: ClassVar[str] = "value"
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "value"
 
     def __call__(self, key: Array, states: State) -> Array:
         """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
@@ -79,23 +83,20 @@ class ValuePlayer:
         return jnp.argmax(mask_logits(values, mask), axis=-1).astype(jnp.int32)
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["variables"],
-    meta_fields=["game", "network", "config"],
-)
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class SearchPlayer:
     """AlphaZero: a search guided by the network, without noise."""
 
-    game: Game
-    network: Network
+    game: Game = static()
+    network: Network = static()
     variables: Variables
-    config: SearchConfig
+    config: SearchConfig = static()
     jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
+        """Name in tables."""
         return f"search:{self.config.num_simulations}"
 
     def __call__(self, key: Array, states: State) -> Array:

@@ -1,7 +1,6 @@
 """The random player."""
 
 import dataclasses
-import functools
 from typing import ClassVar
 
 import jax
@@ -9,15 +8,15 @@ from azjax_envs import Game
 
 from azjax.pytrees import check_key, check_states
 from azjax.rollouts import random_action
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RandomPlayer:
     """Plays every legal action with equal probability."""
 
-    game: Game
+    game: Game = static()
 
     jittable: ClassVar[bool] = True
 

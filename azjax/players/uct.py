@@ -16,14 +16,10 @@ from azjax.pytrees import batch_size, check_key, check_states, take
 from azjax.rollouts import playout_value
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import transition
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[],
-    meta_fields=["game", "simulations", "exploration"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class UCTPlayer:
     """Plays the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
@@ -35,9 +31,9 @@ class UCTPlayer:
     come first. Ties are broken at random, once for each node.
     """
 
-    game: Game
-    simulations: int
-    exploration: float = math.sqrt(2.0)
+    game: Game = static()
+    simulations: int = static()
+    exploration: float = static(default=math.sqrt(2.0))
 
     jittable: ClassVar[bool] = True
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 from azjax_envs import Game
+from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.players.base import History
@@ -109,7 +110,7 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
 
     def start() -> EngineProcess:
         engine = EngineProcess(command, timeout=spec.timeout)
-        _ask(engine, ["name", f"boardsize {game.size}", *_new_game(game)])
+        _ask(engine, ["name", f"boardsize {gtp_games.board_size(game)}", *_new_game(game)])
         return engine
 
     return GtpPlayer(game, f"gtp:{spec.text}", Pool(start))
@@ -119,7 +120,7 @@ def _rules(program: str, game: Game) -> list[str]:
     """Returns the arguments that make a known engine play by the game's rules."""
     if program.rpartition("/")[2] != "gnugo":
         return []
-    if not hasattr(game, "komi"):
+    if not isinstance(game, Go):
         raise UserError(f"gnugo plays go, not {game.name}")
     suicide = "--allow-suicide" if game.suicide else "--forbid-suicide"
     rules = ["--chinese-rules", "--positional-superko", suicide, "--capture-all-dead"]
@@ -128,7 +129,7 @@ def _rules(program: str, game: Game) -> list[str]:
 
 
 def _new_game(game: Game) -> list[str]:
-    return ["clear_board", *([f"komi {game.komi:g}"] if hasattr(game, "komi") else [])]
+    return ["clear_board", *([f"komi {game.komi:g}"] if isinstance(game, Go) else [])]
 
 
 def _ask(engine: EngineProcess, commands: Sequence[str]) -> list[str]:

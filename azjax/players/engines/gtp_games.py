@@ -20,7 +20,12 @@ def kind_of(game: Game) -> str:
 
 def is_for(game: Game) -> bool:
     """Returns whether azjax plays this game over GTP."""
-    return kind_of(game) in _KINDS and hasattr(game, "size")
+    return kind_of(game) in _KINDS and board_size(game) > 0
+
+
+def board_size(game: Game) -> int:
+    """Returns the length of the board's sides; 0 if the game has no square board."""
+    return getattr(game, "size", 0)
 
 
 def to_gtp(move: str) -> str:

@@ -57,6 +57,8 @@ class EngineProcess:
             )
         except OSError as error:
             raise UserError(f"{command[0]}: cannot be started: {error.strerror}") from error
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._last: collections.deque[str] = collections.deque(maxlen=2)
         _in_background(_read_lines, self._process.stdout, self._lines)
@@ -70,6 +72,7 @@ class EngineProcess:
         self._deadline = time.monotonic() + self._timeout
         # `read` reports an engine that has ended or was closed, with a better message.
         with contextlib.suppress(BrokenPipeError, ValueError):
+            assert self._process.stdin is not None
             self._process.stdin.write("".join(f"{line}\n" for line in lines))
             self._process.stdin.flush()
 
@@ -133,6 +136,7 @@ def _keep_last(stream: IO[str], into: collections.deque) -> None:
 def _end(process: subprocess.Popen) -> None:
     """Closes the input, which tells an engine to quit, and kills one that does not."""
     with contextlib.suppress(OSError):
+        assert process.stdin is not None
         process.stdin.close()
     try:
         process.wait(_QUIT_S)
