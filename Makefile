@@ -1,23 +1,32 @@
 # Two commands on a fresh machine; each sets itself up.
 #   make train    trains tic-tac-toe to perfect play and prints an evaluation report
 #   make test     runs the tests
-# And, for minutes to hours: make slow, or make slow TESTS="tests/web ...".
+#   make test-all   runs the tests that take longer, too
 
 PYTHON ?= python3
 BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
-.PHONY: train test slow lint docs
+.PHONY: train test test-rest test-all slow lint docs
 
 train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
 	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
 
 test: .venv/ready-dev
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(PYTEST)
 
+# Everything that `make test` leaves out: the second tier, and whole games, models and notebooks.
+test-rest: .venv/ready-dev
+	$(PYTEST) -m "second_tier and not slow"
+	$(PYTEST) -m slow tests/play tests/web tests/examples tests/test_notebooks.py
+
+test-all: test test-rest
+
+# Tests that take minutes each, of the files in TESTS or all of them.
 slow: .venv/ready-dev
-	$(BIN)/python -m pytest -m slow --numprocesses auto --dist worksteal $(TESTS)
+	$(PYTEST) -m slow $(TESTS)
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check

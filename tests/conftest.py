@@ -8,6 +8,7 @@ import jax
 import pytest
 
 from azjax.cli import main as cli
+from tests.second_tier import SECOND_TIER
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -54,3 +55,18 @@ def refused(capsys):
         return err
 
     return refused
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks
+def pytest_collection_modifyitems(config, items):
+    """Marks the tests that `tests/second_tier.py` lists."""
+    unused = set(SECOND_TIER)
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        for entry in SECOND_TIER:
+            if name.startswith(entry):
+                item.add_marker(pytest.mark.second_tier)
+                unused.discard(entry)
+    whole = not config.option.file_or_dir and not config.option.keyword
+    if whole and unused:
+        raise pytest.UsageError(f"tests/second_tier.py lists no test: {sorted(unused)}")
