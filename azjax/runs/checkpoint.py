@@ -42,16 +42,19 @@ class Checkpoints:
             raise UserError(f"{run_dir}: no run with checkpoints is there")
         best = BestN(get_metric_fn=_selection_metric, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
-        options = ocp.CheckpointManagerOptions(
-            read_only=read_only,
-            preservation_policy=None if read_only else policy,
-            # Without it no metric is written, and a resumed run forgets its best.
-            best_fn=_selection_metric,
-            enable_async_checkpointing=True,
-        )
         # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
         handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
-        self._manager = _Manager(self.directory.absolute(), options=options, item_handlers=handlers)
+        with _no_logs_of_orbax():  # it warns that what is opened for reading is read-only
+            options = ocp.CheckpointManagerOptions(
+                read_only=read_only,
+                preservation_policy=None if read_only else policy,
+                # Without it no metric is written, and a resumed run forgets its best.
+                best_fn=_selection_metric,
+                enable_async_checkpointing=True,
+            )
+            self._manager = _Manager(
+                self.directory.absolute(), options=options, item_handlers=handlers
+            )
 
     def __enter__(self) -> Checkpoints:
         return self
@@ -191,16 +194,28 @@ class _Manager(ocp.CheckpointManager):
 
 
 @contextlib.contextmanager
+def _no_logs_of_orbax() -> Iterator[None]:
+    """Keeps Orbax's log messages off the terminal for a while."""
+    logger = logging.getLogger("absl")
+
+    def is_ours(record: logging.LogRecord) -> bool:
+        return "orbax" not in record.pathname
+
+    logger.addFilter(is_ours)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_ours)
+
+
+@contextlib.contextmanager
 def _quiet_orbax() -> Iterator[None]:
     """Keeps off the terminal what Orbax reports of a damaged checkpoint, which we say in a line.
 
     It logs each file that is missing. When one read fails, it abandons the others, and Python would
     report each of these with a page of its own when it is collected.
     """
-    logger, report = logging.getLogger("absl"), sys.unraisablehook
-
-    def is_ours(record: logging.LogRecord) -> bool:
-        return "orbax" not in record.pathname
+    report = sys.unraisablehook
 
     def filtered(unraisable: Any) -> None:
         code = getattr(unraisable.object, "cr_code", None)
@@ -208,14 +223,13 @@ def _quiet_orbax() -> Iterator[None]:
         if not abandoned and str(unraisable.exc_value) != "Event loop is closed":
             report(unraisable)
 
-    logger.addFilter(is_ours)
     sys.unraisablehook = filtered
     try:
-        yield
+        with _no_logs_of_orbax():
+            yield
     finally:
         gc.collect()  # what was abandoned is reported now
         sys.unraisablehook = report
-        logger.removeFilter(is_ours)
 
 
 def _selection_metric(metrics: dict[str, float]) -> float:

@@ -171,6 +171,14 @@ def test_only_broken_ones(tmp_path):
     assert [Path(s.split()[1]).name for s in said] == ["4", "2"]
 
 
+def test_reading_says_nothing(tmp_path, caplog):
+    save(tmp_path, [1])
+    caplog.clear()
+    with Checkpoints(tmp_path, read_only=True) as checkpoints:
+        assert checkpoints.cycles() == [1]
+    assert caplog.messages == []
+
+
 def test_no_run(tmp_path):
     with pytest.raises(UserError, match="no run with checkpoints"):
         Checkpoints(tmp_path, read_only=True)
