@@ -65,6 +65,29 @@ def batch_size(tree: Any, *, name: str = "batch") -> int:
     return sizes.pop()[0]
 
 
+def check_array(array: Array, shape: tuple[int | str, ...], dtype: Any, *, name: str) -> None:
+    """Checks the shape and the dtype of an array.
+
+    Args:
+      array: the array.
+      shape: the expected shape; a string such as "B" stands for an axis of any length.
+      dtype: the expected dtype, such as `jnp.int32`; `float` and `int` for any of that kind.
+      name: what the error message calls the array.
+
+    Raises:
+      ValueError: the shape or the dtype differs.
+    """
+    lengths = tuple(None if isinstance(axis, str) else axis for axis in shape)
+    try:
+        chex.assert_shape(array, lengths)
+        chex.assert_type(array, dtype)
+    except AssertionError:
+        kind = dtype.__name__ if dtype in (float, int) else jnp.dtype(dtype).name
+        axes = ", ".join(map(str, shape))
+        given = f"{jnp.result_type(array).name} {list(jnp.shape(array))}"
+        raise ValueError(f"{name} must be {kind} [{axes}], given {given}") from None
+
+
 def check_states(game: Game, states: State) -> int:
     """Checks that `states` is a batch of the game's states, and returns its size B.
 
@@ -91,20 +114,7 @@ def check_states(game: Game, states: State) -> int:
                 f"{name} must have a batch axis, shape {_batched(row.shape)}, given {row.shape}; "
                 "azjax.pytrees.expand(state) makes a batch of one state"
             )
-        chex.assert_shape(
-            leaf,
-            (None, *row.shape),
-            custom_message=f"{name} must have the shape {_batched(row.shape)} in {game.name}",
-            include_default_message=False,
-            exception_type=ValueError,
-        )
-        chex.assert_type(
-            leaf,
-            row.dtype,
-            custom_message=f"{name} must have the dtype {row.dtype} in {game.name}",
-            include_default_message=False,
-            exception_type=ValueError,
-        )
+        check_array(leaf, ("B", *row.shape), row.dtype, name=f"{name} of {game.name}")
     return batch_size(states, name="states")
 
 

@@ -16,6 +16,7 @@ from azjax.config import Config, LearningConfig
 from azjax.learning.state import LearnerState
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.network import Network, Prediction, Variables
+from azjax.pytrees import batch_size, check_array, check_key
 from azjax.replay.auxiliary import AuxiliaryTargets, masked_squared_error
 from azjax.replay.buffer import Transition, unpack_policy
 from azjax.replay.compact_states import restore_unobserved
@@ -54,7 +55,13 @@ def make_batch(
       value: value targets, float32 [N].
       auxiliary: auxiliary targets [N, ...], where the network learns them.
       symmetries: whether to transform each position by a random symmetry.
+
+    Raises:
+      ValueError: the arguments differ in their number of plies.
     """
+    check_key(key)
+    count = batch_size(transitions, name="transitions")
+    check_array(value, (count,), float, name="value")
     states = restore_unobserved(game, transitions.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
@@ -172,7 +179,11 @@ def update(
 
     Returns:
       The learner after the step, equal on all devices, and the losses' means over the whole batch.
+
+    Raises:
+      ValueError: an array of the batch has a wrong shape or dtype.
     """
+    _check(network, batch)
     learning, variables = config.learning, learner.variables
 
     def loss_fn(params: Any) -> tuple[Array, tuple[Any, Metrics]]:
@@ -217,6 +228,14 @@ def update(
         num_updates=learner.num_updates + 1,
     )
     return learner, losses
+
+
+def _check(network: Network, batch: Batch) -> None:
+    """Checks the batch of `update` while it is traced."""
+    count, actions = batch_size(batch, name="batch"), network.num_actions
+    check_array(batch.masks, (count, actions), jnp.bool_, name="batch.masks")
+    check_array(batch.policy, (count, actions), float, name="batch.policy")
+    check_array(batch.value, (count,), float, name="batch.value")
 
 
 def update_ema(ema: Any, latest: Any, num_updates: Array, *, decay: float) -> Any:

@@ -10,7 +10,6 @@ import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
@@ -19,7 +18,7 @@ from flax import nnx
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.network.trunks import Conv, make_trunk
-from azjax.pytrees import check_key
+from azjax.pytrees import check_array, check_key
 from azjax.types import Array
 
 Variables = dict[str, Any]
@@ -96,19 +95,7 @@ class Network:
         return prediction, _plain(stats)
 
     def _check_observations(self, observations: Array) -> None:
-        expected = ", ".join(["B", *map(str, self.observation_shape)])
-        chex.assert_shape(
-            observations,
-            (None, *self.observation_shape),
-            custom_message=f"observations must have the shape [{expected}]",
-            exception_type=ValueError,
-        )
-        chex.assert_type(
-            observations,
-            float,
-            custom_message="observations must be floating-point numbers",
-            exception_type=ValueError,
-        )
+        check_array(observations, ("B", *self.observation_shape), float, name="observations")
 
     def _module(self, variables: Variables) -> _TwoHeads:
         graph, params, stats = _abstract(self)

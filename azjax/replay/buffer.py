@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
+from azjax.pytrees import batch_size, check_array, check_key
 from azjax.types import Array, State
 
 _MANY_ACTIONS = 512  # with more than this, only the likeliest are kept
@@ -109,9 +110,17 @@ def append(replay: Replay, transitions: Transition) -> Replay:
       transitions: [T, B, ...]; T must divide R.
 
     Raises:
-      ValueError: T does not divide R.
+      ValueError: T does not divide R, or the plies differ from the ring's in shape or dtype.
     """
-    size, new = replay.transitions.reward.shape[0], transitions.reward.shape[0]
+    new = batch_size(transitions, name="transitions")
+    size = replay.transitions.reward.shape[0]
+    for (path, x), ring in zip(
+        jax.tree_util.tree_leaves_with_path(transitions),
+        jax.tree.leaves(replay.transitions),
+        strict=True,
+    ):
+        name = f"transitions{jax.tree_util.keystr(path)}"
+        check_array(x, (new, *ring.shape[1:]), ring.dtype, name=name)
     if size % new:
         raise ValueError(f"{new} plies at a time do not divide a ring of {size}")
     written = jax.tree.map(
@@ -138,6 +147,8 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
       Indices into the flattened ring, int32 `shape`; all 0 where nothing is valid (the caller waits
       until there is enough).
     """
+    check_key(key)
+    check_array(valid, ("R", "B"), jnp.bool_, name="valid")
     cumulative = jnp.cumsum(valid.reshape(-1).astype(jnp.int32))
     rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))
     indices = jnp.searchsorted(cumulative, rank.reshape(-1), side="right").reshape(shape)
@@ -146,4 +157,5 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
 
 def take(replay: Replay, indices: Array) -> Transition:
     """Returns the plies at flat indices int32 [N], as transitions [N, ...]."""
+    check_array(indices, ("N",), int, name="indices")
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[indices], replay.transitions)

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
+from azjax.pytrees import check_array
 from azjax.replay.buffer import Replay, pack_policy, take
 from azjax.search.model import Evaluate
 from azjax.search.search import exploration_of, search
@@ -40,7 +41,12 @@ def reanalyse(
       indices: int32 [N], flat indices of what to search.
       enabled: bool []; False changes nothing, for a buffer without valid positions.
       config: the search's settings.
+
+    Raises:
+      ValueError: an argument has a wrong shape or dtype.
     """
+    check_array(indices, ("N",), int, name="indices")
+    check_array(enabled, (), jnp.bool_, name="enabled")
     stored = replay.transitions
     result = search(
         game,

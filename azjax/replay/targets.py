@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from azjax.config import Config
+from azjax.pytrees import check_array
 from azjax.replay.buffer import Replay
 from azjax.types import Array
 
@@ -35,7 +36,11 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
       replay: this device's share of the buffer.
       config: `learning.td_lambda`, `learning.root_value_weight` and `replay.max_games`.
       devices: the number of devices that share the buffer.
+
+    Raises:
+      ValueError: the buffer's arrays differ in their plies or lanes.
     """
+    _check(replay)
     size, lanes = replay.transitions.reward.shape
     decay, own = config.learning.td_lambda, config.learning.root_value_weight
     ages = jnp.arange(size)  # 0 is the newest ply
@@ -68,3 +73,15 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
     value, valid, end, side = (x[newest_first] for x in found)
     written = (ages < replay.filled)[newest_first]
     return Targets(value=value, valid=valid & written[:, None] & stored.full, end=end, side=side)
+
+
+def _check(replay: Replay) -> None:
+    """Checks the buffer of `compute_targets` while it is traced."""
+    check_array(replay.position, (), jnp.int32, name="replay.position")
+    check_array(replay.filled, (), jnp.int32, name="replay.filled")
+    stored = replay.transitions
+    check_array(stored.reward, ("R", "B"), float, name="transitions.reward")
+    ring = stored.reward.shape
+    check_array(stored.discount, ring, int, name="transitions.discount")
+    check_array(stored.value, ring, float, name="transitions.value")
+    check_array(stored.full, ring, jnp.bool_, name="transitions.full")

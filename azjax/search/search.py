@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-import chex
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
-from azjax.pytrees import check_key, check_states
+from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.forced_playouts import prune_visits
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits
@@ -158,10 +157,7 @@ def search_output(
 def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> None:
     """Checks the results of an `Evaluate` function, for `shape` = (positions, actions)."""
     for name, array, expected in (("logits", logits, shape), ("value", value, shape[:1])):
-        message = f"evaluate must return {name} as floating-point numbers of the shape {expected}"
-        options = {"custom_message": message, "exception_type": ValueError}
-        chex.assert_shape(array, expected, **options)
-        chex.assert_type(array, float, **options)
+        check_array(array, expected, float, name=f"{name} that evaluate returns")
 
 
 def _with_forced_playouts(config: SearchConfig, forced_playouts: float) -> SearchConfig:

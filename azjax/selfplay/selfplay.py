@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.pytrees import where
+from azjax.pytrees import check_array, check_key, check_states, where
 from azjax.replay.auxiliary import terminal_targets
 from azjax.replay.buffer import Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
@@ -65,7 +65,11 @@ def self_play(
     Returns:
       The games, their plies as transitions [T, B, ...] for the replay buffer, and sums over all
       plies.
+
+    Raises:
+      ValueError: the games are another game's, or an argument has a wrong shape or dtype.
     """
+    _check(game, key, games, config, full_search_mask, resign_threshold)
     full_search, fast_search = (
         functools.partial(_search, game, evaluate, params, config, fast) for fast in (False, True)
     )
@@ -171,6 +175,25 @@ def choose_move(config: Config, key: Array, result: SearchResult, explore: Array
     if late == 0:
         sampled = jnp.where(explore, sampled, jnp.argmax(result.visits, axis=-1))
     return sampled.astype(jnp.int32)
+
+
+def _check(
+    game: Game,
+    key: Array,
+    games: Games,
+    config: Config,
+    full_search_mask: Array | None,
+    resign_threshold: Array | None,
+) -> None:
+    """Checks the arguments of `self_play` while it is traced."""
+    check_key(key)
+    lanes = check_states(game, games.states)
+    check_array(games.plies, (lanes,), jnp.int32, name="games.plies")
+    if full_search_mask is not None:
+        plies = config.selfplay.plies_per_cycle
+        check_array(full_search_mask, (plies,), jnp.bool_, name="full_search_mask")
+    if resign_threshold is not None:
+        check_array(resign_threshold, (), float, name="resign_threshold")
 
 
 def _search(

@@ -274,22 +274,20 @@ def test_planes_need_the_same_number_of_actions_for_every_cell():
 
 
 @pytest.mark.parametrize(
-    ("observations", "message"),
+    ("observations", "given"),
     [
-        (
-            jnp.zeros((3, 3, 2)),
-            r"has shape \(3, 3, 2\) but expected \(None, 3, 3, 2\).*\[B, 3, 3, 2\]",
-        ),
-        (jnp.zeros((4, 3, 2, 3)), r"has shape \(4, 3, 2, 3\) but expected.*\[B, 3, 3, 2\]"),
-        (jnp.zeros((4, 3, 3, 2), bool), "type bool but expected .*must be floating-point numbers"),
+        (jnp.zeros((3, 3, 2)), "float32 [3, 3, 2]"),
+        (jnp.zeros((4, 3, 2, 3)), "float32 [4, 3, 2, 3]"),
+        (jnp.zeros((4, 3, 3, 2), bool), "bool [4, 3, 3, 2]"),
     ],
 )
-def test_wrong_observations_are_named_with_the_right_shape(observations, message):
+def test_wrong_observations_are_named_with_the_right_shape(observations, given):
     network = network_of(architecture="mlp")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     for apply in (network.apply, network.apply_train):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match="observations") as caught:
             jax.eval_shape(apply, variables, observations)
+        assert str(caught.value) == f"observations must be float [B, 3, 3, 2], given {given}"
 
 
 def test_variables_of_another_network_are_named():
