@@ -20,6 +20,33 @@ def make_game(config: Config) -> Game:
     return game_from_name(config.game.name, **dict(config.game.options))
 
 
+def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
+    """Returns the game of a saved config, which may be an object that no name leads to.
+
+    Args:
+      config: the config.
+      given: the user's game; None for the one that the config names.
+      owner: what plays the game, such as a run directory, for the messages.
+
+    Raises:
+      UserError: the config names another game than the given one, or one that must be given.
+    """
+    if given is not None and game_config(given) == config.game:
+        return given
+    try:
+        game = make_game(config)
+    except UserError as error:
+        if given is None:
+            raise UserError(
+                f"{owner}: {error}; a game of your own that has no such name must be given as game"
+            ) from error
+        game = None
+    if given is not None and given != game:
+        raise UserError(f"{owner} plays {config.game.name}, not {given.name}")
+    assert game is not None
+    return game
+
+
 def game_config(game: Game) -> GameConfig:
     """Returns what a config says to name `game`, so that `make_game` makes an equal one.
 

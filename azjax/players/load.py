@@ -15,7 +15,7 @@ from azjax_envs import Game
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.errors import UserError
-from azjax.games import game_from_name, make_game
+from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables, first_variables, make_network
 from azjax.players.base import Player
 from azjax.players.engines.gtp import gtp_player
@@ -61,7 +61,8 @@ def load_player(
         ("four.safetensors"), the game of a player that comes with azjax ("connect_four"), a
         built-in player ("random", "uct:1000", "minimax:4", "mc:100", "exact"), or an engine
         ("gtp:gnugo --level 3", "uci:stockfish?nodes=1000"). See `azjax.players.spec.parse_spec`.
-      game: the game to play, or its name. Networks know their game; all other players need one.
+      game: the game to play, or its name. A network knows the name of its game; a game that cannot
+        be made from a name must be given. All other players need a game.
       simulations: simulations per move of a network with search, instead of the number in `spec`.
         By default a run's player searches as in the run's evaluations.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle, instead of the one in
@@ -92,15 +93,18 @@ def load_player(
     return uci_player(spec.protocol, spec.command, game)
 
 
-def untrained_player(run_dir: str | Path, *, simulations: int | None = None) -> SearchPlayer:
+def untrained_player(
+    run_dir: str | Path, *, game: Game | None = None, simulations: int | None = None
+) -> SearchPlayer:
     """Returns the player that a run began with: the control of every measurement.
 
     Args:
       run_dir: a run directory.
+      game: as in `load_player`.
       simulations: simulations per move; None for the number in the run's evaluations.
     """
     config = load_run_config(run_dir)
-    game = make_game(config)
+    game = own_game(config, game, owner=str(run_dir))
     network = make_network(game, config.network)
     search = played_search(config, simulations)
     key = jax.random.PRNGKey(config.seed)
@@ -123,6 +127,7 @@ def load_run_config(run_dir: str | Path) -> Config:
 def load_network(
     run_dir: str | Path,
     *,
+    game: Game | None = None,
     checkpoint: Checkpoint = "newest",
     warn: Callable[[str], None] = warn_on_stderr,
 ) -> tuple[Game, Network, Variables]:
@@ -130,6 +135,7 @@ def load_network(
 
     Args:
       run_dir: a run directory.
+      game: as in `load_player`.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
       warn: called with a line about each checkpoint that is broken and skipped.
 
@@ -138,7 +144,7 @@ def load_network(
     """
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
-    game = make_game(config)
+    game = own_game(config, game, owner=str(run_dir))
     network = make_network(game, config.network)
     device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
@@ -154,15 +160,20 @@ def load_network(
         return game, network, checkpoints.restore_variables(abstract, cycle, warn=warn)
 
 
-def export_player(run: str | Path, path: str | Path) -> None:
-    """Writes the player of a run, RUN, RUN@best or RUN@CYCLE, into a single file.
+def export_player(run: str | Path, path: str | Path, *, game: Game | None = None) -> None:
+    """Writes the player of a run into a single file.
+
+    Args:
+      run: a run directory, RUN@best or RUN@CYCLE.
+      path: the new file.
+      game: as in `load_player`.
 
     Raises:
       UserError: there is no such run or checkpoint, or the file exists.
     """
     spec = parse_run(run)
     config, cycle = load_run_config(spec.path), checkpoint_cycle(spec)
-    _, _, variables = load_network(spec.path, checkpoint=spec.checkpoint)
+    _, _, variables = load_network(spec.path, game=game, checkpoint=spec.checkpoint)
     save_player(path, config, variables, about_run(spec.path, cycle))
 
 
@@ -187,23 +198,21 @@ def _network_player(
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
     if spec.source == "run":
         config = load_run_config(spec.path)
-        own_game, network, variables = load_network(
-            spec.path, checkpoint=spec.checkpoint, warn=warn
+        game, network, variables = load_network(
+            spec.path, game=game, checkpoint=spec.checkpoint, warn=warn
         )
     else:
         if spec.checkpoint != "newest":
             raise UserError(f"{spec.text}: only runs have checkpoints; a file holds one player")
-        saved = load_saved(spec.path)
+        saved = load_saved(spec.path, game=game)
         config, variables = saved.config, saved.variables
-        own_game = make_game(config)
-        network = make_network(own_game, config.network)
-    if game is not None and own_game != game:
-        raise UserError(f"{spec.text} plays {own_game.name}, not {game.name}")
+        game = own_game(config, game, owner=spec.text)
+        network = make_network(game, config.network)
     if spec.how == "search":
         search = played_search(config, spec.simulations)
-        return SearchPlayer(game=own_game, network=network, variables=variables, config=search)
+        return SearchPlayer(game=game, network=network, variables=variables, config=search)
     kind = PolicyPlayer if spec.how == "policy" else ValuePlayer
-    return kind(game=own_game, network=network, variables=variables)
+    return kind(game=game, network=network, variables=variables)
 
 
 def _builtin_player(spec: BuiltinSpec, game: Game) -> Player:

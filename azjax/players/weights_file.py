@@ -18,11 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 import safetensors
 import safetensors.numpy
+from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
-from azjax.games import make_game
+from azjax.games import own_game
 from azjax.network.network import Variables, make_network
 
 SUFFIX = ".safetensors"
@@ -84,8 +85,12 @@ def save_player(
     path.write_bytes(safetensors.numpy.save(arrays, metadata=header))
 
 
-def load_saved(path: str | Path) -> SavedPlayer:
+def load_saved(path: str | Path, *, game: Game | None = None) -> SavedPlayer:
     """Reads a player's file.
+
+    Args:
+      path: the file.
+      game: its game, if that cannot be made from a name.
 
     Raises:
       UserError: the file is missing or damaged, or it does not hold a player.
@@ -101,7 +106,7 @@ def load_saved(path: str | Path) -> SavedPlayer:
     if not {"config", "about"} <= header.keys():
         raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
     config = config_from_dict(json.loads(header["config"]))
-    game = make_game(config)
+    game = own_game(config, game, owner=str(path))
     network = make_network(game, config.network)
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)

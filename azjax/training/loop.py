@@ -25,7 +25,7 @@ from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
-from azjax.games import game_config, make_game
+from azjax.games import game_config, make_game, own_game
 from azjax.players.load import CONFIG_FILE, load_player, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
 from azjax.runs import plots
@@ -110,7 +110,7 @@ def resume(
     """
     run_dir = Path(run_dir)
     config = _with_own_openings(load_run_config(run_dir), run_dir)
-    trainer = make_trainer(make_game(config) if game is None else game, config)
+    trainer = make_trainer(own_game(config, game, owner=str(run_dir)), config)
     _check_opponents(trainer)
     console = console or Console()
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
