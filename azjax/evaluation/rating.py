@@ -20,7 +20,7 @@ from azjax.exact.display import Displayed
 from azjax.games import make_game
 from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
-from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
 
 RATING_FILE = "rating.json"
@@ -186,11 +186,8 @@ def _load(run: Path, simulations: int, cycle: int, warn: Callable[[str], None]) 
     """Returns the player of a checkpoint; None if it is broken."""
     try:
         return load_player(run, simulations=simulations, checkpoint=cycle)
-    except UserError:
-        raise
-    # A damaged file may raise any error in its reader.
-    except Exception as error:
-        warn(f"checkpoint {cycle} is broken and left out ({type(error).__name__})")
+    except BrokenCheckpointError as error:
+        warn(f"{error}; it is left out")
         return None
 
 

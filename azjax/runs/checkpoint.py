@@ -7,6 +7,7 @@ import gc
 import logging
 import math
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,11 @@ from azjax.errors import UserError
 _VARIABLES = "variables"
 _REST = "rest"
 _METRIC = "selection_metric"
+_ABANDONED_READ_S = 0.2  # after a failed read, the others end within this time
+
+
+class BrokenCheckpointError(UserError):
+    """A checkpoint's files are damaged."""
 
 
 class Checkpoints:
@@ -126,7 +132,17 @@ class Checkpoints:
     def restore_variables(
         self, abstract: Any, cycle: int | None = None, *, warn: Callable[[str], None]
     ) -> Any:
-        """The network's variables of one cycle, or of the newest intact checkpoint."""
+        """Restores the network's variables of one cycle, or of the newest intact checkpoint.
+
+        Args:
+          abstract: the shapes, dtypes and shardings to restore.
+          cycle: the checkpoint's cycle; None for the newest intact one.
+          warn: called with a line about each checkpoint that is broken and skipped.
+
+        Raises:
+          BrokenCheckpointError: the cycle's checkpoint is damaged.
+          UserError: there is no such checkpoint, or it is of another config.
+        """
 
         def restore(cycle: int) -> Any:
             args = ocp.args.Composite(variables=ocp.args.StandardRestore(abstract))
@@ -136,7 +152,12 @@ class Checkpoints:
             if cycle not in self.cycles():
                 known = ", ".join(map(str, self.cycles())) or "none"
                 raise UserError(f"{self.directory}: no checkpoint {cycle}; there are {known}")
-            return restore(cycle)
+            restored, reason = _attempt(lambda: restore(cycle))
+            if reason is not None:
+                raise BrokenCheckpointError(
+                    f"checkpoint {self.directory / str(cycle)} is broken ({reason})"
+                )
+            return restored
         return self._newest(restore, abstract, None, warn)
 
     def _newest(
@@ -147,20 +168,20 @@ class Checkpoints:
         warn: Callable[[str], None],
     ) -> Any:
         for cycle in reversed(self.cycles()):
-            try:
-                with _quiet_orbax():
-                    difference = self._difference(cycle, variables, rest)
-                    if difference is None:
-                        return restore(cycle)
-            # Whatever a damaged file makes the reader raise means the same here: use an older one.
-            except Exception as error:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-                warn(
-                    f"checkpoint {self.directory / str(cycle)} is broken ({reason}); "
-                    "trying an older one"
-                )
+
+            def attempt(cycle: int = cycle) -> tuple[str | None, Any]:
+                difference = self._difference(cycle, variables, rest)
+                return difference, None if difference else restore(cycle)
+
+            found, reason = _attempt(attempt)
+            path = self.directory / str(cycle)
+            if reason is not None:
+                warn(f"checkpoint {path} is broken ({reason}); trying an older one")
                 continue
-            raise UserError(f"{self.directory / str(cycle)} is of another config: {difference}")
+            difference, restored = found
+            if difference is not None:
+                raise UserError(f"{path} is of another config: {difference}")
+            return restored
         raise UserError(f"{self.directory}: no intact checkpoint is there")
 
     def _difference(self, cycle: int, variables: Any, rest: Any) -> str | None:
@@ -208,27 +229,41 @@ def _no_logs_of_orbax() -> Iterator[None]:
         logger.removeFilter(is_ours)
 
 
-@contextlib.contextmanager
-def _quiet_orbax() -> Iterator[None]:
-    """Keeps off the terminal what Orbax reports of a damaged checkpoint, which we say in a line.
+def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
+    """Reads a checkpoint that may be damaged; whatever a damaged file raises means the same.
 
+    What Orbax reports of damaged files stays off the terminal, since the caller says it in a line.
     It logs each file that is missing. When one read fails, it abandons the others, and Python would
     report each of these with a page of its own when it is collected.
+
+    Returns:
+      (the result, None), or (None, what was wrong) on one line.
     """
-    report = sys.unraisablehook
+    report, heard = sys.unraisablehook, [0]
 
     def filtered(unraisable: Any) -> None:
         code = getattr(unraisable.object, "cr_code", None)
         abandoned = code is not None and "orbax" in code.co_filename
-        if not abandoned and str(unraisable.exc_value) != "Event loop is closed":
+        if abandoned or str(unraisable.exc_value) == "Event loop is closed":
+            heard[0] += 1
+        else:
             report(unraisable)
 
     sys.unraisablehook = filtered
     try:
         with _no_logs_of_orbax():
-            yield
+            try:
+                return read(), None
+            except Exception as error:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+            # The abandoned reads end in threads, some after this: wait until no more is heard.
+            before = -1
+            while before < heard[0]:
+                before = heard[0]
+                time.sleep(_ABANDONED_READ_S)
+                gc.collect()
+            return None, reason
     finally:
-        gc.collect()  # what was abandoned is reported now
         sys.unraisablehook = report
 
 

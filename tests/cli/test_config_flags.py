@@ -18,7 +18,7 @@ from tests import tiny
         ("[learning]\nlearning_rate = -1.0", ["learning_rate = -1.0", "above 0"]),
         ("[gate]\nthreshold = 1.5", ["gate.threshold = 1.5"]),
         ('[search]\nalgorithm = "mcts"', ["search.algorithm", "gumbel", "puct"]),
-        ('[selfplay]\ngames = "many"', ["selfplay.parallel_games = 'many'", "int"]),
+        ('[selfplay]\nparallel_games = "many"', ["selfplay.parallel_games = 'many'", "int"]),
         ("selfplay = 4", ["selfplay", "[selfplay]"]),
         ("cycles = true", ["cycles", "int"]),
         ("[network", ["not a TOML file"]),
@@ -54,8 +54,11 @@ def test_a_config_that_is_not_there(refused, tmp_path):
         (["--learning.optimizer", "adam"], "adamw"),
         (["--gate.threshold", "2"], "gate.threshold = 2.0"),
         (["--nonsense"], "--nonsense"),
-        (["--selfplay.parallel_games", "18"], "selfplay.parallel_games = 18: a multiple of 4"),
-        (["--learning.batch-size", "18"], "learning.batch_size = 18: a multiple of 4"),
+        (
+            ["--selfplay.parallel_games", "18"],
+            "selfplay.parallel_games = 18 must be a multiple of 4",
+        ),
+        (["--learning.batch-size", "18"], "learning.batch_size = 18 must be a multiple of 4"),
         (["--coordinator", "127.0.0.1:1"], "--num-processes"),
     ],
 )

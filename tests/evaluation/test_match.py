@@ -138,7 +138,7 @@ def test_the_exact_player_never_loses():
 @pytest.mark.parametrize("number", [0, -2, 7])
 def test_games_come_in_pairs(number):
     player = RandomPlayer(TIC_TAC_TOE)
-    with pytest.raises(UserError, match=f"even number, not {number}"):
+    with pytest.raises(UserError, match=f"must be even and above 0, but is {number}"):
         play_match(TIC_TAC_TOE, player, player, jax.random.key(0), num_games=number)
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 import shutil
 
 import numpy as np
@@ -79,7 +80,8 @@ def test_a_broken_checkpoint_is_left_out(trained, tmp_path, capsys):
     printed = capsys.readouterr()
     names = [player["name"] for player in json.loads(printed.out)["players"]]
     assert names == ["cycle 2", "cycle 4", "random", "uct:4"]
-    assert "checkpoint 3 is broken and left out" in printed.err
+    broken = run / "checkpoints" / "3"
+    assert re.fullmatch(rf"checkpoint {broken} is broken \(.*\); it is left out\n", printed.err)
 
 
 @pytest.mark.parametrize(

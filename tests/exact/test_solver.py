@@ -161,7 +161,7 @@ def test_the_memory_limit_counts_too():
 
 
 def test_what_cannot_be_asked_for():
-    with pytest.raises(UserError, match='payoff is "returns" or "margin"'):
+    with pytest.raises(UserError, match=r'payoff must be "returns" or "margin", not .points.'):
         solve(make("tic_tac_toe"), payoff="points")
     with pytest.raises(UserError, match="tic_tac_toe keeps no score"):
         solve(make("tic_tac_toe"), payoff="margin")

@@ -50,10 +50,14 @@ def test_wrong_keys_and_states(key, states, message):
 @pytest.mark.parametrize(
     ("logits", "value", "message"),
     [
-        (jnp.zeros(9), jnp.zeros(3), r"shape \(9,\).*evaluate must return logits .* \(3, 9\)"),
-        (jnp.zeros((3, 8)), jnp.zeros(3), r"shape \(3, 8\).*must return logits .* \(3, 9\)"),
-        (jnp.zeros((3, 9)), jnp.zeros((3, 1)), r"shape \(3, 1\).*must return value .* \(3,\)"),
-        (jnp.zeros((3, 9), int), jnp.zeros(3), "type int32.*must return logits as floating-point"),
+        (jnp.zeros(9), jnp.zeros(3), r"float \[3, 9\], given float32 \[9\]"),
+        (jnp.zeros((3, 8)), jnp.zeros(3), r"float \[3, 9\], given float32 \[3, 8\]"),
+        (jnp.zeros((3, 9)), jnp.zeros((3, 1)), r"^value .* float \[3\], given float32 \[3, 1\]"),
+        (
+            jnp.zeros((3, 9), int),
+            jnp.zeros(3),
+            r"^logits that evaluate returns must be float ",
+        ),
     ],
 )
 def test_wrong_evaluations(logits, value, message):

@@ -24,7 +24,7 @@ def test_stages_are_equal_shares_of_the_run():
 
 
 def test_a_start_above_the_end_is_refused():
-    with pytest.raises(UserError, match=r"search\.start_simulations = 64: at most .* = 32"):
+    with pytest.raises(UserError, match=r"search\.start_simulations = 64 must be at most .* = 32"):
         SearchConfig(num_simulations=32, start_simulations=64)
 
 
