@@ -40,7 +40,7 @@ class Lanes:
         return (jnp.zeros((), jnp.uint32),) * self.num_words
 
     def constant(self, cells: np.ndarray) -> tuple[np.uint32, ...]:
-        """bool [lanes, width] -> words, in numpy."""
+        """Packs cells, bool [lanes, width], into words, in numpy."""
         lanes = np.arange(self.lanes)[:, None]
         offsets = np.arange(self.width)[None, :]
         bits = np.where(cells, np.uint64(1) << self._place(lanes, offsets).astype(np.uint64), 0)
@@ -98,8 +98,11 @@ class Lanes:
         return tuple(flipped)
 
     def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
-        """bool [], whether `length` bits stand `step` places apart in a row, for boards whose
-        lanes keep a bit clear at the end, so that no row runs from lane to lane."""
+        """Returns whether `length` bits are set, each `step` places after the one before, bool [].
+
+        It is for boards whose lanes keep a bit clear at the end, so that no row runs from lane to
+        lane.
+        """
         have = 1
         while have < length:
             hop = min(have, length - have)
@@ -115,7 +118,7 @@ class Lanes:
         return (bits & np.uint32(1)).reshape(-1, self.width)[: self.lanes] != 0
 
     def column(self, words: Words, offset: int) -> Array:
-        """bool [lanes], the bit at `offset` of each lane."""
+        """Returns the bit at `offset` of each lane, bool [lanes]."""
         bits = [
             words[lane // self.lanes_per_word] >> np.uint32(self._place(lane, offset))
             for lane in range(self.lanes)
@@ -132,7 +135,7 @@ def each(operation: Callable[..., Array], *boards: Sequence[ArrayLike]) -> Words
 
 
 def any_bit(words: Sequence[Array]) -> Array:
-    """bool [], whether any bit is set."""
+    """Returns whether any bit is set, bool []."""
     union = words[0]
     for word in words[1:]:
         union = union | word

@@ -137,13 +137,13 @@ class DotsAndBoxes:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: DotsAndBoxesState) -> Array:
-        """float32 [2], the boxes that each player has closed so far."""
+        """Returns the boxes that each player has closed so far, float32 [2]."""
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: DotsAndBoxesState) -> Array:
-        """float32 by cell of the grid that is observed: 1 the mover's box, -1 the opponent's.
+        """Returns the owner of each cell of the observed grid, float32 [height * width].
 
-        0 are open boxes, dots and edges.
+        A box of the player to move is 1, one of the opponent -1. Open boxes, dots and edges are 0.
         """
         boxes = [self._lanes.unpack(board) for board in self._sides(state)]
         none = jnp.zeros_like(boxes[0])

@@ -56,16 +56,20 @@ class Game(Protocol[State]):
         """The player to move: int32 [], 0 or 1."""
 
     def legal_action_mask(self, state: State) -> Array:
-        """bool [num_actions]; all False once the game is over."""
+        """Returns which actions are legal, bool [num_actions]; none are once the game is over."""
 
     def is_terminal(self, state: State) -> Array:
-        """bool []."""
+        """Returns whether the game is over, bool []."""
 
     def returns(self, state: State) -> Array:
-        """float32 [2], the result of each player: zeros until the end, then zero-sum."""
+        """Returns the result of each player, float32 [2]: zeros until the end, then zero-sum."""
 
     def observe(self, state: State) -> Array:
-        """float32 `observation_shape`, as seen by the player to move."""
+        """Returns the position from the perspective of the player to move.
+
+        Returns:
+          float32 [height, width, channels], the `observation_shape`.
+        """
 
     def symmetries(self) -> "Symmetries": ...
 
@@ -82,7 +86,7 @@ class Game(Protocol[State]):
         """The empty board as a complete SVG document; see `azjax_envs.svg`."""
 
     def view(self, state: State) -> Array:
-        """int32 [num_cells], the style code of each part that `svg_board` drew."""
+        """Returns the style code of each part that `svg_board` draws, int32 [num_cells]."""
 
 
 @runtime_checkable
@@ -173,7 +177,11 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
 
 
 def returns_of(result: Array) -> Array:
-    """float32 [2] from player 0's result, an integer scalar: 1 won, -1 lost, 0 drawn or open."""
+    """Returns both players' results, float32 [2], from that of player 0.
+
+    Args:
+      result: an integer, []: 1 for a win, -1 for a loss, 0 for a draw or an unfinished game.
+    """
     return jnp.stack([result, -result]).astype(jnp.float32)
 
 

@@ -27,14 +27,14 @@ def cell(index: Array, height: int, width: int) -> Words:
 
 
 def unpack(board: Words, width: int) -> Array:
-    """bool [height * width], row by row."""
+    """Returns the cells of a board row by row, bool [height * width]."""
     # Row by row, because that is faster on a CPU than one shift of [height, width].
     bits = (1 << np.arange(width)).astype(word_type(width))
     return jnp.concatenate([row & bits != 0 for row in board])
 
 
 def has_line(board: Words, *, length: int, exactly: bool) -> Array:
-    """bool [], whether `length` cells in a row are set, across, down or diagonally.
+    """Returns whether `length` cells in a row are set, in any of four directions, bool [].
 
     Args:
       board: the board.

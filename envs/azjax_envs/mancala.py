@@ -160,7 +160,7 @@ class Mancala:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: MancalaState) -> Array:
-        """float32 [2], the seeds in each player's store."""
+        """Returns the seeds in each player's store, float32 [2]."""
         return self._by_player(state)[:, self.pits].astype(jnp.float32)
 
     def observe(self, state: MancalaState) -> Array:

@@ -153,11 +153,14 @@ class Othello:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: OthelloState) -> Array:
-        """float32 [2], the discs that each player has on the board."""
+        """Returns the discs that each player has on the board, float32 [2]."""
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: OthelloState) -> Array:
-        """float32 [size * size]: 1 the mover's disc, -1 the opponent's, 0 empty."""
+        """Returns the owner of each cell, float32 [size * size].
+
+        A disc of the player to move is 1, a disc of the opponent -1, and an empty cell 0.
+        """
         own, theirs = (self._grid(board) for board in self._sides(state))
         return (own.astype(jnp.float32) - theirs).reshape(-1)
 

@@ -37,12 +37,12 @@ def below(board: Array) -> Array:
 
 
 def count(board: Array) -> Array:
-    """int32 [...], the number of cells set."""
+    """Returns the number of cells set, int32 [...]."""
     return jnp.sum(jnp.bitwise_count(board), axis=-1, dtype=jnp.int32)
 
 
 def any_cell(board: Array) -> Array:
-    """bool [...], whether any cell is set."""
+    """Returns whether any cell is set, bool [...]."""
     return jnp.any(board != 0, axis=-1)
 
 

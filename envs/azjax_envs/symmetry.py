@@ -6,9 +6,11 @@ from azjax_envs.game import Symmetries
 
 
 def dihedral(height: int, width: int) -> np.ndarray:
-    """int32 [K, height * width]: the 8 turns and reflections of a square, or a rectangle's 4.
+    """Returns the turns and reflections of a board: 8 of a square, 4 of another rectangle.
 
-    Row k holds, for each cell of the transformed board, the cell of the original that lands there.
+    Returns:
+      int32 [K, height * width]. Row k holds, for each cell of the transformed board, the cell of
+      the original that lands there.
     """
     board = np.arange(height * width, dtype=np.int32).reshape(height, width)
     turns = range(4) if height == width else (0, 2)

@@ -37,7 +37,11 @@ def offsets(size: int) -> list[tuple[int, int]]:
 
 @functools.cache
 def targets(size: int) -> np.ndarray:
-    """int16 [size * size, planes]: the square that a plane leads to, -1 beyond the board."""
+    """Returns the square that each plane leads to from each square.
+
+    Returns:
+      int16 [size * size, planes]; -1 beyond the board.
+    """
     moves = np.array(offsets(size))
     rows = np.arange(size * size)[:, None] // size + moves[:, 0]
     columns = np.arange(size * size)[:, None] % size + moves[:, 1]
@@ -47,7 +51,7 @@ def targets(size: int) -> np.ndarray:
 
 @functools.cache
 def mirrored_planes(size: int) -> np.ndarray:
-    """int32 [planes]: the plane that each becomes where left and right are exchanged."""
+    """Returns the plane that each becomes if left and right are exchanged, int32 [planes]."""
     moves, last = offsets(size), first_underpromotion(size)
     places = {move: plane for plane, move in enumerate(moves[:last])}
     rides = [places[down, -right] for down, right in moves[:last]]

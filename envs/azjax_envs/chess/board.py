@@ -83,11 +83,11 @@ class Bits:
         return Bits(Lanes(self.size, self.size).flip(self.words), self.size)
 
     def any(self) -> Array:
-        """bool, of the shape of the words."""
+        """Returns whether any square is set, bool of the shape of the words."""
         return any_bit(self.words)
 
     def count(self) -> Array:
-        """int32, of the shape of the words."""
+        """Returns the number of squares set, int32 of the shape of the words."""
         return count_bits(self.words)
 
     def rows(self) -> Array:
@@ -98,7 +98,7 @@ class Bits:
         return rows.astype(jnp.uint8).reshape(-1, rows.shape[-1])[: self.size]
 
     def stack(self) -> Array:
-        """uint32 [W, ...]."""
+        """Returns the words as one array, uint32 [W, ...]."""
         return jnp.stack(self.words)
 
 

@@ -12,8 +12,11 @@ CHOICES = ("", "q", *actions.UNDERPROMOTIONS)
 
 
 def clicks(size: int, state: ChessState) -> Array:
-    """int32 [num_actions, 3]: the square to go from, the one to go to, as White counts them, and
-    the place of what the pawn becomes in CHOICES."""
+    """Returns the clicks that enter each action, int32 [num_actions, 3].
+
+    A row holds the square that the piece leaves and the one that it enters, in White's numbers, and
+    the index in CHOICES of the piece that a pawn becomes.
+    """
     planes, cells = actions.num_planes(size), size * size
     targets = np.maximum(actions.targets(size), 0).astype(np.int32)
     starts = np.broadcast_to(np.arange(cells, dtype=np.int32)[:, None], targets.shape)

@@ -20,7 +20,7 @@ def num_channels(size: int) -> int:
 
 
 def observe(size: int, max_steps: int, state: ChessState) -> Array:
-    """float32 [size, size, channels], see `Chess`."""
+    """Returns the observation, float32 [size, size, channels]; `Chess` lists the channels."""
     own, theirs = _sides(jnp.concatenate([state.pieces[None], state.past]), size)
     # Every other position was the opponent's to move: turned round, and the sides exchanged.
     odd = (np.arange(POSITIONS) % 2 == 1)[:, None]
@@ -43,14 +43,21 @@ def observe(size: int, max_steps: int, state: ChessState) -> Array:
 
 
 def piece_codes(size: int, state: ChessState) -> Array:
-    """int32 [size, size] from White's side, the far rank first: 0 empty, 1 to 6 White's pawn,
-    knight, bishop, rook, queen, king, 7 to 12 Black's."""
+    """Returns the piece on each square.
+
+    Returns:
+      int32 [size, size] from White's side, the far rank first. 0 is an empty square, 1 to 6 are
+      White's pawn, knight, bishop, rook, queen and king, 7 to 12 are Black's.
+    """
     return _codes(state.pieces, state.ply, size)
 
 
 def view(size: int, state: ChessState) -> Array:
-    """int32 [size * size]: `piece_codes`, and 16 more where the last move went from or to, 32 more
-    where the king of the side to move stands in check."""
+    """Returns the codes that pictures of the board are drawn from, int32 [size * size].
+
+    A square has its `piece_codes`, plus 16 if the last move left or entered it, plus 32 if it holds
+    the king of the side to move and that king is in check.
+    """
     now = _codes(state.pieces, state.ply, size)
     before = _codes(state.past[0], state.ply - np.uint16(1), size)
     moved = (now != before) & jnp.any(state.past[0] != 0)

@@ -113,7 +113,7 @@ def play(size: int, state: ChessState, action: Array) -> ChessState:
 
 
 def unstack_pieces(pieces: Array, size: int) -> Pieces:
-    """uint32 [6, W] -> the boards."""
+    """Returns the boards of the six kinds of pieces from their words, uint32 [6, W]."""
     return Pieces(*(unstack(pieces[i], size) for i in range(6)))
 
 

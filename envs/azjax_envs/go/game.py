@@ -154,11 +154,14 @@ class Go:
         return returns_of(jnp.where(self.is_terminal(state), result, 0))
 
     def score(self, state: GoState) -> Array:
-        """float32 [2], the points of each side if the game ended now: area, and White's komi."""
+        """Returns the area of each side, plus White's komi, if the game ended now, float32 [2]."""
         return jnp.stack(self._score(state, where=jnp.ones((), jnp.bool_)))
 
     def ownership(self, state: GoState) -> Array:
-        """float32 [size * size]: 1 the area of the player to move, -1 the opponent's, else 0."""
+        """Returns the owner of each point, float32 [size * size].
+
+        The area of the player to move is 1, that of the opponent -1, and the rest 0.
+        """
         black, white = self._area(state, where=jnp.ones((), jnp.bool_))
         black, white = (unpack(cells, self.size).astype(jnp.float32) for cells in (black, white))
         owner = black - white

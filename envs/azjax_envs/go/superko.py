@@ -20,7 +20,14 @@ _NO_CELL = np.uint32(2**_CELL_BITS - 1)
 
 
 def fingerprint(stones: Array, colour: Array) -> Array:
-    """uint32 [3] of stones of one colour, words [size]; that of a board is the sum of both."""
+    """Returns the fingerprint of the stones of one colour, uint32 [3].
+
+    The fingerprint of a board is the sum of both colours' fingerprints.
+
+    Args:
+      stones: words [size].
+      colour: 0 or 1, [].
+    """
     size = stones.shape[0]
     cells = np.arange(size * size, dtype=np.uint32)
     bits = unpack(stones, size).reshape(-1)
@@ -30,7 +37,7 @@ def fingerprint(stones: Array, colour: Array) -> Array:
 
 
 def fingerprint_of_cell(cell: Array, colour: Array) -> Array:
-    """uint32 [3] of one stone on `cell`, or zeros where that is negative."""
+    """Returns the fingerprint of one stone on `cell`, uint32 [3]; zeros if `cell` is negative."""
     word = cell.astype(jnp.uint32)
     both = _by_colour(colour, _cell_word(word), _pair_word(word, colour))
     return jnp.where(cell >= 0, both, jnp.zeros_like(both))

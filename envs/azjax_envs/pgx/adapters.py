@@ -242,7 +242,7 @@ def _environment(env: Any) -> Any:
             raise ValueError(f"pgx has no {env!r}; it has {', '.join(pgx.available_envs())}")
         return pgx.make(env)
     if not isinstance(env, pgx.Env):
-        raise ValueError(f"a pgx.Env or the id of one is wanted, not {env!r}")
+        raise ValueError(f"env must be a pgx.Env or the id of one, not {env!r}")
     return env
 
 

@@ -73,7 +73,7 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
 
 
 def is_mated_by_pawn(own: Pieces, other: Pieces, pawn: Words, *, theirs: Words, empty: Words):
-    """bool [], whether a pawn of the player to move, dropped before the other's king, mates.
+    """Returns whether a pawn dropped in front of the opponent's king mates it, bool [].
 
     Args:
       own, other: the pieces of either side, without that pawn.

@@ -132,7 +132,7 @@ def pack(cells: np.ndarray) -> np.ndarray:
 
 
 def holds(hand: Array, kind: int) -> Array:
-    """bool [], whether a piece of that kind is in the hand, uint32 []."""
+    """Returns whether a piece of that kind is in the hand (uint32 []), bool []."""
     return hand & np.uint32(_field(kind)) != 0
 
 
@@ -142,7 +142,10 @@ def count_in_hand(hand: Array, kind: int) -> Array:
 
 
 def unit(kind: Array) -> Array:
-    """uint32 [], a hand with one piece of that kind, promoted or not; nothing for other kinds."""
+    """Returns a hand with one piece of that kind, uint32 [].
+
+    A promoted kind counts as its unpromoted one. The hand is empty for kinds that no hand holds.
+    """
     units = [jnp.where(kind % PROMOTED == k, np.uint32(one_in_hand(k)), 0) for k in IN_HAND]
     return functools.reduce(operator.or_, units)
 

@@ -14,8 +14,10 @@ _FAR = 9
 
 
 def clicks(cells: Array | np.ndarray, player: Array) -> Array:
-    """int32 [num_actions, 3]: the cell to go from, a hand's for a drop, the one to go to, both as
-    `view` counts them, and 1 for a promotion.
+    """Returns the clicks that enter each action, int32 [num_actions, 3].
+
+    A row holds the cell that the piece leaves (a hand's cell for a drop), the cell that it enters,
+    both in the numbers of `view`, and 1 for a promotion.
 
     Args:
       cells: int32 [81], the board as the player to move sees it.

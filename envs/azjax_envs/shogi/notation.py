@@ -53,7 +53,7 @@ def parse_sfen(text: str, most: int) -> Position:
     """
     fields = text.split()
     if len(fields) not in (3, 4):
-        raise wrong(text, "board, side to move, hands and move number are wanted, with blanks")
+        raise wrong(text, "must hold board, side to move, hands and move number")
     cells = _parse_board(text, fields[0])
     if fields[1] not in ("b", "w"):
         raise wrong(text, f"the side to move is b or w, not {fields[1]!r}")

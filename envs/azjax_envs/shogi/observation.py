@@ -14,7 +14,7 @@ CHANNELS = POSITIONS * PLANES + 2
 
 
 def observe(past: Array, player: Array, progress: Array) -> Array:
-    """float32 [9, 9, 362]; see `azjax_envs.shogi.Shogi`.
+    """Returns the observation, float32 [9, 9, 362]; `azjax_envs.shogi.Shogi` lists the channels.
 
     Args:
       past: uint32 [8, 18], the latest positions, newest first, each as its player to move saw it.

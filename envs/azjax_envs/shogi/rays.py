@@ -22,9 +22,9 @@ JUMPS = ((-2, -1), (-2, 1))  # of a knight
 Rays = Words
 
 
-def lanes(*wanted: int) -> np.ndarray:
-    """uint32 [8], all bits set in these lanes."""
-    return np.where(np.isin(np.arange(8), wanted), np.uint32(2**32 - 1), np.uint32(0))
+def lanes(*numbers: int) -> np.ndarray:
+    """Returns words with all bits set in the given lanes, uint32 [8]."""
+    return np.where(np.isin(np.arange(8), numbers), np.uint32(2**32 - 1), np.uint32(0))
 
 
 EVERY = lanes(*range(8))

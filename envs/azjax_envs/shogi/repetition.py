@@ -8,10 +8,15 @@ NEVER = np.int16(2**15 - 1)  # the ply since which a side gives check, where it 
 
 
 def fingerprint(position: Array, player: Array | np.integer) -> Array:
-    """uint32 [2] of a position, uint32 [n], with `player` to move.
+    """Returns the fingerprint of a position with `player` to move, uint32 [2].
 
-    The two are sums over the words of MurmurHash3's finaliser (Appleby), each word salted by its
-    place: positions that differ in one word differ for sure, and others but for one pair in 2**63.
+    Each of its two numbers is a sum over the words of MurmurHash3's finaliser (Appleby), each word
+    salted by its index. Positions that differ in one word always have different fingerprints.
+    Others are equal for one pair in 2**63.
+
+    Args:
+      position: uint32 [n].
+      player: 0 or 1, to move.
     """
     words = jnp.append(position, player.astype(jnp.uint32))
     places = np.arange(2 * words.shape[0], dtype=np.uint32).reshape(2, -1)

@@ -59,12 +59,15 @@ class ShogiState:
 
 
 def board(state: ShogiState) -> Array:
-    """uint32 [5, 3], as the player to move sees it; in numpy if the state is numpy's."""
+    """Returns the board from the perspective of the player to move, uint32 [5, 3].
+
+    It is a numpy array if the state's arrays are.
+    """
     return state.past[0, :BOARD_WORDS].reshape(NUM_PLANES, 3)
 
 
 def hands(state: ShogiState) -> Array:
-    """uint32 [2], of the player to move and of the other."""
+    """Returns the hands of the player to move and of the opponent, uint32 [2]."""
     return state.past[0, BOARD_WORDS : BOARD_WORDS + 2]
 
 
@@ -118,7 +121,7 @@ def to_position(state: ShogiState) -> Position:
 
 
 def from_position(position: Position) -> np.ndarray:
-    """uint32 [18] for `begin`."""
+    """Packs a position for `begin`, uint32 [18]."""
     found, held = position.cells, position.hands
     if position.player == 1:
         found, held = _turned(found), held[::-1]

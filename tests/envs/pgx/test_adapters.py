@@ -139,7 +139,7 @@ def test_states_are_smaller_than_pgx_has_them():
         ("sparrow_mahjong", "has 3 player"),
         ("kuhn_poker", "kuhn_poker starts by chance"),
         ("conect_four", "pgx has no 'conect_four'; it has 2048, animal_shogi"),
-        (3, "a pgx.Env or the id of one is wanted, not 3"),
+        (3, "env must be a pgx.Env or the id of one, not 3"),
     ],
 )
 def test_what_is_no_game_for_us_is_refused(env, message):
