@@ -13,7 +13,7 @@ from azjax_envs.game import Game
 
 
 class ResetStep(NamedTuple):
-    """What a step of `auto_reset` gives; under `jax.vmap` every array has a leading axis."""
+    """The result of a step of `auto_reset`; under `jax.vmap` every array has a leading axis."""
 
     state: Any  # the state to go on from: of a new game where the old one has ended
     returns: Array  # float32 [2], the result of each player if the game ended, zeros otherwise

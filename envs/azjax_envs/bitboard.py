@@ -48,12 +48,12 @@ class Lanes:
         return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
 
     def place(self, index: int) -> tuple[int, np.uint32]:
-        """The word that holds bit `index`, lane * width + offset, and how far up in it."""
+        """Returns the word that holds bit `index`, lane * width + offset, and its place in it."""
         lane, offset = divmod(index, self.width)
         return lane // self.lanes_per_word, np.uint32(self._place(lane, offset))
 
     def one(self, lane: Array, offset: Array | int = 0) -> Words:
-        """The board with that one bit set, or none where `lane` is not in 0..lanes-1."""
+        """Returns the board with that one bit set; empty if `lane` is not in 0..lanes-1."""
         lane = jnp.where((lane >= 0) & (lane < self.lanes), lane, -1)
         bit = jnp.uint32(1) << self._place(lane, offset).astype(jnp.uint32)
         word = lane // self.lanes_per_word
@@ -72,7 +72,7 @@ class Lanes:
         return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
 
     def move(self, words: Sequence[Array], distance: int) -> Words:
-        """As `shift`, but up by -`distance` places where it is negative. Bits may come to stand
+        """As `shift`, but up by -`distance` places where it is negative. Bits may end up
         beyond the last lane."""
         if distance >= 0:
             return self.shift(words, distance)
@@ -87,7 +87,7 @@ class Lanes:
         return tuple((word << up | low >> down) & full for low, word in itertools.pairwise(words))
 
     def flip(self, words: Sequence[Array]) -> Words:
-        """The lanes in reverse order."""
+        """Returns the board with its lanes in reverse order."""
         flipped = [jnp.zeros_like(words[0])] * self.num_words
         lane_bits = np.uint32(2**self.width - 1)
         for lane in range(self.lanes):

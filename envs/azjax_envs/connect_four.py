@@ -14,12 +14,10 @@ from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["own", "taken", "lost"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ConnectFourState:
-    """Bitboards with one lane for each column, from the bottom up, and a clear bit on its top."""
+    """Bitboards with one lane for each column, from the bottom up, and a clear bit at its top."""
 
     own: Words  # the discs of the player to move
     taken: Words  # all discs
@@ -30,9 +28,9 @@ class ConnectFourState:
 class ConnectFour:
     """Connect four: discs fall to the lowest free cell of a column, and `connect` in a row wins.
 
-    A row runs across, up or diagonally, and may be longer than `connect`. A full board without one
-    is a draw. Action c drops a disc into column c, counted from the left; in text that column's
-    number, from 1.
+    A row runs across, up or diagonally, and may be longer than `connect`. A full board without a
+    row is a draw. Action c drops a disc into column c, counted from the left; its text is that
+    column's number, from 1.
 
     Observation [rows, columns, 2], the top row first: discs of the player to move, discs of the
     opponent.
@@ -145,7 +143,7 @@ class ConnectFour:
         return _svg_board(self.rows, self.columns)
 
     def view(self, state: ConnectFourState) -> Array:
-        """One code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
+        """Returns one code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
         own, taken = self._grid(state.own), self._grid(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32).reshape(-1)

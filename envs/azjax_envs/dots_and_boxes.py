@@ -16,11 +16,7 @@ from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, s
 from azjax_envs.symmetry import dihedral, on_cells
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["horizontal", "vertical", "first", "player", "forfeited"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DotsAndBoxesState:
     """Bitboards with one lane for each row of dots, from the top, and one bit for each dot, from
@@ -39,15 +35,15 @@ class DotsAndBoxesState:
 class DotsAndBoxes:
     """Dots and boxes: draw the fourth edge of a box to own it, and move again.
 
-    `rows` and `columns` count boxes. The player to move draws one free edge; closing one box or two
-    gives another turn, which must be taken, and the turn passes otherwise. The game ends when all
+    `rows` and `columns` count boxes. The player to move draws one free edge; a player who
+    closes a box or two must move again, otherwise the turn passes. The game ends when all
     edges are drawn. More boxes win, equal numbers draw; `score` counts them.
 
     Actions are first the horizontal edges, row by row, then the vertical ones, row by row:
     `row * columns + column` for the horizontal edge in that row of dots, `(rows + 1) * columns +
     row * (columns + 1) + column` for the vertical edge in that row of boxes.
-    In text, with rows and columns from 1: `h-1-2` is the second edge of the top row of dots,
-    `v-1-2` the second upright of the top row of boxes.
+    In text, rows and columns count from 1: `h-1-2` is the second edge of the top row of dots,
+    `v-1-2` the second vertical edge of the top row of boxes.
 
     Observation [2 * rows + 1, 2 * columns + 1, 5], a grid of dots, edges and boxes as they lie on
     the board: drawn edges, free edges, boxes of the player to move, boxes of the opponent, open
@@ -232,7 +228,7 @@ class DotsAndBoxes:
         return (self.rows + 1, self.columns + 1)
 
     def _edge(self, action: Array) -> tuple[Words, Words]:
-        """The action among the horizontal and among the vertical edges; out of range, neither."""
+        """Splits an action into one among the horizontal and one among the vertical edges."""
         # Unsigned, so that a negative action is a large one.
         action = jnp.asarray(action).astype(jnp.uint32)
         is_horizontal = action < self._num_horizontal
@@ -255,7 +251,7 @@ class DotsAndBoxes:
         return first, count_bits(self._closed(state.horizontal, state.vertical)) - first
 
     def _sides(self, state: DotsAndBoxesState) -> tuple[Words, Words]:
-        """The boxes of the player to move and those of the opponent."""
+        """Returns the boxes of the player to move and those of the opponent."""
         closed = self._closed(state.horizontal, state.vertical)
         second = each(operator.xor, closed, state.first)
         is_first = state.player == 0

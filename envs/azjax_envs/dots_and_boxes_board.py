@@ -4,7 +4,7 @@ from azjax_envs import svg
 
 
 def svg_board(rows: int, columns: int) -> str:
-    """SVG whose `data-cell` numbers follow `DotsAndBoxes.view`, and `data-action` the actions."""
+    """Draws the board: `data-cell` follows `DotsAndBoxes.view`, `data-action` the actions."""
     size, left, top = 64, 44, 36
 
     def x(column: float) -> float:

@@ -1,4 +1,4 @@
-"""What a game is: the `Game` protocol, its symmetries, and the few lines every game shares."""
+"""The `Game` protocol, its optional parts, symmetries, and helpers that all games share."""
 
 import dataclasses
 import functools
@@ -19,20 +19,21 @@ class Game(Protocol[State]):
     equal and hashable and never retrace. A state is a pytree of arrays of constant shapes and
     dtypes. Callers batch with `jax.vmap` and compile with `jax.jit`.
 
-    - **Turns** need not alternate. Who moves is `current_player`, nothing else.
-    - **An illegal action** (out of range, too, on either side) loses at once for the mover.
+    - **Turns** need not alternate: `current_player` alone says who moves.
+    - **An illegal action**, or one out of range, loses at once for the player who plays it.
     - **After the end** `step` returns the state unchanged and the mask is all False.
     - Results are win +1, draw 0, loss -1.
 
-    Some games have more: see `HasScore`, `HasOwnership` and `HasClicks`.
+    Some games have more: `HasScore`, `HasOwnership` and `HasClicks`.
     """
 
     @property
     def name(self) -> str:
-        """`azjax_envs.make(game.name) == game`, options that a name cannot carry aside."""
+        """The name: `azjax_envs.make(game.name) == game`, except for options that no name holds."""
 
     @property
-    def num_actions(self) -> int: ...
+    def num_actions(self) -> int:
+        """The number of actions."""
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
@@ -40,20 +41,20 @@ class Game(Protocol[State]):
 
     @property
     def max_steps(self) -> int:
-        """Every game has ended after that many steps, whatever is played."""
+        """The largest number of steps of a game."""
 
     @property
     def num_symmetries(self) -> int:
-        """K, the identity counted: 1 where there is no other."""
+        """The number K of symmetries, with the identity; 1 if there is no other."""
 
     def init(self, key: Array | None = None) -> State:
-        """The start of a game. `key` is for games that draw lots, and may always be left out."""
+        """Returns the state at the start. `key` is optional, for games with a random start."""
 
     def step(self, state: State, action: Array) -> State:
-        """The state after the player to move plays `action`, an integer scalar."""
+        """Returns the state after the player to move plays `action`, an integer []."""
 
     def current_player(self, state: State) -> Array:
-        """The player to move: int32 [], 0 or 1."""
+        """Returns the player to move, 0 or 1, int32 []."""
 
     def legal_action_mask(self, state: State) -> Array:
         """Returns which actions are legal, bool [num_actions]; none are once the game is over."""
@@ -71,19 +72,20 @@ class Game(Protocol[State]):
           float32 [height, width, channels], the `observation_shape`.
         """
 
-    def symmetries(self) -> "Symmetries": ...
+    def symmetries(self) -> "Symmetries":
+        """Returns the symmetries, as permutations of cells and actions."""
 
     def action_to_string(self, state: State, action: int) -> str:
-        """The action in the notation that players of the game use."""
+        """Returns the action in the notation that players of the game use."""
 
     def string_to_action(self, state: State, text: str) -> int:
-        """The legal action that `text` names, or ValueError saying what is legal."""
+        """Returns the legal action that `text` names; a ValueError lists what is legal."""
 
     def to_string(self, state: State) -> str:
-        """The board, over several lines, for a terminal."""
+        """Returns the board as lines of text, for a terminal."""
 
     def svg_board(self) -> str:
-        """The empty board as a complete SVG document; see `azjax_envs.svg`."""
+        """Returns the empty board as a complete SVG document; see `azjax_envs.svg`."""
 
     def view(self, state: State) -> Array:
         """Returns the style code of each part that `svg_board` draws, int32 [num_cells]."""
@@ -117,11 +119,11 @@ class HasClicks(Protocol[State]):
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """The text of each cell of the drawing."""
+        """Returns the text of each cell of the drawing."""
 
     @property
     def click_choices(self) -> tuple[str, ...]:
-        """The texts that tell moves between the same two cells apart, such as promotions."""
+        """The names of the choices between moves of the same two cells, such as promotions."""
 
     def clicks(self, state: State) -> Array:
         """Returns (first, then, choice) of each legal action, int32 [num_actions, 3].
@@ -151,8 +153,8 @@ class Symmetries:
         observation'.reshape(H * W, C)[i] == observation.reshape(H * W, C)[cells[k, i]]
         mask'[a] == mask[actions[k, a]]
 
-    and likewise for a policy. So `actions[k, a]` is the action of the original position that is
-    called `a` in the transformed one, and `policy[..., actions[k]]` transforms a policy.
+    and likewise for a policy. So action `a` of the transformed position is action `actions[k, a]`
+    of the original one, and `policy[..., actions[k]]` transforms a policy.
     """
 
     cells: np.ndarray  # int32 [K, H * W]
@@ -160,7 +162,7 @@ class Symmetries:
 
 
 def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: State) -> State:
-    """What every `step` returns: `state` itself once over, else `moved`, or `forfeited`.
+    """Returns `state` if the game is over, else `moved` or `forfeited`: the end of every `step`.
 
     Args:
       state: the state before the action.
@@ -186,12 +188,12 @@ def returns_of(result: Array) -> Array:
 
 
 def legal_actions(game: Game, state: State) -> list[int]:
-    """The legal actions, for code that works on one position at a time."""
+    """Returns the legal actions of one position as a list."""
     return np.flatnonzero(_legal_action_mask(game, state)).tolist()
 
 
 def clicks_of(game: HasClicks, state: State) -> np.ndarray:
-    """`clicks` of a game that has them, for code that works on one position at a time."""
+    """Returns `clicks` as a numpy array, for code that works on one position at a time."""
     return np.asarray(_clicks(game, state))
 
 
@@ -199,11 +201,10 @@ _NAMED = 40  # legal actions that a message lists
 
 
 def find_legal(game: Game, state: State, text: str) -> int:
-    """`string_to_action` for games where it is enough to look among the legal actions.
+    """Returns the legal action named `text`: a `string_to_action` for most games.
 
     Raises:
-      ValueError: naming legal actions, the first of them if they are many, or saying that there are
-        none.
+      ValueError: no legal action has that name; the message lists legal ones.
     """
     wanted = text.strip().lower()
     names = {game.action_to_string(state, a): a for a in legal_actions(game, state)}

@@ -1,7 +1,6 @@
 """Gomoku, and the m,n,k-games it is one of: so many stones in a row win."""
 
 import dataclasses
-import functools
 import operator
 
 import jax
@@ -17,11 +16,7 @@ from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.xla_cpu import computed_once
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["first", "taken", "stones", "lost"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class StonesState:
     """Bitboards with one word for each row, from the top, and one bit for each column, from the
@@ -29,16 +24,16 @@ class StonesState:
 
     first: Words  # the stones of player 0
     taken: Words  # all stones
-    stones: Array  # uint16 [], how many there are
+    stones: Array  # uint16 [], the number of stones
     lost: Array  # bool [], the player to move has lost
 
 
 class _Stones:
-    """What gomoku and the m,n,k-games share: all but the numbers."""
+    """The base of gomoku and the m,n,k-games: everything except the numbers."""
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """Rows, columns."""
+        """The numbers of rows and columns."""
         raise NotImplementedError
 
     @property
@@ -48,7 +43,7 @@ class _Stones:
 
     @property
     def _exactly(self) -> bool:
-        """Whether a longer row does not win."""
+        """Whether only exactly that many stones in a row win."""
         raise NotImplementedError
 
     @property
@@ -133,7 +128,7 @@ class _Stones:
         return find_legal(self, state, text)
 
     def to_string(self, state: StonesState) -> str:
-        """X is player 0, O player 1."""
+        """Returns the board as text: X is player 0, O player 1."""
         height, width = self._shape
         codes = np.asarray(self.view(state)).reshape(height, width)
         lines = [[f"{height - row:>2}", *(".XO"[c] for c in codes[row])] for row in range(height)]
@@ -143,7 +138,7 @@ class _Stones:
         return _svg_board(*self._shape)
 
     def view(self, state: StonesState) -> Array:
-        """One code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
+        """Returns one code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
         width = self._shape[1]
         first, taken = unpack(state.first, width), unpack(state.taken, width)
         return jnp.where(taken, jnp.where(first, 1, 2), 0).astype(jnp.int32)
@@ -157,14 +152,14 @@ class _Stones:
 class Gomoku(_Stones):
     """Gomoku: five stones in a row win, on a board of any size from 5 to 19.
 
-    The players place stones by turns on any free point. Five or more in a row, across, up or
+    The players take turns to place a stone on any free point. Five or more in a row, across, up or
     diagonally, win; with `exactly_five` (as in standard gomoku) only five do, and after a longer
     row the game goes on. A full board without a winning row is a draw. There is no opening rule:
     player 0, who is black, may begin anywhere.
 
-    Action `row * size + column` places a stone, rows from the top. In text a letter for the column
-    (`a` to `s`, `i` included) and a number for the row, row 1 at the bottom: `h8` is the centre of
-    the board of 15.
+    Action `row * size + column` places a stone, rows from the top. The text is the column's letter
+    (`a` to `s`, with `i`) and the row's number, 1 at the bottom: `h8` is the centre of the board of
+    15.
 
     Observation [size, size, 2], the top row first: stones of the player to move, stones of the
     opponent.
@@ -204,11 +199,11 @@ class Gomoku(_Stones):
 class Mnk(_Stones):
     """The m,n,k-games: `k` stones in a row win, on a board of `m` columns and `n` rows.
 
-    The players place stones by turns on any free cell. A row of `k` or more, across, up or
+    The players take turns to place a stone on any free cell. A row of `k` or more, across, up or
     diagonally, wins; a full board without one is a draw. 3,3,3 is tic-tac-toe, 15,15,5 is gomoku.
 
-    Action `row * m + column` places a stone, rows from the top. In text a letter for the column
-    and a number for the row, row 1 at the bottom, as in gomoku.
+    Action `row * m + column` places a stone, rows from the top. The text is the column's letter
+    and the row's number, 1 at the bottom, as in gomoku.
 
     Observation [n, m, 2], the top row first: stones of the player to move, stones of the opponent.
 
@@ -280,7 +275,7 @@ def _svg_board(height: int, width: int) -> str:
 
 
 def _stars(height: int, width: int) -> list[tuple[int, int]]:
-    """The dots of a board: its centre, and points on the fourth lines of a large one."""
+    """Returns the marked points of a board: its centre, and on the fourth lines of a large one."""
     if min(height, width) < 9 or height % 2 == 0 or width % 2 == 0:
         return []
     corners = [(row, column) for row in (3, height - 4) for column in (3, width - 4)]

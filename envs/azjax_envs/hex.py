@@ -21,11 +21,11 @@ _NO_CHAIN = -128
 _RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["chains", "ply", "winner"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class HexState:
+    """The chain of each stone; enough to see at once who has connected."""
+
     chains: Array  # int8 [size * size], the label of each stone's chain, negative for player 1
     ply: Array  # uint8 [], legal actions played
     winner: Array  # int8 [], 0 while the game is open, 1 for player 0, -1 for player 1
@@ -33,20 +33,19 @@ class HexState:
 
 @dataclasses.dataclass(frozen=True)
 class Hex:
-    """Hex: put a stone on a free cell; whoever joins their two sides of the board wins.
+    """Hex: put a stone on a free cell; the player who joins their two sides of the board wins.
 
     The board is a rhombus of hexagons, each row half a cell to the right of the one above it, so
     that cell (row, column) touches those at (-1, 0), (-1, +1), (0, -1), (0, +1), (+1, -1) and
     (+1, 0) from it. Player 0 joins top and bottom, player 1 left and right. A corner belongs to
-    both its sides. The game ends with the connection, and it cannot end without one: no draws.
+    both its sides. The game ends with the connection. There are no draws: somebody always connects.
 
-    With `swap`, the second player may answer the first stone by taking it over: it becomes a stone
-    of player 1 on the cell mirrored at the long diagonal, (column, row), where it stands to player
-    1's sides as it stood to player 0's, and player 0 is to move. That is legal on the second ply
-    only.
+    With `swap`, the second player may take over the first stone. It becomes a stone of player 1 on
+    the cell mirrored at the long diagonal, (column, row), which lies to player 1's sides as the old
+    one lay to player 0's. Then player 0 is to move. The swap is legal on the second ply only.
 
-    Action row * size + column puts a stone there; with `swap`, size * size is the swap. In text,
-    `a1`: the column as a letter, and the row as a number, 1 on top; and `swap`.
+    Action row * size + column puts a stone there; with `swap`, size * size is the swap. The text is
+    the column's letter and the row's number, 1 at the top, such as `a1`; or `swap`.
 
     Observation [size, size, 3 or 4]: stones of the player to move, stones of the opponent, one
     everywhere if the player to move is player 0, and with `swap`, one everywhere if it is legal.
@@ -149,7 +148,7 @@ class Hex:
         return jnp.stack(planes, -1).astype(jnp.float32).reshape(self.observation_shape)
 
     def symmetries(self) -> Symmetries:
-        """The half turn; a reflection would exchange the players' sides."""
+        """Returns the half turn. A reflection would exchange the players' sides."""
         cells = np.arange(self._num_cells, dtype=np.int32)
         cells = np.stack([cells, cells[::-1]])
         swap = np.full((2, int(self.swap)), self._num_cells, np.int32)
@@ -190,8 +189,11 @@ class Hex:
 
 @functools.cache
 def _neighbours(size: int) -> np.ndarray:
-    """int32 [cells, 6], around each cell; off the board, the cell itself: free when it is played,
-    it then joins nothing."""
+    """Returns the six neighbours of each cell, int32 [cells, 6].
+
+    Off the board that is the cell itself. It is free when a stone is played there, so it joins
+    nothing.
+    """
     row, column = np.divmod(np.arange(size**2), size)
     around = []
     for down, right in _RING:
@@ -203,7 +205,7 @@ def _neighbours(size: int) -> np.ndarray:
 
 @functools.cache
 def _labels(size: int) -> np.ndarray:
-    """int8 [2, cells], the label of each cell for each player.
+    """Returns the label of each cell for each player, int8 [2, cells].
 
     Cells on a player's first or second side have that side's. Two cells side by side share one, to
     have few enough of them: stones of one player on both are of one chain. So the largest label

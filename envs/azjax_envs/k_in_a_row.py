@@ -15,12 +15,12 @@ from azjax_envs.bitboard import Words, each
 
 
 def word_type(width: int) -> np.dtype:
-    """The smallest word that holds a row of `width` cells."""
+    """Returns the smallest word type that holds a row of `width` cells."""
     return np.dtype(next(t for t in (np.uint8, np.uint16, np.uint32) if width <= np.iinfo(t).bits))
 
 
 def cell(index: Array, height: int, width: int) -> Words:
-    """The board with that one cell set, or none where `index` is not in 0..height * width - 1."""
+    """Returns the board with that one cell set; empty if `index` is not on the board."""
     row, column = index // width, index % width
     bit = (jnp.uint32(1) << column.astype(jnp.uint32)).astype(word_type(width))
     return tuple(jnp.where(row == r, bit, jnp.zeros_like(bit)) for r in range(height))
@@ -47,7 +47,7 @@ def has_line(board: Words, *, length: int, exactly: bool) -> Array:
 
 
 def _lines(board: Words, down: int, right: int, length: int, exactly: bool) -> Array:
-    """A word [] that is not 0 if there is a line in that direction."""
+    """Returns a word [] that is not 0 if there is a line in that direction."""
     starts, have = board, 1
     while have < length:
         hop = min(have, length - have)

@@ -1,7 +1,6 @@
 """Mancala in its best known form, Kalah, with any number of pits and seeds."""
 
 import dataclasses
-import functools
 import math
 
 import jax
@@ -13,11 +12,7 @@ from azjax_envs import svg
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["own", "other", "player", "forfeited"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MancalaState:
     own: Array  # uint8 [pits + 1], seeds of the player to move: pits from their left, then store
@@ -28,7 +23,7 @@ class MancalaState:
 
 @dataclasses.dataclass(frozen=True)
 class Mancala:
-    """Kalah: sow the seeds of a pit; who has more in the end wins.
+    """Kalah: sow the seeds of a pit; the player with more seeds at the end wins.
 
     Each player has `pits` pits with `seeds` seeds each, and a store to the right of them. The
     player to move empties one of their pits and sows its seeds one by one to the right: through
@@ -44,10 +39,10 @@ class Mancala:
 
     Action i is pit i, from the mover's left; in text its number, from 1.
 
-    Observation [2, pits + 2, 2 * pits + 5], the board as the mover sees it: the mover's pits below
+    Observation [2, pits + 2, 2 * pits + 5], the board from the mover's side: the mover's pits below
     from left to right, the opponent's above, each opposite to its counterpart, and in the first and
     last column the opponent's store and the mover's, over both rows. Planes: seeds in a store, as a
-    part of those with which each side starts; seeds in a pit, as a part of a lap of 2 * pits + 1;
+    fraction of a side's seeds at the start; seeds in a pit, as a fraction of a lap, 2 * pits + 1;
     pits whose last seed falls into their owner's store; then pits with 0, 1, ... 2 * pits seeds;
     and pits with more.
 
@@ -225,7 +220,7 @@ class Mancala:
         return 2 * self.pits * self.seeds
 
     def _collect(self, side: Array, store: Array, ends: Array) -> Array:
-        """The pits and the store of one side, uint8 [pits + 1]; at the end, all in the store."""
+        """Returns a side's pits and store, uint8 [pits + 1]; at the end, all is in the store."""
         left = jnp.where(ends, jnp.sum(side), 0)
         return jnp.append(jnp.where(ends, 0, side), store + left).astype(jnp.uint8)
 

@@ -15,11 +15,7 @@ from azjax_envs.othello_board import svg_board
 from azjax_envs.symmetry import dihedral, on_cells
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["own", "taken", "moves", "player", "over", "forfeited"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class OthelloState:
     """Bitboards with one lane for each row, from the top, and one bit for each column, from the
@@ -39,15 +35,13 @@ class Othello:
 
     The board has 4, 6 or 8 rows and columns. Four discs stand crossed in its centre, the upper
     left and lower right ones white. Player 0 is black and moves first. A move places a disc on an
-    empty cell so that it brackets, together with another disc of the mover's and along a row, a
-    column or a diagonal, an unbroken line of one or more discs of the opponent's; every line so
-    bracketed is turned over. A player who cannot do so passes, and only then; the turn is the
-    other's. The game ends when neither player can place a disc: on a full board, when one colour
-    is wiped out, or earlier. More discs win, equal numbers draw; `score` counts the discs, and
-    empty cells count for nobody.
+    empty cell. Between it and another disc of the mover, along a row, a column or a diagonal, must
+    lie an unbroken line of opponent's discs; all such lines are turned over. A player without such
+    a move must pass; nobody else may. The game ends when neither player can place a disc. More
+    discs win, equal numbers draw; `score` counts the discs, and empty cells count for nobody.
 
-    Action `row * size + column` places a disc, rows from the top; the last action is the pass. In
-    text a letter for the column and a number for the row, row 1 on top: `d3`, or `pass`.
+    Action `row * size + column` places a disc, rows from the top; the last action is the pass. The
+    text is the column's letter and the row's number, 1 at the top: `d3`; or `pass`.
 
     Observation [size, size, 3]: discs of the player to move, discs of the opponent, and the cells
     where the player to move may place a disc.
@@ -182,7 +176,7 @@ class Othello:
         return find_legal(self, state, text)
 
     def to_string(self, state: OthelloState) -> str:
-        """X is black, O white, and * where the player to move may place a disc."""
+        """Returns the board as text: X black, O white, * a legal move."""
         codes = np.asarray(self.view(state))[:-1].reshape(self.size, self.size)
         letters = "  " + " ".join("abcdefgh"[: self.size])
         rows = [[str(row + 1), *(".XO*"[code] for code in codes[row])] for row in range(self.size)]
@@ -206,7 +200,7 @@ class Othello:
         return Lanes(self.size, self.size)
 
     def _both_moves(self, own: Words, theirs: Words) -> tuple[Words, Words]:
-        """Where the player to move may place a disc, and where the opponent could."""
+        """Returns where the player to move may place a disc, and where the opponent could."""
 
         # A loop, because XLA on a CPU fuses no computation into one: without it every word of the
         # moves would be computed from the flips anew (measured: a step took four times as long).
@@ -217,7 +211,7 @@ class Othello:
         return tuple(word[0] for word in moves), tuple(word[1] for word in moves)
 
     def _moves(self, own: Words, theirs: Words) -> Words:
-        """The empty cells that, with a disc of `own`, bracket discs of `theirs`."""
+        """Returns the empty cells that, with a disc of `own`, bracket discs of `theirs`."""
         found = self._lanes.empty()
         for distance, inside in self._directions:
             run = self._run(own, each(operator.and_, theirs, inside), distance)
@@ -226,7 +220,7 @@ class Othello:
         return each(lambda found, a, b, all: found & all & ~(a | b), found, own, theirs, board)
 
     def _flips(self, own: Words, theirs: Words, disc: Words) -> Words:
-        """The discs of `theirs` that `disc` brackets with one of `own`."""
+        """Returns the discs of `theirs` that `disc` brackets with one of `own`."""
         flips = self._lanes.empty()
         for distance, inside in self._directions:
             run = self._run(disc, each(operator.and_, theirs, inside), distance)
@@ -239,7 +233,7 @@ class Othello:
         return flips
 
     def _run(self, start: Words, through: Words, distance: int) -> Words:
-        """The unbroken lines of `through` that begin next to `start`, in one direction."""
+        """Returns the unbroken lines of `through` that begin next to `start`, in one direction."""
         both = functools.partial(each, operator.and_)
         run = both(self._shift(start, distance), through)
         for _ in range(self.size - 3):
@@ -248,7 +242,7 @@ class Othello:
 
     @property
     def _directions(self) -> list[tuple[int, tuple[np.uint32, ...]]]:
-        """The eight directions, each with the cells that a line of it can pass through."""
+        """Returns the eight directions, each with the cells that a line in it can pass through."""
         size = self.size
         inner = (np.arange(size) > 0) & (np.arange(size) < size - 1)
         inner = self._lanes.constant(np.broadcast_to(inner, (size, size)))
@@ -267,7 +261,7 @@ class Othello:
         return jnp.where(is_first, own, theirs), jnp.where(is_first, theirs, own)
 
     def _sides(self, state: OthelloState) -> tuple[Words, Words]:
-        """The discs of the player to move and those of the opponent."""
+        """Returns the discs of the player to move and those of the opponent."""
         return state.own, each(operator.xor, state.taken, state.own)
 
     def _grid(self, words: Words) -> Array:

@@ -6,7 +6,7 @@ from azjax_envs import svg
 
 
 def svg_board(size: int) -> str:
-    """SVG whose `data-cell` numbers follow `Othello.view`, and `data-action` the actions."""
+    """Draws the board; `data-cell` numbers follow `Othello.view`, `data-action` the actions."""
     cell, left, top = 56, 34, 34
     board = size * cell
     parts = [

@@ -35,23 +35,23 @@ _GAMES = {
 
 
 def available_games() -> tuple[str, ...]:
-    """The names that `make` knows, without sizes."""
+    """Returns the names that `make` knows, without sizes."""
     return tuple(_GAMES)
 
 
 def make(name: str, **options: Any) -> Game:
-    """A game by name.
+    """Makes a game by name.
 
     Args:
       name: one of `available_games()`; or such a name with a size, as in `"connect_four_4x5"` (4
-        rows, 5 columns); or `"module:Class"` for a game of your own, looked for on the import path
-        and in the working directory; or `"pgx:go_9x9"` for one of pgx's (see
+        rows, 5 columns); or `"module:Class"` for a game of your own, on the import path or in the
+        working directory; or `"pgx:go_9x9"` for one of pgx's (see
         `azjax_envs.pgx.adapters`).
       **options: parameters of the game, the fields of its class.
 
     Raises:
-      ValueError: for an unknown name, an unknown option or a value out of range, saying what would
-        be right.
+      ValueError: the name or an option is unknown, or a value is out of range. The message says
+        what would be right.
     """
     if name.startswith("pgx:"):
         pgx_game = _load("azjax_envs.pgx.adapters:Pgx")
@@ -69,7 +69,7 @@ def make(name: str, **options: Any) -> Game:
 
 
 def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
-    """The game's base name, its entry, and the options that the size in the name stands for."""
+    """Splits a name into the base name, its entry, and the options that its size stands for."""
     if name in _GAMES:
         return name, _GAMES[name], {}
     match = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)", name)

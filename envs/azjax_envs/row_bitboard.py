@@ -10,19 +10,19 @@ from jax import Array
 
 
 def word_type(width: int) -> np.dtype:
-    """The smallest word for rows of `width` cells, with a bit to spare for what is shifted out."""
+    """Returns the smallest word type for rows of `width` cells and one spare bit for shifts."""
     return np.dtype(np.uint16 if width < 16 else np.uint32)
 
 
 def one_cell(cell: Array, height: int, width: int) -> Array:
-    """The board [height] with that one cell set; none where `cell` is not on the board."""
+    """Returns the board [height] with that one cell set; empty if `cell` is not on the board."""
     word = word_type(width)
     bit = jnp.ones((), word) << (cell % width).astype(word)
     return jnp.where(np.arange(height) == cell // width, bit, np.zeros((), word))
 
 
 def neighbours(board: Array) -> Array:
-    """The cells above, below and beside those of `board`. Bits beyond a row's end may be set."""
+    """Returns the neighbours of the cells of `board`. Bits beyond a row's end may be set."""
     return above(board) | below(board) | board << 1 | board >> 1
 
 
@@ -47,13 +47,13 @@ def any_cell(board: Array) -> Array:
 
 
 def unpack(board: Array, width: int) -> Array:
-    """Words [..., height] -> bool [..., height, width]."""
+    """Unpacks words [..., height] into bool [..., height, width]."""
     shifts = np.arange(width, dtype=board.dtype).reshape((1,) * board.ndim + (width,))
     return board[..., None] >> shifts & 1 != 0
 
 
 def flood(seeds: Array, mask: Array) -> Array:
-    """The cells of `mask` that are joined to `seeds` through cells of `mask`; shapes alike.
+    """Returns the cells of `mask` that are joined to `seeds` through cells of `mask`.
 
     Each pass goes down the rows and up again and fills every row on its way, so that there are as
     many passes as a region has turns, not as it is long.

@@ -20,7 +20,7 @@ from azjax_envs.game import Game, State
 
 
 def to_svg(game: Game, state: State) -> str:
-    """The position as a standalone SVG document."""
+    """Draws the position as a standalone SVG document."""
     return with_codes(game.svg_board(), np.asarray(jax.device_get(game.view(state))))
 
 
@@ -40,7 +40,7 @@ def draw(game: Game, state: State) -> Drawing:
 
 
 def with_codes(board: str, codes: np.ndarray) -> str:
-    """A board in the position whose style codes are int32 [num_cells].
+    """Applies style codes, int32 [num_cells], to the drawing of an empty board.
 
     Args:
       board: the empty one, as `svg_board` draws it.
@@ -56,7 +56,7 @@ def with_codes(board: str, codes: np.ndarray) -> str:
 def document(
     title: str, width: float, height: float, rules: Mapping[str, str], parts: Iterable[str]
 ) -> str:
-    """A whole SVG document.
+    """Makes a whole SVG document.
 
     Args:
       title: what it shows; also the class that keeps `rules` from other drawings on a page.
@@ -79,7 +79,7 @@ def document(
 
 
 def element(tag: str, content: str | Iterable[str] = (), **attributes: str | float) -> str:
-    """One element. Underscores stand for hyphens in names (`data_cell`), `cls` for `class`."""
+    """Makes one element. In names, `_` becomes a hyphen (`data_cell`), `cls` becomes `class`."""
     names = {"cls": "class"}
     written = "".join(
         f' {names.get(key, key).replace("_", "-")}="{_format(value)}"'
@@ -90,7 +90,7 @@ def element(tag: str, content: str | Iterable[str] = (), **attributes: str | flo
 
 
 def label(text: str | int, x: float, y: float, **attributes: str | float) -> str:
-    """A coordinate, centred on (x, y)."""
+    """Makes the text of a coordinate, centred on (x, y)."""
     # Half the height of a digit down: few renderers know dominant-baseline.
     return element("text", str(text), x=x, y=y + 4.5, **attributes)
 

@@ -19,7 +19,7 @@ def dihedral(height: int, width: int) -> np.ndarray:
 
 
 def on_cells(cells: np.ndarray, action_cells: np.ndarray, num_actions: int) -> Symmetries:
-    """Symmetries of a game whose actions stand on cells of the observation.
+    """Makes the symmetries of a game whose actions are cells of the observation.
 
     Args:
       cells: int32 [K, H * W], as `dihedral` gives it.

@@ -1,7 +1,6 @@
 """Tic-tac-toe."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -28,11 +27,11 @@ _LINES = np.array(
 )
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=["own", "taken", "lost"], meta_fields=[]
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class TicTacToeState:
+    """Two boards of nine bits, and the end of a lost game."""
+
     own: Array  # uint16 [], bit i: the player to move has a mark on cell i
     taken: Array  # uint16 [], bit i: cell i has a mark
     lost: Array  # bool [], the player to move has lost
@@ -43,7 +42,7 @@ class TicTacToe:
     """Tic-tac-toe: three in a row on a 3x3 board wins; a full board without a row is a draw.
 
     Player 0 writes X and begins. Action `row * 3 + column` marks that cell, rows counted from the
-    top; in text a letter for the column and a number for the row, `a1` top left, `c3` bottom right.
+    top. Its text is the column's letter and the row's number: `a1` top left, `c3` bottom right.
 
     Observation [3, 3, 2]: marks of the player to move, marks of the opponent.
     """
@@ -127,7 +126,7 @@ class TicTacToe:
         return _svg_board()
 
     def view(self, state: TicTacToeState) -> Array:
-        """Codes: 0 empty, 1 X, 2 O."""
+        """Returns the code of each cell: 0 empty, 1 X, 2 O."""
         own, taken = _cells(state.own), _cells(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32)

@@ -8,7 +8,7 @@ from jax import Array
 
 
 def computed_once(*values: Any) -> tuple[Any, ...]:
-    """The same values, pytrees of arrays, for those that are dear and needed for many results.
+    """Returns the same values, behind a barrier that makes XLA compute them only once.
 
     XLA on a CPU fuses each result of a program with all that leads to it, and computes again what
     they share; optimization barriers are gone by then, but loops are not. So the values go through
@@ -23,7 +23,7 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
 
 
 def materialized(array: Array) -> Array:
-    """The same array [n, m, ...], n and m at least 2, which is written to memory in that shape.
+    """Returns the same array [n, m, ...], n and m at least 2, written to memory in that shape.
 
     XLA on a CPU fuses a reshape with what it reshapes, and then divides the number of each element
     by the old sizes, even where none of the memory would have to move (measured: a mask of

@@ -24,12 +24,12 @@ def num_planes(size: int) -> int:
 
 
 def first_underpromotion(size: int) -> int:
-    """The planes from here on are underpromotions, three for each piece."""
+    """Returns the first plane of the underpromotions, three for each piece."""
     return 8 * (size - 1) + 8
 
 
 def offsets(size: int) -> list[tuple[int, int]]:
-    """For each plane, how many rows down and columns to the right it goes."""
+    """Returns how many rows down and columns to the right each plane goes."""
     far = range(1, size)
     rides = [(down * k, right * k) for k in far for down, right in DIRECTIONS]
     return [*rides, *JUMPS, *[DIRECTIONS[d] for _ in UNDERPROMOTIONS for d in ADVANCES]]

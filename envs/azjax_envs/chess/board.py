@@ -39,15 +39,15 @@ class Bits:
         return Bits(each(operator.or_, self.words, other.words), self.size)
 
     def __invert__(self) -> "Bits":
-        """Bits beyond the board may be set, too; no set of pieces has them."""
+        """Returns all other squares; bits beyond the board may be set, as in no set of pieces."""
         return Bits(tuple(~word for word in self.words), self.size)
 
     def where(self, condition: ArrayLike) -> "Bits":
-        """These squares where `condition` bool holds, else none."""
+        """Returns these squares where `condition`, a bool, holds, and none elsewhere."""
         return Bits(tuple(jnp.where(condition, w, np.uint32(0)) for w in self.words), self.size)
 
     def move(self, down: int, right: int) -> "Bits":
-        """All squares moved by so many rows and columns; those that leave the board drop out."""
+        """Moves all squares by `rows` and `columns`; those that leave the board drop out."""
         lanes = Lanes(self.size, self.size)
         moved = lanes.move(self.words, -(down * self.size + right))
         return Bits(moved, self.size) & _landing(self.size, down, right)
@@ -71,7 +71,7 @@ class Bits:
         return Bits(tuple(moved), self.size) & Bits(landings, self.size)
 
     def union(self) -> "Bits":
-        """The union of sets [..., n], as [...]."""
+        """Returns the union of sets [..., n], as [...]."""
         sets = [
             Bits(tuple(w[..., i] for w in self.words), self.size)
             for i in range(self.words[0].shape[-1])
@@ -79,7 +79,7 @@ class Bits:
         return functools.reduce(operator.or_, sets)
 
     def flip(self) -> "Bits":
-        """Upside down: the board as the other side sees it."""
+        """Turns the board upside down: the other side's view."""
         return Bits(Lanes(self.size, self.size).flip(self.words), self.size)
 
     def any(self) -> Array:
@@ -91,7 +91,7 @@ class Bits:
         return count_bits(self.words)
 
     def rows(self) -> Array:
-        """Sets [n] -> uint8 [size, n], the rows from the top; bit c is column c."""
+        """Returns the rows from the top of sets [n] as uint8 [size, n]; bit c is column c."""
         per_word = Lanes(self.size, self.size).lanes_per_word
         bits = np.arange(per_word, dtype=np.uint32)[None, :, None] * np.uint32(self.size)
         rows = self.stack()[:, None] >> bits & np.uint32(2**self.size - 1)
@@ -103,18 +103,18 @@ class Bits:
 
 
 def unstack(words: Array, size: int) -> Bits:
-    """The board whose words uint32 [W] are given."""
+    """Returns the board with the given words, uint32 [W]."""
     return Bits(tuple(words[i] for i in range(words.shape[0])), size)
 
 
 def square(index: Array | int, size: int) -> Bits:
-    """The board with that one square, or none where `index` is not on it."""
+    """Returns the board with that one square; empty if `index` is not on it."""
     lane = jnp.where(index < 0, -1, index // size)
     return Bits(Lanes(size, size).one(lane, index % size), size)
 
 
 def squares(size: int, cells: np.ndarray) -> Bits:
-    """A constant board from bool [size, size]."""
+    """Makes a constant board from bool [size, size]."""
     return Bits(Lanes(size, size).constant(cells), size)
 
 
@@ -123,7 +123,7 @@ def every(size: int) -> Bits:
 
 
 def row(size: int, index: int) -> Bits:
-    """The squares of one row, counted from the top."""
+    """Returns the squares of one row, counted from the top."""
     return squares(size, np.arange(size)[:, None] == np.full((1, size), index))
 
 
@@ -132,13 +132,13 @@ def union(boards: Iterable[Bits]) -> Bits:
 
 
 def stacked(boards: Sequence[Bits]) -> Bits:
-    """Sets [...] to sets [..., n]."""
+    """Stacks sets [...] into sets [..., n]."""
     words = zip(*(board.words for board in boards), strict=True)
     return Bits(tuple(jnp.stack(word, axis=-1) for word in words), boards[0].size)
 
 
 def unpack(sets: Bits) -> Array:
-    """Sets [...] -> bool [..., size, size]."""
+    """Unpacks sets [...] into bool [..., size, size]."""
     rows = []
     for index in range(sets.size**2):
         word, bit = Lanes(sets.size, sets.size).place(index)
@@ -147,7 +147,7 @@ def unpack(sets: Bits) -> Array:
 
 
 def _landing(size: int, down: int, right: int) -> Bits:
-    """Where squares can come to stand that move so."""
+    """Returns the squares that a move by these rows and columns can end on."""
     rows, columns = np.arange(size)[:, None] - down, np.arange(size)[None, :] - right
     inside = (rows >= 0) & (rows < size) & (columns >= 0) & (columns < size)
     return squares(size, inside)

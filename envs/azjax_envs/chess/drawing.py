@@ -7,7 +7,7 @@ _NAMES = ("pawn", "knight", "bishop", "rook", "queen", "king")  # in the order o
 
 
 def svg_board(size: int) -> str:
-    """The empty board as an SVG document, seen by White.
+    """Draws the empty board as an SVG document, from White's side.
 
     Cell `row * size + column` is a square, row 0 the far rank. Its code is 0 where it is empty, 1
     to 6 for White's pawn, knight, bishop, rook, queen and king and 7 to 12 for Black's; 16 more
@@ -76,7 +76,7 @@ _STYLE = {
 
 
 def _line(d: str) -> str:
-    """A line within a piece, which stands out from the fill in either colour."""
+    """Draws a line within a piece, visible on the fill of either colour."""
     return svg.element("path", d=d, fill="none", stroke="currentColor", stroke_width=1.5)
 
 
@@ -93,7 +93,7 @@ def _ball(x: float, y: float, r: float) -> str:
 
 
 def _slab(width: float, y: float, height: float) -> str:
-    """A moulding, rounded and in the middle of the square."""
+    """Draws a rounded bar in the middle of the square."""
     middle = _CELL / 2 - width / 2
     return svg.element("rect", x=middle, y=y, width=width, height=height, rx=height / 2.4)
 

@@ -16,7 +16,7 @@ from azjax_envs.xla_cpu import computed_once, materialized
 
 
 class _ChessGame:
-    """What both games share: all but the size of the board, the start and the length."""
+    """The base of both games: everything except the size, the start and the longest game."""
 
     name: ClassVar[str]
     max_steps: ClassVar[int]
@@ -76,7 +76,7 @@ class _ChessGame:
         return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def from_fen(self, text: str) -> ChessState:
-        """The position that a FEN describes, without a past; four to six fields.
+        """Returns the position that a FEN of four to six fields describes, without a past.
 
         Raises:
           ValueError: for anything that is no FEN of a position that can be, saying why.
@@ -123,10 +123,10 @@ class Chess(_ChessGame):
     colour), and after 512 plies. All but mate are draws.
 
     Action square * 73 + plane, in AlphaZero's 73 planes; see `azjax_envs.chess.actions`. Squares
-    are seen by the side to move: row by row from its opponent's side, the a-file first, so that the
-    board is upside down for Black. In text, moves are UCI's: "e2e4", "e7e8q", "e1g1".
+    count from the side to move: row by row from its opponent's side, the a-file first. For Black
+    the board is therefore upside down. In text, moves are UCI's: "e2e4", "e7e8q", "e1g1".
 
-    Observation [8, 8, 119], AlphaZero's planes, seen by the side to move. For each of the latest 8
+    Observation [8, 8, 119], AlphaZero's planes, from the side to move. For each of the latest 8
     positions, newest first: its pawns, knights, bishops, rooks, queens, king; the opponent's; two
     planes that are one if the position had occurred at least once and twice before. Then one
     everywhere if Black is to move; plies / 512; its right to castle king-side and queen-side; the
@@ -191,6 +191,6 @@ def _position(game: _ChessGame, **fields: Array) -> ChessState:
 
 @functools.cache
 def _start(game: _ChessGame) -> ChessState:
-    """As numpy arrays, that no tracer is kept."""
+    """Returns numpy arrays, so that no tracer is kept."""
     with jax.ensure_compile_time_eval():
         return jax.device_get(game.from_fen(game._start))

@@ -77,7 +77,7 @@ class _Threats(NamedTuple):
 
 
 def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
-    """The legal moves of the side to move.
+    """Finds the legal moves of the side to move.
 
     Args:
       pieces: the position.
@@ -134,7 +134,7 @@ def _pawn_steps(pieces: Pieces, pawns: Bits, stops: Bits, empty: Bits) -> Bits:
 
 
 def _leaps(pawns: Bits, stops: Bits, empty: Bits) -> Bits:
-    """The `pawns` [] that may step two squares."""
+    """Returns the `pawns` [] that may step two squares."""
     ends = _from(empty & _from(empty & stops, NORTH), NORTH)
     return pawns & ends & row(pawns.size, pawns.size - 2)
 
@@ -159,7 +159,7 @@ def _en_passant(pieces: Pieces, threats: _Threats, pawns: Bits, passed: Bits) ->
 
 
 def _castle(king: Bits, castling: Array, empty: Bits, threats: _Threats, side: int) -> Bits:
-    """The king, if he may castle to the EAST or the WEST."""
+    """Returns the king's square if he may castle to the EAST or the WEST."""
     path, between = np.zeros((2, 8, 8), bool)
     path[7, slice(5, 7) if side == EAST else slice(2, 4)] = True
     between[7, slice(5, 7) if side == EAST else slice(1, 4)] = True
@@ -230,5 +230,5 @@ def _at(sets: Bits, direction: int) -> Bits:
 
 
 def _from(ends: Bits, direction: int) -> Bits:
-    """The squares from which a step in a direction ends on `ends`."""
+    """Returns the squares from which a step in a direction ends on `ends`."""
     return ends.move(*BACKWARD[direction])

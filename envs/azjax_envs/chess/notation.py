@@ -49,7 +49,7 @@ def parse_fen(text: str, size: int) -> dict[str, np.ndarray | np.int32]:
 
 
 def format_fen(size: int, state: ChessState) -> str:
-    """FEN with all its six fields, of a state in numpy."""
+    """Returns the FEN, with all six fields, of a state in numpy."""
     is_white = bool(state.ply % 2 == 0)
     ranks = ["".join(row) for row in _letters(size, state)]
     board = "/".join(re.sub(r"\.+", lambda run: str(len(run[0])), rank) for rank in ranks)
@@ -61,7 +61,7 @@ def format_fen(size: int, state: ChessState) -> str:
 
 
 def action_to_uci(size: int, state: ChessState, action: int) -> str:
-    """The move in UCI, such as e2e4, e1g1 (castling) or e7e8q, from a state in numpy.
+    """Returns the move in UCI, such as e2e4, e1g1 (castling) or e7e8q, from a state in numpy.
 
     Raises:
       ValueError: if the action leads off the board.
@@ -79,7 +79,7 @@ def action_to_uci(size: int, state: ChessState, action: int) -> str:
 
 
 def to_text(size: int, state: ChessState) -> str:
-    """The board seen by White, capitals for White's pieces, and whose turn it is."""
+    """Returns the board from White's side, capitals for White's pieces, and whose turn it is."""
     rows = _letters(size, state)
     lines = [" ".join([str(size - i), *row]) for i, row in enumerate(rows)]
     turn = "White" if state.ply % 2 == 0 else "Black"
@@ -87,7 +87,7 @@ def to_text(size: int, state: ChessState) -> str:
 
 
 def _square_name(size: int, square: int, is_white: bool) -> str:
-    """The name of a square that the side to move counts from its far left."""
+    """Returns the name of a square that the side to move counts from its far left."""
     row, column = divmod(int(square), size)
     return f"{FILES[column]}{size - row if is_white else row + 1}"
 
@@ -146,7 +146,7 @@ def _require_possible(text: str, mover: np.ndarray, grid: np.ndarray, is_white: 
 
 
 def _is_attacked(mover: np.ndarray, king: str) -> bool:
-    """Whether the side to move, whose letters are capitals, attacks the other king."""
+    """Returns whether the side to move, whose letters are capitals, attacks the other king."""
     size = len(mover)
     [(row, column)] = np.argwhere(mover == king)
 
@@ -185,7 +185,7 @@ def _read_castling(text: str, castling: str, grid: np.ndarray, is_white: bool) -
 
 
 def _turn_rights(bits: int, is_white: bool) -> int:
-    """From White's view of castling rights to the mover's, and back."""
+    """Converts castling rights from White's view to that of the side to move, and back."""
     bits = int(bits)
     return bits if is_white else bits >> 2 | (bits & 3) << 2
 
@@ -234,7 +234,7 @@ def _unpack(size: int, words: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _places(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each square its word and its bit there."""
+    """Returns the word of each square and its bit there."""
     per_word = Lanes(size, size).lanes_per_word * size
     word, bit = np.divmod(np.arange(size * size), per_word)
     return word, bit.astype(np.uint32)

@@ -15,7 +15,7 @@ _PLANES = 14  # of each position: six kinds of pieces for each side, two of repe
 
 
 def num_channels(size: int) -> int:
-    """Castling has its four planes on 8x8 only."""
+    """Returns the number of channels; only 8x8 has the four planes of castling."""
     return _PLANES * POSITIONS + (7 if size == 8 else 3)
 
 

@@ -1,7 +1,6 @@
 """What a chess position carries, and how it becomes the next one."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -17,25 +16,7 @@ POSITIONS = 8  # what a network sees: the latest ones (AlphaZero)
 CLOCK = 100  # plies without capture or pawn move that draw
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=[
-        "pieces",
-        "castling",
-        "passed",
-        "clock",
-        "ply",
-        "last_ply",
-        "legal",
-        "check",
-        "past",
-        "repeats",
-        "hashes",
-        "over",
-        "result",
-    ],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ChessState:
     """All boards as the side to move saw them, turned upside down for Black. A board is W words:
@@ -68,7 +49,7 @@ def make_state(
     ply: Array,
     plies: int,
 ) -> ChessState:
-    """A position without a past, from which `plies` more may be played; see `ChessState`.
+    """Returns a position without a past, from which `plies` more may be played; see `ChessState`.
 
     `passed` is any square that a pawn has just passed, or size * size.
     """
@@ -88,7 +69,7 @@ def make_state(
 
 
 def play(size: int, state: ChessState, action: Array) -> ChessState:
-    """The position after a legal action."""
+    """Returns the position after a legal action."""
     planes = actions.num_planes(size)
     start, plane = jnp.divmod(action, planes)
     target = jnp.asarray(actions.targets(size))[start, plane].astype(jnp.int32)
@@ -130,7 +111,7 @@ def _arrive(
     past_repeats: Array,
     hashes: Array,
 ) -> ChessState:
-    """The state of a position just reached: its legal moves, repetitions, and whether it ends."""
+    """Makes the state of a position just reached: its legal moves, repetitions and result."""
     moves = legal_moves(pieces, castling, square(passed, size))
     check, en_passant = moves.check, moves.en_passant
     legal = moves.planes.rows()
@@ -165,7 +146,7 @@ def _arrive(
 def _move(
     pieces: Pieces, passed: Bits, start: Array, target: Array, plane: Array
 ) -> tuple[Pieces, Array]:
-    """The boards after a move, seen by who made it; and whether it was a pawn's or a capture."""
+    """Returns the boards after a move, from the mover's side; and if it took or moved a pawn."""
     size = pieces.own.size
     origin, goal = square(start, size), square(target, size)
     is_pawn = (pieces.pawns & origin).any()
@@ -200,7 +181,7 @@ def _move(
 
 
 def _rights(castling: Array, start: Array, target: Array) -> Array:
-    """The castling rights after a move, as the other side sees them; on 5x5 there are none."""
+    """Returns the castling rights after a move, from the other side; on 5x5 there are none."""
     lost = jnp.where((start == 60) | (start == 63), 1, 0) | jnp.where(
         (start == 60) | (start == 56), 2, 0
     )

@@ -12,7 +12,7 @@ _STARS: dict[int, tuple[int, ...]] = {
 
 
 def svg_board(size: int, letters: str) -> str:
-    """The empty board as an SVG document, its columns named by `letters`."""
+    """Draws the empty board as an SVG document, with columns named by `letters`."""
     step, margin = 32, 40
     end = margin + (size - 1) * step
     width = end + margin

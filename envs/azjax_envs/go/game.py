@@ -1,7 +1,6 @@
 """The game of go."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -17,11 +16,7 @@ _BOARDS = 8  # what a network sees of the past (AlphaGo Zero)
 _COLUMNS = "ABCDEFGHJKLMNOPQRST"  # without I
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["boards", "atari", "open", "fingerprint", "history", "ply", "passes", "lost"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class GoState:
     """Row bitboards (`azjax_envs.row_bitboard`), and the fingerprints of all boards of the game."""
@@ -30,9 +25,9 @@ class GoState:
     atari: Array  # [size], the stones in chains with one liberty
     open: Array  # [size], the cells on which the player to move may place a stone
     fingerprint: Array  # uint32 [3], the board's fingerprint
-    history: Array  # uint32 [3, max_steps], those of all boards, by ply
+    history: Array  # uint32 [3, max_steps], the fingerprints of all boards, by ply
     ply: Array  # int16 []
-    passes: Array  # uint8 [], how many in a row
+    passes: Array  # uint8 [], the number of passes in a row
     lost: Array  # bool [], the player to move has lost
 
 
@@ -40,11 +35,11 @@ class GoState:
 class Go:
     """Go by the Tromp-Taylor rules, with positional superko and (mostly) without suicide.
 
-    Black, player 0, begins. A move places a stone or passes; chains of the opponent's without a
-    liberty are captured, then own ones, which is forbidden unless `suicide` is set. A placement
-    that recreates any earlier board of the game is illegal; a pass never is. Two passes in a row
-    end the game, and so do 2 * size * size moves. Then a side's score is its stones and the empty
-    cells that reach only them; White adds `komi`. More points win, equal points are a draw.
+    Black, player 0, begins. A move places a stone or passes. Chains of the opponent without a
+    liberty are captured. Then own chains without one are, which is illegal unless `suicide` is set.
+    A placement that recreates any earlier board of the game is illegal; a pass never is. The game
+    ends after two passes in a row, or after 2 * size * size moves. A side's score is its stones and
+    the empty cells that reach only them; White adds `komi`. More points win, equal points draw.
 
     Action row * size + column places a stone, rows counted from the top; the last action passes.
     In text, moves are as in GTP: "D4" (columns without I, rows from the bottom), "pass".
@@ -53,8 +48,8 @@ class Go:
     the latest 8 boards, newest first; 8 to 15 the opponent's; 16 is one everywhere for Black.
 
     Sources: https://tromp.github.io/go.html; Silver et al., "Mastering the game of Go without human
-    knowledge", 2017 (the planes). Where those rules end the game at once, a superko repetition is
-    here a move that cannot be made.
+    knowledge", 2017 (the planes). Under those rules a superko repetition ends the game at once;
+    here such a move is illegal.
     """
 
     size: int = 19
@@ -199,7 +194,7 @@ class Go:
         return drawing.svg_board(self.size, _COLUMNS)
 
     def view(self, state: GoState) -> Array:
-        """One code for each cell: 0 empty, 1 black, 2 white; 4 and 5 a stone just placed."""
+        """Returns the code of each cell: 0 empty, 1 black, 2 white, 4 and 5 a stone just placed."""
         black, white = (unpack(state.boards[0, side], self.size) for side in (0, 1))
         before = unpack(state.boards[1], self.size)
         stones = black + 2 * white

@@ -24,13 +24,13 @@ class Position:
 
     @property
     def empty(self) -> Array:
-        """The cells without a stone."""
+        """Returns the cells without a stone."""
         size = self.own.shape[-1]
         return ~(self.own | self.other) & np.array(2**size - 1, self.own.dtype)
 
 
 def breathing_moves(position: Position) -> Array:
-    """The empty cells where a stone of `own` has a liberty after captures: no suicide.
+    """Returns the empty cells where a stone of `own` has a liberty after captures: no suicide.
 
     That is so next to an empty cell, to an own chain with a second liberty, and to an opponent's
     chain in atari, which is captured.
@@ -40,12 +40,12 @@ def breathing_moves(position: Position) -> Array:
 
 
 def captures(position: Position, stone: Array) -> Array:
-    """The opponent's stones that are taken by a move on `stone`, a board of that one cell."""
+    """Returns the opponent's stones that a move on `stone`, a board of that one cell, captures."""
     return flood(neighbours(stone), position.other & position.atari)
 
 
 def suicides(position: Position, stone: Array) -> Array:
-    """The own stones, `stone` itself not counted, that are lost by a suicide on `stone`."""
+    """Returns the own stones, without `stone` itself, that a suicide on `stone` loses."""
     return flood(neighbours(stone), position.own & position.atari)
 
 
@@ -81,7 +81,7 @@ def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
 
 
 def area(black: Array, white: Array) -> tuple[Array, Array]:
-    """The cells of each side by Tromp and Taylor: its stones, and what reaches no others."""
+    """Returns the area of each side by Tromp and Taylor: its stones, and what reaches only them."""
     empty = Position(black, white, black).empty
     stones = jnp.stack([black, white])
     reached = flood(stones, stones | empty[None])
@@ -89,6 +89,6 @@ def area(black: Array, white: Array) -> tuple[Array, Array]:
 
 
 def _union(chains: Array, keep: Array) -> Array:
-    """The board [size] of those of the chains [K, size] that `keep`, bool [K], names."""
+    """Returns the union, a board [size], of the chains [K, size] with `keep`, bool [K]."""
     kept = jnp.where(keep[:, None], chains, jnp.zeros_like(chains))
     return jnp.bitwise_or.reduce(kept, axis=0)

@@ -44,7 +44,7 @@ def fingerprint_of_cell(cell: Array, colour: Array) -> Array:
 
 
 def repetitions(position: rules.Position, player: Array, now: Array, history: Array) -> Array:
-    """The moves without suicide that bring back an earlier board.
+    """Returns the moves without suicide that repeat an earlier board.
 
     Args:
       position: the board, seen by the player to move.
@@ -82,7 +82,7 @@ def repetitions(position: rules.Position, player: Array, now: Array, history: Ar
 def repeating_suicides(
     position: rules.Position, moves: Array, player: Array, now: Array, history: Array
 ) -> Array:
-    """Those of `moves`, suicides all, that bring back an earlier board; see `repetitions`."""
+    """Returns those of `moves`, all suicides, that repeat an earlier board; see `repetitions`."""
 
     def look(carry):
         moves, found = carry
@@ -96,7 +96,7 @@ def repeating_suicides(
 
 
 def _first(board: Array) -> Array:
-    """The first cell of the first row that has any."""
+    """Returns the first cell of the first row that has any."""
     row = jnp.argmax(board != 0)
     return jnp.where(np.arange(board.shape[0]) == row, board & -board, jnp.zeros_like(board))
 

@@ -16,7 +16,7 @@ from azjax_envs.game import Game, Symmetries, find_legal, require_range, settle
 
 
 def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
-    """The pgx environment `env`, an object or an id such as "go_9x9", as a game.
+    """Makes a game of the pgx environment `env`, an object or an id such as "go_9x9".
 
     Raises:
       ValueError: the environment is not one of two players without chance.
@@ -25,7 +25,7 @@ def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
 
 
 def to_pgx(game: Game) -> Any:
-    """The game as a `pgx.Env`.
+    """Makes a `pgx.Env` of the game.
 
     As in pgx, a lot decides at the start who is player 0, all actions are legal after the end, and
     a state carries its mask, its observation and its rewards. What differs: `observe` always sees
@@ -37,7 +37,7 @@ def to_pgx(game: Game) -> Any:
     return environment_class(game)()
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["kept", "legal"], meta_fields=[])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PgxState:
     kept: Any  # pgx's state without its observation and its mask
@@ -173,7 +173,7 @@ class Pgx:
         return jnp.concatenate([part.astype(jnp.int32) for part in parts])
 
     def pgx_state(self, state: PgxState) -> Any:
-        """The state as pgx has it, but for the observation, which is zeros."""
+        """Returns the state as pgx has it, except for the observation, which is zeros."""
         observation = self._facts.observation
         return state.kept.replace(
             observation=jnp.zeros(observation.shape, observation.dtype),
@@ -248,7 +248,7 @@ def _environment(env: Any) -> Any:
 
 @functools.cache
 def _inspect(env: Any) -> _Facts:
-    """What is fixed about an environment. ValueError where it is no game for us."""
+    """Returns what is fixed about an environment; a ValueError if it cannot be such a game."""
     if env.num_players != 2:
         raise ValueError(f"pgx's {env.id} has {env.num_players} player(s), and not two")
     with jax.ensure_compile_time_eval():
@@ -278,7 +278,7 @@ def _inspect(env: Any) -> _Facts:
 
 
 def _keep(state: Any, like: PgxState | None = None) -> PgxState:
-    """What the game carries of pgx's state, in the dtypes of `like`."""
+    """Returns the part of pgx's state that the game keeps, in the dtypes of `like`."""
     small = PgxState(
         kept=state.replace(observation=None, legal_action_mask=None),
         legal=jnp.packbits(jnp.asarray(state.legal_action_mask)),

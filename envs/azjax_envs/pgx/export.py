@@ -16,7 +16,7 @@ from azjax_envs.game import Game
 
 @functools.cache
 def environment_class(game: Game) -> type[pgx.Env]:
-    """The class of `game` as a pgx environment, for pgx tells environments apart by their class."""
+    """Makes a class for `game` as a pgx environment; pgx knows environments by their class."""
 
     start = jax.device_get(jax.jit(game.init)())
     blank = np.zeros(game.observation_shape, np.float32)
@@ -38,7 +38,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
             return game.name
 
         def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:
-            """The position; of a batch, the first one."""
+            """Draws the position; of a batch, the first one."""
             lanes = np.ndim(self.current_player)
             return svg.to_svg(game, jax.tree.map(lambda leaf: leaf[(0,) * lanes], self._x))
 

@@ -28,7 +28,7 @@ class Threats:
 
 
 def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words) -> Threats:
-    """What `side` does to a king.
+    """Finds the checks, pins and attacked cells around a king.
 
     Args:
       side: the attacking pieces.
@@ -98,7 +98,7 @@ def is_mated_by_pawn(own: Pieces, other: Pieces, pawn: Words, *, theirs: Words, 
 
 
 def slides(pieces: Pieces, *, up: bool) -> Rays:
-    """The pieces that slide in each direction; `up` for those of the player to move."""
+    """Returns the pieces that slide in each direction; `up` for those of the player to move."""
     return _union(
         (either(pieces.rook, pieces.dragon), _STRAIGHT),
         (either(pieces.bishop, pieces.horse), _DIAGONAL),
@@ -107,7 +107,7 @@ def slides(pieces: Pieces, *, up: bool) -> Rays:
 
 
 def steps(pieces: Pieces, *, up: bool) -> Rays:
-    """The pieces that go one cell in each direction."""
+    """Returns the pieces that go one cell in each direction."""
     return _union(
         (either(either(pieces.golden, pieces.horse), pieces.king), _STRAIGHT),
         (either(either(pieces.silver, pieces.dragon), pieces.king), _DIAGONAL),

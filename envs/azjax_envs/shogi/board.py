@@ -34,7 +34,7 @@ _OFFSETS = tuple(sum(_WIDTHS[:i]) for i in range(len(_WIDTHS)))
 
 
 def rows(*numbers: int) -> tuple[np.uint32, ...]:
-    """The board with these rows set."""
+    """Returns the board with these rows set."""
     cells = np.zeros((9, 9), bool)
     cells[list(numbers)] = True
     return LANES.constant(cells)
@@ -68,24 +68,24 @@ class Pieces:
     king: Words
 
     def of(self, side: Words) -> "Pieces":
-        """Those that stand on `side`."""
+        """Returns those on the cells of `side`."""
         boards = {name: both(board, side) for name, board in vars(self).items()}
         return Pieces(**boards)
 
     def only(self, *names: str) -> "Pieces":
-        """Those of the given kinds."""
+        """Returns those of the given kinds."""
         return Pieces(
             **{n: board if n in names else LANES.empty() for n, board in vars(self).items()}
         )
 
 
 def occupied(planes: Array) -> Words:
-    """All pieces of a board, uint32 [5, 3]."""
+    """Returns all pieces of a board, uint32 [5, 3]."""
     return functools.reduce(either, (tuple(planes[i]) for i in range(NUM_PLANES - 1)))
 
 
 def pieces(planes: Array) -> Pieces:
-    """The pieces of both sides, from a board uint32 [5, 3]."""
+    """Returns the pieces of both sides, from a board uint32 [5, 3]."""
     one, two, four, promoted = (tuple(planes[i]) for i in range(NUM_PLANES - 1))
 
     def plain(kind: int) -> Words:
@@ -103,14 +103,14 @@ def pieces(planes: Array) -> Pieces:
 
 
 def turned(planes: Array) -> Array:
-    """The board uint32 [5, 3] as the other player sees it: turned round, and owners swapped."""
+    """Returns the board, uint32 [5, 3], from the other side: turned round, and owners swapped."""
     owner = (planes[0] | planes[1] | planes[2] | planes[3]) & ~planes[NUM_PLANES - 1]
     planes = jnp.concatenate([planes[:-1], owner[None]])
     return _reversed(planes)[:, ::-1]
 
 
 def _reversed(word: Array) -> Array:
-    """The 27 bits of each word in opposite order."""
+    """Returns the 27 bits of each word in opposite order."""
     for distance, mask in ((1, 0x55555555), (2, 0x33333333), (4, 0x0F0F0F0F), (8, 0x00FF00FF)):
         mask, distance = np.uint32(mask), np.uint32(distance)
         word = word >> distance & mask | (word & mask) << distance
@@ -126,7 +126,7 @@ def unpack(planes: Array | np.ndarray) -> Array | np.ndarray:
 
 
 def pack(cells: np.ndarray) -> np.ndarray:
-    """The opposite of `unpack`, in numpy."""
+    """Packs a board: the inverse of `unpack`, in numpy."""
     grid = np.asarray(cells).reshape(9, 9)
     return np.array([LANES.constant(grid >> i & 1 == 1) for i in range(NUM_PLANES)], np.uint32)
 
@@ -137,7 +137,7 @@ def holds(hand: Array, kind: int) -> Array:
 
 
 def count_in_hand(hand: Array, kind: int) -> Array:
-    """How many pieces of that kind are in the hand, uint32 []."""
+    """Returns how many pieces of that kind are in the hand, uint32 []."""
     return (hand & np.uint32(_field(kind))) >> np.uint32(_OFFSETS[kind - 1])
 
 
@@ -151,7 +151,7 @@ def unit(kind: Array) -> Array:
 
 
 def one_in_hand(kind: int) -> int:
-    """A hand with one piece of that kind."""
+    """Returns a hand with one piece of that kind."""
     return 1 << _OFFSETS[kind - 1]
 
 

@@ -29,7 +29,7 @@ _IN_HAND = (("R", 2), ("B", 2), ("G", 4), ("S", 4), ("N", 4), ("L", 4), ("P", 18
 
 
 def svg_board() -> str:
-    """The empty board as an SVG document, seen by sente.
+    """Draws the empty board as an SVG document, from sente's side.
 
     Cell `row * 9 + column` is a square, row 0 is rank a and column 0 is file 9. Its code is 0
     where it is empty, 1 to 14 for sente's pawn, lance, knight, silver, gold, bishop, rook, king,
@@ -65,7 +65,7 @@ def svg_board() -> str:
 
 
 def _piece(name: str, kanji: str, size: float) -> str:
-    """The shape that squares and hands use, its centre at the origin."""
+    """Draws a piece's outline, its centre at the origin."""
     # Styled in place, because browsers differ in which rules of a style sheet reach a <use>.
     dark, pale = ("#b8201a", "#b8201a") if name[0] == "+" else ("#20160a", "#8a6a3c")
     shape = [
@@ -88,7 +88,7 @@ def _square(cell: int) -> str:
 
 
 def _held(cell: int, name: str, most: int, x: float, y: float, *, turned: bool) -> str:
-    """A kind of piece in hand, with its number where that is more than one."""
+    """Draws a kind of piece in hand, with its number if that is more than one."""
     turn = {"transform": "scale(-1)"} if turned else {}
     numbers = [
         svg.element("text", str(n), cls=f"n{n} upright", x=-28 if turned else 28, y=7)

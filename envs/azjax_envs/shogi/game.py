@@ -45,24 +45,24 @@ from azjax_envs.xla_cpu import computed_once
 
 @dataclasses.dataclass(frozen=True)
 class Shogi:
-    """Shogi by the rules of professional games, but for impasse.
+    """Shogi by the rules of professional games, without impasse.
 
     Player 0 is sente (black) and moves first. Pieces move, capture and promote as usual: a move
     that starts or ends in the three farthest rows may promote, and must where the piece could never
-    move again. Captured pieces come to hand and are dropped later: nowhere that they could never
-    move from, a pawn not on a file with another own unpromoted pawn, and not where it mates at
-    once. A player without a legal move has lost. When a position (board, hands and player to move)
-    occurs for the fourth time, the game is over: lost for the player who gave check with every move
-    since its first occurrence, and drawn if nobody did, or both. After 512 plies, too, it is drawn.
-    There is no rule for entering kings (jishogi).
+    move again. Captured pieces come to hand and may be dropped later, where they could still
+    move. A pawn may not be dropped on a file with another own unpromoted pawn, nor where it mates
+    at once. A player without a legal move has lost. The game ends when a position (board, hands and
+    player to move) occurs for the fourth time. A player who alone gave check with every move since
+    its first occurrence has lost; otherwise it is a draw. It is also a draw after 512 plies. There
+    is no rule for entering kings (jishogi).
 
-    The board is always seen by the player to move, whose pieces move up: turned round for gote.
-    Action `(row * 9 + column) * 27 + plane` moves a piece to that cell, rows from the far side.
-    Planes 0 to 7 are the directions in which it moves, any distance: up, up right, right, down
-    right, down, down left, left, up left; 8 and 9 a knight's jumps to the left and right; 10 to 19
-    the same with promotion; 20 to 26 the drops of a pawn, lance, knight, silver, gold, bishop and
-    rook. Only the first piece behind the target can have come from there, so that no start need be
-    told: 81 x 27 actions instead of AlphaZero's 81 x 139. In text moves are as in USI: `7g7f`,
+    The board is shown from the side of the player to move, whose pieces move up. For gote it is
+    turned round. Action `(row * 9 + column) * 27 + plane` moves a piece to that cell, rows from the
+    far side. Planes 0 to 7 are the directions in which it moves, any distance: up, up right, right,
+    down right, down, down left, left, up left; 8 and 9 a knight's jumps to the left and right; 10
+    to 19 the same with promotion; 20 to 26 the drops of a pawn, lance, knight, silver, gold, bishop
+    and rook. Only the first piece behind the target can have come from there, so an action needs no
+    start: 81 x 27 actions instead of AlphaZero's 81 x 139. In text moves are as in USI: `7g7f`,
     `8h2b+`, `P*5e`.
 
     Observation [9, 9, 362], AlphaZero's planes: the latest 8 positions, newest first, 45 for each,
@@ -70,13 +70,13 @@ class Shogi:
     - 0 to 13 the own pawns, lances, knights, silvers, golds, bishops, rooks, kings, promoted pawns,
       lances, knights and silvers, horses (promoted bishops) and dragons (rooks);
     - 14 to 27 the opponent's;
-    - 28 to 30 one everywhere where the position was there for the first, second, third time;
+    - 28 to 30 one everywhere if the position occurred for the first, second, third time;
     - 31 to 37 the own pawns, lances, knights, silvers, golds, bishops and rooks in hand, as shares
       of all that there are; 38 to 44 the opponent's.
     Before the start all are zero. Plane 360 is one everywhere for sente, and 361 the number of
     plies played, as a share of 512.
 
-    The one symmetry is the mirror image: the rules know no left and right, though the start does.
+    The one symmetry is the mirror image. It keeps the rules, though not the starting position.
 
     Sources: the rules of the Japan Shogi Association as summed up in
     https://en.wikipedia.org/wiki/Shogi; Silver et al., "A general reinforcement learning algorithm
@@ -160,7 +160,7 @@ class Shogi:
         return find_legal(self, state, text)
 
     def to_string(self, state: ShogiState) -> str:
-        """The board in the letters of SFEN, sente's in capitals, with both hands."""
+        """Returns the board in the letters of SFEN, sente's in capitals, with both hands."""
         return notation.to_text(to_position(state))
 
     def from_sfen(self, text: str) -> ShogiState:
@@ -212,7 +212,7 @@ class Shogi:
         return clicks.clicks(unpack(board(state)), state.player)
 
     def _moved(self, state: ShogiState, target: Array, plane: Array) -> ShogiState:
-        """The state after a legal action."""
+        """Returns the state after a legal action."""
         hand, waiting = hands(state)
         planes, hand = play(board(state), hand, target, plane)
         planes, hand = computed_once(turned(planes), hand)
@@ -246,7 +246,7 @@ class Shogi:
 
 @jax.jit
 def _place(position: Array, player: Array, ply: Array) -> tuple[ShogiState, Array]:
-    """The first state of a game, and whether the player who is not to move is out of check."""
+    """Returns the first state of a game, and whether the player not to move is out of check."""
     planes = position[:BOARD_WORDS].reshape(NUM_PLANES, 3)
     legal = legal_moves(planes, position[BOARD_WORDS])[0]
     theirs = tuple(planes[NUM_PLANES - 1])

@@ -37,7 +37,7 @@ _PROMOTING = ("pawn", "lance", "knight", "silver", "bishop", "rook")
 
 
 def legal_moves(planes: Array, hand: Array) -> tuple[Array, Array]:
-    """The legal moves of the player to move, and whether that player is in check.
+    """Finds the legal moves of the player to move, and whether that player is in check.
 
     Args:
       planes: uint32 [5, 3], the board.
@@ -80,7 +80,7 @@ def _once(danger: Threats, mated: Array) -> tuple[Threats, Array]:
 
 
 def _board_moves(own: Pieces, danger: Threats, *, ours: Words, empty: Words):
-    """Rays of the targets without promotion and with it, of all pieces but knights."""
+    """Returns the targets without promotion and with it, as rays, of all pieces except knights."""
     changing, others = own.only(*_PROMOTING), own.only("golden", "horse", "dragon")
     # Going up or sideways, a piece that starts in the zone ends in it, and the target tells who
     # promotes. Going down, the start does: those that start elsewhere are as good as others.
@@ -106,7 +106,7 @@ def _board_moves(own: Pieces, danger: Threats, *, ours: Words, empty: Words):
 
 
 def _stuck(own: Pieces, empty: Words) -> Words:
-    """Cells of the last row that pawns and lances reach, from which they could not move on."""
+    """Returns the last row's cells that pawns and lances reach, where they could not move on."""
     flood = own.lance
     for _ in range(7):
         flood = either(flood, both(LANES.shift(flood, 9), empty))
@@ -114,7 +114,7 @@ def _stuck(own: Pieces, empty: Words) -> Words:
 
 
 def _knight_moves(knights: Words, danger: Threats, *, ours: Words) -> tuple[list, list]:
-    """The targets by each jump, without promotion and with it."""
+    """Returns the targets by each jump, without promotion and with it."""
     targets = without(danger.answers, ours)
     free = without(knights, danger.pinned)
     moves = [both(jump, targets) for jump in rays.jumps(free, forward=True)]
@@ -122,7 +122,7 @@ def _knight_moves(knights: Words, danger: Threats, *, ours: Words) -> tuple[list
 
 
 def _drops(hand: Array, free: Words, pawns: Words, banned: Words) -> list[Words]:
-    """The targets of each kind of drop: `free` ones, and for a pawn none of `banned`."""
+    """Returns the targets of each kind of drop: the `free` cells, for a pawn without `banned`."""
     forbidden = {
         PAWN: either(either(_files(pawns), banned), rows(0)),
         LANCE: rows(0),
@@ -134,7 +134,7 @@ def _drops(hand: Array, free: Words, pawns: Words, banned: Words) -> list[Words]
 
 
 def _files(words: Words) -> Words:
-    """All cells of the files on which any of `words` stands."""
+    """Returns all cells of the files with a cell of `words`."""
     found = words[0] | words[1] | words[2]
     found = (found | found >> np.uint32(9) | found >> np.uint32(18)) & np.uint32(2**9 - 1)
     found = found | found << np.uint32(9) | found << np.uint32(18)

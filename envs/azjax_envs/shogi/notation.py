@@ -33,7 +33,7 @@ _STEPS = (*rays.DIRECTIONS, *rays.JUMPS)
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-    """What SFEN says."""
+    """A position as SFEN gives it."""
 
     cells: np.ndarray  # int32 [81]
     hands: tuple[tuple[int, ...], tuple[int, ...]]  # sente's and gote's pieces, from pawns to rooks
@@ -76,7 +76,7 @@ def to_sfen(position: Position) -> str:
 
 
 def to_text(position: Position) -> str:
-    """Sente's pieces in capitals, the hand of each side beside its edge of the board."""
+    """Returns the board as text: sente's pieces in capitals, each hand next to its side."""
     lines = [f"gote   {_hand(position.hands[1], ' ').lower() or '-'}", ""]
     lines.append("  ".join(f" {file}" for file in "987654321").rstrip())
     for rank, row in zip("abcdefghi", position.cells.reshape(9, 9), strict=True):
@@ -87,7 +87,7 @@ def to_text(position: Position) -> str:
 
 
 def to_usi(cells: np.ndarray, player: int, action: int) -> str:
-    """The move in USI.
+    """Returns the move in USI.
 
     Args:
       cells: int32 [81], the board as the player to move sees it.
@@ -111,7 +111,7 @@ def _square(cell: int, player: int) -> str:
 
 
 def _piece(cell: int) -> str:
-    """As SFEN writes it, or nothing."""
+    """Returns the piece as SFEN writes it, or an empty text."""
     owner, kind = divmod(int(cell), THEIRS)
     if kind == 0:
         return ""
@@ -195,5 +195,5 @@ def _check_pieces(text: str, cells: np.ndarray, hands) -> None:
 
 
 def wrong(text: str, reason: str) -> ValueError:
-    """What is raised for a text that is no position."""
+    """Returns the error for a text that is no position."""
     return ValueError(f"not a shogi position, {text!r}: {reason}")

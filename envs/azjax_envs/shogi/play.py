@@ -39,7 +39,7 @@ def play(planes: Array, hand: Array, target: Array, plane: Array) -> tuple[Array
 
 
 def _start(planes: Array, target: Array, plane: Array) -> Array:
-    """The cell of the first piece that one meets going back from the target, int32 []."""
+    """Returns the cell of the first piece on the way back from the target, int32 []."""
     places = jnp.sum(jnp.where(np.arange(2 * NUM_MOVES) == plane, _PLACES, 0), dtype=jnp.int32)
     distances = np.arange(1, 9, dtype=np.int32)
     taken = _is_set(occupied(planes), target - places * distances)

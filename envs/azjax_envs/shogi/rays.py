@@ -31,12 +31,12 @@ EVERY = lanes(*range(8))
 
 
 def spread(words: Words, where: np.ndarray) -> Rays:
-    """The board in the lanes `where`, and an empty one in the others."""
+    """Returns the board in the lanes `where`, and an empty one in the others."""
     return tuple(word & where for word in words)
 
 
 def step(rays: Rays, *, back: bool = False) -> Rays:
-    """Each lane moved one cell in its direction, or against it; what leaves the board is gone."""
+    """Moves each lane one cell in its direction, or against it; what leaves the board drops out."""
     low, middle, high = rays
     down, over_down, up, over_up, arrives_down, arrives_up = _BACK if back else _AHEAD
     return (
@@ -48,7 +48,7 @@ def step(rays: Rays, *, back: bool = False) -> Rays:
 
 
 def slide(rays: Rays, through: Words, *, back: bool = False) -> Rays:
-    """What the lanes reach in their direction, through the cells `through` and one beyond."""
+    """Returns what the lanes reach in their direction, through `through` and one cell beyond."""
     return step(_flood(rays, through, back), back=back)
 
 
@@ -64,17 +64,17 @@ def _flood(rays: Rays, through: Words, back: bool) -> Rays:
 
 
 def merge(rays: Rays) -> Words:
-    """The union of all lanes."""
+    """Returns the union of all lanes."""
     return tuple(functools.reduce(operator.or_, [word[i] for i in range(8)]) for word in rays)
 
 
 def opposite(rays: Rays) -> Rays:
-    """Each lane moved to the opposite direction."""
+    """Moves each lane to the opposite direction."""
     return tuple(jnp.concatenate([word[4:], word[:4]]) for word in rays)
 
 
 def jumps(words: Words, *, forward: bool) -> tuple[Words, Words]:
-    """Where knights get by each of JUMPS, or, not `forward`, by its opposite."""
+    """Returns where knights get by each of JUMPS; by its opposite unless `forward`."""
     left, right = (_columns(lambda c: c > 0), _columns(lambda c: c < 8))
     moves = [(left, 19), (right, 17)] if forward else [(right, -19), (left, -17)]
     first, second = (LANES.move(both(words, kept), places) for kept, places in moves)
@@ -86,7 +86,7 @@ def _columns(wanted) -> tuple[np.uint32, ...]:
 
 
 def _tables(directions) -> tuple[np.ndarray, ...]:
-    """Shift amounts and masks of `step`, uint32 [8] each.
+    """Returns shift amounts and masks of `step`, uint32 [8] each.
 
     A lane's bits go either down or up in a word, and some come from its neighbour. Both are
     computed in all lanes, and the masks keep the right one without what has left at a side.

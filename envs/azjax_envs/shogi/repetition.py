@@ -26,7 +26,7 @@ def fingerprint(position: Array, player: Array | np.integer) -> Array:
 
 
 def earlier(history: Array, now: Array) -> tuple[Array, Array]:
-    """How often a position was there before, int32 [], and at which ply first, int16 [].
+    """Returns how often a position occurred before, int32 [], and its first ply, int16 [].
 
     Args:
       history: uint32 [2, plies], the fingerprints of all earlier positions, by ply.
@@ -38,7 +38,7 @@ def earlier(history: Array, now: Array) -> tuple[Array, Array]:
 
 
 def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -> Array:
-    """For each player, int16 [2], after which ply every move of theirs gave check, or NEVER.
+    """Returns for each player, int16 [2], the ply after which every move gave check, or NEVER.
 
     Args:
       since: the same before the move.
@@ -51,7 +51,7 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
 
 
 def result(since: Array, player: Array, first: Array) -> Array:
-    """For player 0, int8 []: what the fourth occurrence of a position is worth.
+    """Returns the value of a position's fourth occurrence for player 0, int8 [].
 
     A side all of whose moves since the first occurrence gave check has lost, unless that is so of
     both.

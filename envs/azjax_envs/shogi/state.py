@@ -1,7 +1,6 @@
 """The state of a game of shogi: how it begins, and how it is read."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -35,11 +34,7 @@ BOARD_WORDS = 3 * NUM_PLANES
 POSITION_WORDS = BOARD_WORDS + 3
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["past", "legal", "fingerprints", "since", "ply", "player", "over", "result"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShogiState:
     """5,005 bytes: 4,096 for the fingerprints, by which repetitions are found, 576 for the past,
@@ -72,7 +67,7 @@ def hands(state: ShogiState) -> Array:
 
 
 def start() -> ShogiState:
-    """The state in which every game starts."""
+    """Returns the state in which every game starts."""
     position = np.append(pack(_START), [0, 0, 1]).astype(np.uint32)
     return begin(jnp.asarray(position), jnp.asarray(_OPENINGS), np.uint8(0), np.int16(0))
 
@@ -80,7 +75,7 @@ def start() -> ShogiState:
 def begin(
     position: Array, legal: Array, player: Array | np.integer, ply: Array | np.integer
 ) -> ShogiState:
-    """The first state of a game.
+    """Returns the first state of a game.
 
     Args:
       position: uint32 [18], the position as in `ShogiState.past`.
@@ -105,12 +100,12 @@ def begin(
 
 
 def cells(state: ShogiState) -> np.ndarray:
-    """The pieces as the player to move sees them, int32 [81] in numpy; see `unpack`."""
+    """Returns the pieces from the side of the player to move, int32 [81] in numpy; see `unpack`."""
     return np.asarray(unpack(np.asarray(board(state))))
 
 
 def to_position(state: ShogiState) -> Position:
-    """What SFEN says of a state."""
+    """Returns a state's position as SFEN gives it."""
     found, player = cells(state), int(state.player)
     held = [
         [int(count_in_hand(hand, kind)) for kind in IN_HAND] for hand in np.asarray(hands(state))

@@ -16,7 +16,7 @@ from azjax_envs.testing.text import check_clicks, check_drawing, check_strings
 
 
 def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
-    """What `game` does against the contract: a readable line for each finding, [] if all is well.
+    """Checks a game against the contract and returns a line for each fault; [] if there is none.
 
     Checked are: the members and their types; that equal games are equal, hash alike and share one
     trace; shapes and dtypes, and that `step` returns the structure it takes; purity; that the
@@ -49,7 +49,7 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
 
 
 def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
-    """The findings of one check; what it raises is one more."""
+    """Returns the faults that one check finds; what it raises is one more."""
     findings = []
     try:
         findings.extend(check(game))

@@ -37,7 +37,7 @@ def check_play(game: Game, *, games: int, seed: int) -> Iterator[str]:
 
 
 def _playable(game: Game) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells, actions and inverse actions of the symmetries that leave the start as it is."""
+    """Returns cells, actions and inverse actions of the symmetries that keep the start."""
     symmetries = game.symmetries()
     start = np.asarray(game.observe(game.init())).reshape(-1, game.observation_shape[-1])
     kept = [k for k, row in enumerate(symmetries.cells) if np.array_equal(start[row], start)]
@@ -92,7 +92,7 @@ _TOO_LONG = "the game is not over after max_steps steps"
 
 
 def _pick(size: int, salt: Array, mask: Array, over: Array, slips: Array) -> Array:
-    """A random action, int32 []: legal, illegal where asked for, and anything after the end."""
+    """Draws a random action, int32 []: legal, illegal if asked for, and anything after the end."""
     # Hashed numbers instead of jax.random, which alone would take most of the time to compile.
     chances = _hash(salt ^ _hash(np.arange(1, size + 1, dtype=np.uint32))) >> 1
     legal = jnp.argmax(jnp.where(mask, chances + 1, 0))
@@ -112,7 +112,7 @@ def _hash(x: Any) -> Array:
 
 
 def _image(inverse: Array, choice: Array) -> Array:
-    """What the actions, int32 [games], are called under one symmetry; out of range, themselves."""
+    """Returns the actions, int32 [games], under one symmetry; those out of range stay the same."""
     size = inverse.shape[0]
     inside = (choice >= 0) & (choice < size)
     return jnp.where(inside, inverse[jnp.clip(choice, 0, size - 1)], choice)
@@ -132,7 +132,7 @@ def _look(game: Game, state: State) -> dict[str, Array]:
 def _faults(
     before: dict[str, Array], action: Array, after: dict[str, Array], same: Array
 ) -> dict[str, Array]:
-    """One bool [] for each fault that a ply can show."""
+    """Returns one bool [] for each fault that a ply can show."""
     size = before["mask"].shape[0]
     mover, over = jnp.clip(before["player"], 0, 1), before["over"]
     inside = (action >= 0) & (action < size)

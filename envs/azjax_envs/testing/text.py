@@ -84,7 +84,7 @@ def check_drawing(game: Game) -> Iterator[str]:
 
 
 def check_clicks(game: Game) -> Iterator[str]:
-    """Of games whose moves are two clicks: that these name each legal move, and no other."""
+    """Checks, if moves are two clicks, that these name each legal move and no other."""
     if not isinstance(game, HasClicks):
         return
     cells, choices = game.cell_names, game.click_choices
@@ -102,7 +102,7 @@ def check_clicks(game: Game) -> Iterator[str]:
 
 
 def _positions(game: Game) -> list[tuple[State, list[int]]]:
-    """Some positions of one random game, from its start to its end, with their legal actions."""
+    """Returns some positions of one random game, from start to end, with their legal actions."""
     chance = random.Random(game.num_actions)
     step = jax.jit(game.step)
     state, line = game.init(), []
