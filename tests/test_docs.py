@@ -5,17 +5,21 @@ import re
 import shlex
 from pathlib import Path
 
+import jax
 import pytest
 import tyro
+from azjax_envs import available_games, make
 
 from azjax.cli.main import COMMANDS
 from azjax.config import Config
+from docs import draw_boards
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 PAGES += [ROOT / "benchmarks" / "README.md", ROOT / "envs" / "README.md"]
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+SPEEDS = (DOCS / "performance.md").read_text()
 SECTIONS = {field.name for field in dataclasses.fields(Config)}
 each_page = pytest.mark.parametrize("page", PAGES, ids=NAMES)
 
@@ -40,7 +44,7 @@ COMMAND_LINES = sorted(
 )
 SNIPPETS = [
     pytest.param(snippet, id=f"{page.stem}: {snippet.splitlines()[0]}")
-    for page in sorted(DOCS.glob("*.md"))
+    for page in sorted([*DOCS.glob("*.md"), *DOCS.glob("games/*.md")])
     for snippet in blocks(page, "python")
 ]
 
@@ -141,3 +145,36 @@ def test_the_map_is_short():
 def test_nothing_names_an_owner():
     for page in [*PAGES, ROOT / "pyproject.toml", *(ROOT / "notebooks").glob("*.ipynb")]:
         assert "OWNER" not in page.read_text(), page
+
+
+GAME_PAGES = sorted(set((DOCS / "games").glob("*.md")) - {DOCS / "games" / "index.md"})
+
+
+def test_every_game_has_a_page():
+    names = {page.stem for page in GAME_PAGES}
+    assert names | {"mnk"} == set(available_games())  # gomoku's page has it
+    index = (DOCS / "games" / "index.md").read_text()
+    assert names == set(re.findall(r"\((\w+)\.md\)", index)) - {"index"}
+
+
+@pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])
+def test_figures_of_a_game(page):
+    rows = dict(re.findall(r"^\| ([\w ]+) \| (.+) \|$", page.read_text(), flags=re.MULTILINE))
+    game = make(page.stem)
+    size = sum(x.nbytes for x in jax.tree.leaves(game.init()))
+    assert rows["Actions"] == f"{game.num_actions:,}"
+    assert rows["Observation"] == " x ".join(map(str, game.observation_shape))
+    assert rows["Longest game"] == f"{game.max_steps:,} plies"
+    assert rows["Symmetries"] == str(game.num_symmetries)
+    assert rows["State"] == f"{size:,} bytes"
+    speed = re.search(
+        rf"^\| {page.stem}(?:_19x19)? (?:\(.*\) )?\| ([\d.]+ [kM]) ", SPEEDS, re.MULTILINE
+    )
+    assert rows["Steps a second"].startswith(speed[1])
+
+
+@pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])
+def test_pictures_show_the_games_own_drawing(page):
+    name, moves = draw_boards.POSITIONS[page.stem]
+    drawn = draw_boards.picture(name, moves).rstrip() + "\n"
+    assert (DOCS / "images" / "games" / f"{page.stem}.svg").read_text() == drawn
