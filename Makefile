@@ -20,7 +20,7 @@ test: .venv/ready-dev
 # Everything that `make test` leaves out: the second tier, and whole games, models and notebooks.
 test-rest: .venv/ready-dev
 	$(PYTEST) -m "second_tier and not slow"
-	$(PYTEST) -m slow tests/play tests/web tests/examples tests/test_notebooks.py
+	$(PYTEST) -m slow tests/play tests/web tests/examples tests/test_docs.py tests/test_notebooks.py
 
 test-all: test test-rest
 

@@ -65,6 +65,15 @@ def test_targets_are_the_results_from_the_movers_perspective(minimal):
     np.testing.assert_array_equal(targets[:, 0], [-1, 1, -0.5, 0.5])
 
 
+def test_one_seed_learns_to_beat_random_play(minimal, monkeypatch, capsys):
+    monkeypatch.setattr(minimal, "SEEDS", 1)
+    monkeypatch.setattr(minimal, "STEPS_PER_REPORT", minimal.STEPS)
+    with jax.default_device(jax.devices()[0]):
+        scores = minimal.main()
+    assert scores.shape == (1,)
+    assert scores[0] >= 0.95, capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_four_seeds_beat_random_play(minimal, capsys):
     with jax.default_device(jax.devices()[0]):
