@@ -1,4 +1,4 @@
-"""Checks of ranges. Each message names the key as it stands in the config file."""
+"""Checks of ranges. Each message names the key as the config file does."""
 
 from __future__ import annotations
 

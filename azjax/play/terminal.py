@@ -182,7 +182,7 @@ def _show(screen: _Screen, before: str = "") -> None:
         screen.print(_outcome(session), "bold")
         _print_score(screen)
         return
-    # Once the board shows X and O, tell whose they are.
+    # A board with X and O needs a line that says whose they are.
     mark = f" ({'XO'[now.mover]})" if any(map(has_marks, board.split("\n"))) else ""
     verb = "are" if now.mover == session.human else "is"
     again = " again" if now.moved_by == now.mover else ""

@@ -62,8 +62,8 @@ def parse_spec(text: str | Path) -> PlayerSpec:
         "runs/a:value", "runs/a@best" and "runs/a@200:64"; a player's file "a.safetensors" or the
         game of a player that comes with azjax, such as "connect_four", instead of the run;
         "random", "minimax:4", "mc:100", "uct:1000" or "exact"; or an engine such as
-        "gtp:gnugo --level 3" or "uci:stockfish?nodes=1000". A `Path` is a run directory or a file
-        as it stands: it is not split at "@" and ":".
+        "gtp:gnugo --level 3" or "uci:stockfish?nodes=1000". A `Path` is a run directory or a file.
+        It is not split at "@" and ":".
 
     Raises:
       UserError: no player has this spelling. The message lists the valid forms.

@@ -113,7 +113,7 @@ class Checkpoints:
 
         Args:
           variables, rest: the shapes, dtypes and shardings to restore, as `save` was given.
-          warn: is told of each checkpoint that is broken.
+          warn: called with a line about each checkpoint that is broken and skipped.
 
         Raises:
           UserError: there is none, or the checkpoint is of another config.

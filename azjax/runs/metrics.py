@@ -1,4 +1,4 @@
-"""What a run tells while it trains: live progress, `metrics.jsonl` and TensorBoard files."""
+"""The output of a run while it trains: live progress, `metrics.jsonl` and TensorBoard files."""
 
 from __future__ import annotations
 

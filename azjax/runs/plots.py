@@ -19,7 +19,7 @@ from azjax.runs.metrics import Line, Value, read_metrics
 PLOTS_FOLDER = "plots"
 Lines = list[Line]
 
-# Okabe and Ito's colours, which colour-blind people tell apart.
+# Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _INK, _GRID = "#333333", "#E6E6E6"
 

@@ -64,8 +64,8 @@ class Progress:
             positions=scalars.get("selfplay/plies", math.nan),
             learnt=scalars.get("train/updates", math.inf) > 0,
         )
-        # The first cycle compiles, and those before the first that learns are shorter: they tell
-        # of no rate as soon as there is another one.
+        # The first cycle compiles, and the cycles before the first update are shorter. Once there
+        # are others, these do not count.
         begins = any(newest.learnt > cycle.learnt for cycle in self._window[-1:])
         earlier = () if self._cycles_seen == 1 or begins else self._window
         self._window = (*earlier, newest)[-_RATE_WINDOW:]

@@ -146,7 +146,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
 
 def state_specs(config: Config) -> TrainState:
     """Returns how each part of the state lies on the mesh: a `PartitionSpec` for each."""
-    everywhere: Any = EVERYWHERE  # a spec stands where the state has arrays
+    everywhere: Any = EVERYWHERE  # a spec in place of arrays
     split: Any = SPLIT
     time_major: Any = PartitionSpec(None, AXIS)
     return TrainState(

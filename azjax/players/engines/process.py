@@ -134,7 +134,7 @@ def _keep_last(stream: IO[str], into: collections.deque) -> None:
 
 
 def _end(process: subprocess.Popen) -> None:
-    """Closes the input, which tells an engine to quit, and kills one that does not."""
+    """Closes the input, so that the engine quits, and kills one that does not."""
     with contextlib.suppress(OSError):
         assert process.stdin is not None
         process.stdin.close()
