@@ -20,14 +20,18 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 
+MOST_MAPS = (
+    40_000  # memory maps of a process after a module of tests; a module adds fewer than that
+)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs():
-    """Each holds some thirty memory maps, of which Linux allows a process 65,530: the whole suite
-    would come to more, and crash."""
+    """Each holds some thirty memory maps, of which Linux allows a process 65,530 by default: the
+    whole suite would come to more, and crash."""
     yield
     maps = Path("/proc/self/maps")
-    if not maps.exists() or maps.read_bytes().count(b"\n") > 20_000:
+    if not maps.exists() or maps.read_bytes().count(b"\n") > MOST_MAPS:
         jax.clear_caches()
         from tests.oracles import searches
 

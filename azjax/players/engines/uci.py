@@ -47,8 +47,8 @@ class UciPlayer:
     """An engine that receives a position, the moves that led to it, and a limit.
 
     From the moves it knows which positions would be repetitions. Without them it sees the position
-    alone, as if a game began there. Every question starts a new game, so that an engine cannot use results
-    of earlier searches on top of its nodes. An engine that resigns (in USI) plays action -1, which
+    alone, as if a game began there. Every question starts a new game, so an engine cannot use
+    results of earlier searches on top of its nodes. An engine that resigns (in USI) plays action -1, which
     is illegal and loses.
     """
 
