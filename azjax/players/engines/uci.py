@@ -48,8 +48,8 @@ class UciPlayer:
 
     From the moves it knows which positions would be repetitions. Without them it sees the position
     alone, as if a game began there. Every question starts a new game, so an engine cannot use
-    results of earlier searches on top of its nodes. An engine that resigns (in USI) plays action -1, which
-    is illegal and loses.
+    results of earlier searches on top of its nodes. An engine that resigns (in USI) plays action
+    -1, which is illegal and loses.
     """
 
     game: Game
