@@ -1,10 +1,14 @@
 """AlphaZero's numbering of chess moves: a plane for each way to move, from each square.
 
-Action = square * planes + plane. The planes are the eight directions at distance one, clockwise
-from north, which is where the mover's pawns go; the same at distance two, and so on to size - 1;
-the eight jumps of a knight; and nine underpromotions: to knight, bishop and rook, each by a capture
-to the left, a push and a capture to the right. Castling is the king's move of two squares; a pawn
-that reaches the last row in one of the first planes becomes a queen.
+Action = square * planes + plane. The planes are, in order:
+
+- the eight directions at distance one, clockwise from north, then at distance two, up to size - 1;
+- the eight jumps of a knight;
+- nine underpromotions: to knight, bishop and rook, each by a capture to the left, a push and a
+  capture to the right.
+
+The pawns of the player to move go north. Castling is the king's move of two squares. A pawn that
+reaches the last row by one of the first planes becomes a queen.
 
 Source: Silver et al., "A general reinforcement learning algorithm that masters chess, shogi, and Go
 through self-play", Science 2018, supplement (73 planes on 8x8).
@@ -29,7 +33,7 @@ def first_underpromotion(size: int) -> int:
 
 
 def offsets(size: int) -> list[tuple[int, int]]:
-    """Returns how many rows down and columns to the right each plane goes."""
+    """Returns the rows down and the columns to the right that each plane moves."""
     far = range(1, size)
     rides = [(down * k, right * k) for k in far for down, right in DIRECTIONS]
     return [*rides, *JUMPS, *[DIRECTIONS[d] for _ in UNDERPROMOTIONS for d in ADVANCES]]

@@ -14,23 +14,23 @@ from jax.typing import ArrayLike
 
 from azjax_envs.bitboard import Lanes, any_bit, count_bits, each
 
-# (rows down, columns to the right), clockwise from north, which is where the mover's pawns go.
+# (rows down, columns to the right), clockwise from north. Own pawns move north.
 DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
 JUMPS = ((-2, 1), (-1, 2), (1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1))
 NORTH, EAST, WEST = 0, 2, 6
 ADVANCES = (7, 0, 1)  # the directions of pawns: capture to the left, push, capture to the right
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=["words"], meta_fields=["size"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Bits:
     """A set of squares of a size x size board, as words that hold the rows from the top.
 
-    Words are uint32 of any shape, alike: [] for one set, [8] for a set in each direction.
+    All words are uint32 of the same shape: [] for one set, [8] for a set in each direction.
     """
 
-    words: tuple[Any, ...]  # uint32 [...] each; of numpy in constants
-    size: int
+    words: tuple[Any, ...]  # uint32 [...] each; numpy arrays in constants
+    size: int = dataclasses.field(metadata={"static": True})
 
     def __and__(self, other: "Bits") -> "Bits":
         return Bits(each(operator.and_, self.words, other.words), self.size)
@@ -39,7 +39,7 @@ class Bits:
         return Bits(each(operator.or_, self.words, other.words), self.size)
 
     def __invert__(self) -> "Bits":
-        """Returns all other squares; bits beyond the board may be set, as in no set of pieces."""
+        """Returns all other squares. Unlike in sets of pieces, bits beyond the board may be set."""
         return Bits(tuple(~word for word in self.words), self.size)
 
     def where(self, condition: ArrayLike) -> "Bits":
@@ -47,14 +47,21 @@ class Bits:
         return Bits(tuple(jnp.where(condition, w, np.uint32(0)) for w in self.words), self.size)
 
     def move(self, down: int, right: int) -> "Bits":
-        """Moves all squares by `rows` and `columns`; those that leave the board drop out."""
+        """Moves all squares `down` rows and `right` columns; drops those that leave the board."""
         lanes = Lanes(self.size, self.size)
         moved = lanes.move(self.words, -(down * self.size + right))
         return Bits(moved, self.size) & _landing(self.size, down, right)
 
     def each_way(self, ways: Sequence[tuple[int, int]]) -> "Bits":
-        """Sets [..., n], or [..., 1], moved each its own way: by so many rows down and to the
-        right, by less than a word holds. Squares that leave the board drop out."""
+        """Moves each of n sets in its own way, and drops squares that leave the board.
+
+        Args:
+          ways: n pairs (rows down, columns to the right). Each distance must be less than the
+            number of bits in a word.
+
+        Returns:
+          Sets [..., n]. The words must be [..., n], or [..., 1] to move one set in all n ways.
+        """
         lanes = Lanes(self.size, self.size)
         bits = lanes.lanes_per_word * self.size
         distances = np.array([down * self.size + right for down, right in ways])
@@ -79,7 +86,7 @@ class Bits:
         return functools.reduce(operator.or_, sets)
 
     def flip(self) -> "Bits":
-        """Turns the board upside down: the other side's view."""
+        """Returns the board upside down, from the perspective of the other side."""
         return Bits(Lanes(self.size, self.size).flip(self.words), self.size)
 
     def any(self) -> Array:
@@ -108,7 +115,7 @@ def unstack(words: Array, size: int) -> Bits:
 
 
 def square(index: Array | int, size: int) -> Bits:
-    """Returns the board with that one square; empty if `index` is not on it."""
+    """Returns the set of one square, or the empty set if `index` is not on the board."""
     lane = jnp.where(index < 0, -1, index // size)
     return Bits(Lanes(size, size).one(lane, index % size), size)
 

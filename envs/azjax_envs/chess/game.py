@@ -72,20 +72,22 @@ class _ChessGame:
         return notation.action_to_uci(self._size, jax.device_get(state), action)
 
     def string_to_action(self, state: ChessState, text: str) -> int:
-        # `name` is a constant of the class, which a protocol's property does not allow for.
+        # `name` is a class constant, but the protocol declares a property.
         return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def from_fen(self, text: str) -> ChessState:
-        """Returns the position that a FEN of four to six fields describes, without a past.
+        """Returns the position of a FEN of four to six fields, without earlier positions.
 
         Raises:
-          ValueError: for anything that is no FEN of a position that can be, saying why.
+          ValueError: if the text is not a FEN, or its position is impossible.
         """
         return _position(self, **notation.parse_fen(text, self._size))
 
     def to_fen(self, state: ChessState) -> str:
-        """The position in Forsyth-Edwards notation; a square to capture en passant on is named
-        only where that is legal."""
+        """Returns the position in Forsyth-Edwards notation.
+
+        An en-passant square is included only if the capture is legal.
+        """
         return notation.format_fen(self._size, jax.device_get(state))
 
     def to_string(self, state: ChessState) -> str:
@@ -95,9 +97,12 @@ class _ChessGame:
         return drawing.svg_board(self._size)
 
     def view(self, state: ChessState) -> Array:
-        """One code for each square from White's side, rank 8 first: 0 empty, 1 to 6 White's pawn,
-        knight, bishop, rook, queen, king, 7 to 12 Black's; 16 more where the last move went from or
-        to, 32 more where a king stands in check."""
+        """Returns the code of each square from White's side, the far rank first.
+
+        0 is empty, 1 to 6 are White's pawn, knight, bishop, rook, queen and king, and 7 to 12 are
+        Black's. 16 is added if the last move left or entered the square, and 32 for a king in
+        check.
+        """
         return observation.view(self._size, state)
 
     @property
@@ -191,6 +196,6 @@ def _position(game: _ChessGame, **fields: Array) -> ChessState:
 
 @functools.cache
 def _start(game: _ChessGame) -> ChessState:
-    """Returns numpy arrays, so that no tracer is kept."""
+    """Returns the start as numpy arrays, so that the cache holds no tracer."""
     with jax.ensure_compile_time_eval():
         return jax.device_get(game.from_fen(game._start))

@@ -1,4 +1,4 @@
-"""What a network, and a person, sees of a chess position."""
+"""Observations for a network, and codes for drawings, of a chess position."""
 
 import functools
 
@@ -22,7 +22,7 @@ def num_channels(size: int) -> int:
 def observe(size: int, max_steps: int, state: ChessState) -> Array:
     """Returns the observation, float32 [size, size, channels]; `Chess` lists the channels."""
     own, theirs = _sides(jnp.concatenate([state.pieces[None], state.past]), size)
-    # Every other position was the opponent's to move: turned round, and the sides exchanged.
+    # The opponent was to move in every other position: flip it, and exchange the sides.
     odd = (np.arange(POSITIONS) % 2 == 1)[:, None]
     own, theirs = (_choose(odd, b.flip(), a) for a, b in ((own, theirs), (theirs, own)))
     repeated = state.repeats[:, None] >= np.arange(1, 3)[None]
@@ -75,8 +75,11 @@ def _codes(pieces: Array, ply: Array, size: int) -> Array:
 
 
 def _sides(pieces: Array, size: int) -> tuple[Bits, Bits]:
-    """uint32 [..., 6, W] as a state has them -> [..., 6] by kind of piece, the mover's and the
-    other's."""
+    """Returns the sets [..., 6], one a kind of piece, of the player to move and of the opponent.
+
+    Args:
+      pieces: uint32 [..., 6, W], as in `ChessState`.
+    """
     words = [pieces[..., i] for i in range(pieces.shape[-1])]
     own, *kinds = (Bits(tuple(word[..., i] for word in words), size) for i in range(6))
     pawns, knights, diagonal, straight, kings = kinds

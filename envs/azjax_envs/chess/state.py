@@ -1,4 +1,4 @@
-"""What a chess position carries, and how it becomes the next one."""
+"""The state of a chess game, and its transition by a move."""
 
 import dataclasses
 
@@ -12,15 +12,17 @@ from azjax_envs.chess.board import Bits, row, square, squares, unstack
 from azjax_envs.chess.moves import Pieces, legal_moves
 from azjax_envs.xla_cpu import computed_once
 
-POSITIONS = 8  # what a network sees: the latest ones (AlphaZero)
+POSITIONS = 8  # the latest positions, which a network observes (AlphaZero)
 CLOCK = 100  # plies without capture or pawn move that draw
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ChessState:
-    """All boards as the side to move saw them, turned upside down for Black. A board is W words:
-    bit i of all its words is square i, row by row from the far rank."""
+    """Boards from the perspective of the side to move, upside down for Black.
+
+    A board is W words. Bit i of all its words is square i, row by row from the far rank.
+    """
 
     pieces: Array  # uint32 [6, W]: own pieces; pawns, knights, bishops + queens, rooks + queens,
     #                kings of both sides
@@ -28,12 +30,12 @@ class ChessState:
     passed: Array  # uint8 []: the square of a legal en-passant capture, or size * size
     clock: Array  # uint8 []: plies since a capture or a pawn's move
     ply: Array  # uint16 []: even when White is to move
-    last_ply: Array  # uint16 []: where the game is drawn at the latest
-    legal: Array  # uint8 [size, planes]: for each row and way to move, from which columns of it
-    #               that is legal
+    last_ply: Array  # uint16 []: the ply at which the game ends in a draw
+    legal: Array  # uint8 [size, planes]: for each row and plane, a bit for each column from
+    #               which the move is legal
     check: Array  # bool []
     past: Array  # uint32 [7, 6, W]: `pieces` of the positions before, newest first
-    repeats: Array  # uint8 [8]: how often the latest 8 positions, this one first, had occurred
+    repeats: Array  # uint8 [8]: earlier occurrences of the latest 8 positions, newest first
     hashes: Array  # uint32 [2, 100]: of the positions since the last capture or pawn's move
     over: Array  # bool []
     result: Array  # int8 []: White's, 1 won, -1 lost, 0 drawn or open
@@ -49,9 +51,10 @@ def make_state(
     ply: Array,
     plies: int,
 ) -> ChessState:
-    """Returns a position without a past, from which `plies` more may be played; see `ChessState`.
+    """Returns a state without earlier positions, from which `plies` more may be played.
 
-    `passed` is any square that a pawn has just passed, or size * size.
+    `passed` is any square that a pawn has just passed, or size * size. The other arguments are
+    fields of `ChessState`.
     """
     past = jnp.zeros((POSITIONS - 1, *pieces.shape), jnp.uint32)
     return _arrive(
@@ -115,7 +118,7 @@ def _arrive(
     moves = legal_moves(pieces, castling, square(passed, size))
     check, en_passant = moves.check, moves.en_passant
     legal = moves.planes.rows()
-    # Rules and hash know of an en-passant capture only where one is legal.
+    # The rules of repetition count an en-passant square only if the capture is legal.
     passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
     (fingerprint,) = computed_once(_hash(pieces, castling, passed, ply))
     earlier = np.arange(CLOCK) < clock
@@ -146,7 +149,7 @@ def _arrive(
 def _move(
     pieces: Pieces, passed: Bits, start: Array, target: Array, plane: Array
 ) -> tuple[Pieces, Array]:
-    """Returns the boards after a move, from the mover's side; and if it took or moved a pawn."""
+    """Returns the boards after a move, not yet flipped, and whether it resets the clock."""
     size = pieces.own.size
     origin, goal = square(start, size), square(target, size)
     is_pawn = (pieces.pawns & origin).any()
@@ -191,8 +194,10 @@ def _rights(castling: Array, start: Array, target: Array) -> Array:
 
 
 def _is_dead(pieces: Pieces) -> Array:
-    """bool [], whether neither side has the men to mate: a lone knight or bishop, or bishops that
-    all stand on one colour."""
+    """Returns whether neither side has the material to mate, bool [].
+
+    That is so with at most one knight or bishop, and with bishops on squares of one colour only.
+    """
     size = pieces.own.size
     light = squares(size, np.add.outer(np.arange(size), np.arange(size)) % 2 == 0)
     heavy = (pieces.pawns | pieces.straight).any()
@@ -203,10 +208,10 @@ def _is_dead(pieces: Pieces) -> Array:
 
 
 def _hash(pieces: Pieces, castling: Array, passed: Array, ply: Array) -> Array:
-    """uint32 [2], a hash of all that makes positions the same: MurmurHash3 (Appleby, public domain)
-    with two seeds.
+    """Returns a hash of all that identifies a position, uint32 [2].
 
-    Over so few words it is cheaper than Zobrist's keys, which must be looked up.
+    It is MurmurHash3 (Appleby, public domain) with two seeds. For this small number of words it is
+    cheaper than Zobrist's keys, which must be looked up.
     """
     rest = castling.astype(jnp.uint32) | passed.astype(jnp.uint32) << 8
     rest |= (ply & np.uint16(1)).astype(jnp.uint32) << 16

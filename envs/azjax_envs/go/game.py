@@ -12,7 +12,7 @@ from azjax_envs.go import drawing, rules, superko
 from azjax_envs.row_bitboard import any_cell, count, one_cell, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
 
-_BOARDS = 8  # what a network sees of the past (AlphaGo Zero)
+_BOARDS = 8  # the latest boards, which a network observes (AlphaGo Zero)
 _COLUMNS = "ABCDEFGHJKLMNOPQRST"  # without I
 
 
@@ -107,7 +107,7 @@ class Go:
         legal = is_pass | puts
         moves = legal & ~over
 
-        # An illegal move and one after the end place nothing, so that all below stays as it is.
+        # Illegal moves and moves after the end place no stone, so the code below changes nothing.
         after, taken, gone = rules.play(self._position(state), stone)
         added = superko.fingerprint_of_cell(jnp.where(puts, placed, -1), player)
         changes = added - superko.fingerprint(taken, 1 - player)
@@ -142,7 +142,7 @@ class Go:
         return state.lost | (state.passes >= 2) | (state.ply >= self.max_steps)
 
     def returns(self, state: GoState) -> Array:
-        # Areas are flooded only where they decide, which is what keeps a step in a search cheap.
+        # Areas are computed only at the end of a game, so that steps in a search stay cheap.
         black, white = self._score(state, where=self.is_terminal(state) & ~state.lost)
         result = jnp.sign(black - white).astype(jnp.int32)
         result = jnp.where(state.lost, 2 * self.current_player(state) - 1, result)

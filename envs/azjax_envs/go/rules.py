@@ -1,8 +1,8 @@
 """Moves and area of go on row bitboards, for all chains of a board at once.
 
-Besides the stones, a position carries which of them stand in atari: in a chain with one liberty.
-That one set tells every legal move and every capture, and a move changes it only for the chains
-next to it and next to what it captures.
+A position holds the stones and the set of stones in atari, which are in a chain with one liberty.
+This set determines every legal move and every capture. A move changes it only for the chains next
+to the move and next to what it captures.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ from azjax_envs.row_bitboard import above, any_cell, below, count, flood, neighb
 
 @dataclasses.dataclass(frozen=True)
 class Position:
-    """The stones of both sides, and those of either that are in atari; boards [size] of words."""
+    """The stones of both sides, and the stones in atari, as boards of words [size]."""
 
     own: Array  # of the player to move
     other: Array
@@ -32,8 +32,8 @@ class Position:
 def breathing_moves(position: Position) -> Array:
     """Returns the empty cells where a stone of `own` has a liberty after captures: no suicide.
 
-    That is so next to an empty cell, to an own chain with a second liberty, and to an opponent's
-    chain in atari, which is captured.
+    Such a cell is next to an empty cell, next to an own chain with a second liberty, or next to an
+    opponent's chain in atari, which is captured.
     """
     helpful = position.empty | position.own & ~position.atari | position.other & position.atari
     return position.empty & neighbours(helpful)
@@ -50,14 +50,14 @@ def suicides(position: Position, stone: Array) -> Array:
 
 
 def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
-    """Puts `stone`, one empty cell or for a pass none, for `own`.
+    """Places `stone` for `own`: one empty cell, or none for a pass.
 
     Returns:
       The position after it, from the same side; the opponent's stones that were captured; and the
       own stones that were lost by suicide, `stone` among them.
     """
     own, nothing = position.own | stone, jnp.zeros_like(stone)
-    # Five chains: the one that the stone joins, and those beside it, [5, size].
+    # Five chains: the one that the stone joins, and those next to it, [5, size].
     seeds = jnp.stack([stone, above(stone), below(stone), stone << 1, stone >> 1])
     within = jnp.stack([own, *[position.other] * 4])
     chains = flood(seeds, within)
@@ -71,7 +71,7 @@ def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
     empty = empty | lost
     weak = count(neighbours(chains) & empty[None]) == 1
 
-    # A chain beside stones that left the board has one more liberty, so it is not in atari.
+    # A chain next to stones that left the board has gained a liberty, so it is not in atari.
     gone = taken | lost
     side = jnp.where(is_suicide, position.other, position.own)
     relieved = flood(neighbours(gone), side & position.atari & ~joined)
@@ -81,7 +81,7 @@ def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
 
 
 def area(black: Array, white: Array) -> tuple[Array, Array]:
-    """Returns the area of each side by Tromp and Taylor: its stones, and what reaches only them."""
+    """Returns the Tromp-Taylor area of each side: its stones, and cells that reach only them."""
     empty = Position(black, white, black).empty
     stones = jnp.stack([black, white])
     reached = flood(stones, stones | empty[None])

@@ -1,10 +1,10 @@
-"""Positional superko: which moves would bring back an earlier board.
+"""Positional superko: moves that would repeat an earlier board.
 
-Every board of the game is kept as a fingerprint of three words, sums over its stones modulo 2^32:
-one of black's, one of white's, and one of both sides'. A move brings back an earlier board only if
-that board's own stones are those of now and one more, or, by suicide, less some. Which stone that
-would be can be read off the difference of two words; so one pass over the history finds the few
-moves that are worth a closer look, and only these are played out.
+Every board of the game is kept as a fingerprint of three words. They are sums modulo 2^32 over
+black's stones, over white's, and over both sides'. A move without suicide repeats an earlier board
+only if that board has one more own stone than the current one. The difference of two words
+identifies that stone. One pass over the history thus finds a few candidates, and only these are
+played out. A suicide removes own stones, so all suicides are played out.
 """
 
 import jax
@@ -47,17 +47,17 @@ def repetitions(position: rules.Position, player: Array, now: Array, history: Ar
     """Returns the moves without suicide that repeat an earlier board.
 
     Args:
-      position: the board, seen by the player to move.
+      position: the board, from the perspective of the player to move.
       player: int32 [], the player to move.
       now: uint32 [3], the board's fingerprint.
-      history: uint32 [3, T], those of all boards of the game; the rest is zeros, which is the empty
-        board.
+      history: uint32 [3, T], the fingerprints of all boards of the game. Unused entries are zeros,
+        which is the fingerprint of the empty board.
     """
     size = position.own.shape[-1]
     own, other = _select(player, history[0], history[1]), _select(player, history[1], history[0])
     added = own - _select(player, now[0], now[1])
     cells = added & _NO_CELL
-    # One stone more on the own side, and it can be no other than this one.
+    # The earlier board has one more own stone only if the difference is the word of a cell.
     candidates = jnp.where((added == _cell_word(cells)) & (cells < size**2), cells, _NO_CELL)
 
     def look(carry):
@@ -111,17 +111,17 @@ def _select(player: Array, black: Array, white: Array) -> Array:
 
 
 def _cell_word(cell):
-    """uint32, the word of a stone in its colour's sum; the cell can be read in it."""
+    """Returns the word of a stone in its colour's sum, uint32. Its low bits are the cell."""
     return _mix(cell, 0x9E3779B9) << np.uint32(_CELL_BITS) | cell
 
 
 def _pair_word(cell, colour: Array):
-    """uint32, the word of a stone in the sum of both colours."""
+    """Returns the word of a stone in the sum of both colours, uint32."""
     return _select(colour, _mix(cell, 0x85EBCA77), _mix(cell, 0xC2B2AE3D))
 
 
 def _mix(cell, salt: int):
-    """uint32 -> uint32, the finaliser of MurmurHash3 (Appleby) over a cell and a salt."""
+    """Applies the finaliser of MurmurHash3 (Appleby) to a cell and a salt, uint32."""
     x = (cell + np.uint32(1)) * np.uint32(salt)
     x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)

@@ -1,4 +1,4 @@
-"""Who attacks what: checks, pins, where a king is safe, and whether a dropped pawn mates."""
+"""Attacks in shogi: checks, pins, cells safe for a king, and mates by a dropped pawn."""
 
 import dataclasses
 import functools
@@ -18,13 +18,13 @@ _STRAIGHT, _DIAGONAL = rays.lanes(0, 2, 4, 6), rays.lanes(1, 3, 5, 7)
 
 @dataclasses.dataclass(frozen=True)
 class Threats:
-    """What one side does to the king of the other."""
+    """The checks, pins and attacked cells around one side's king."""
 
-    attacked: Words  # what it could go to, were the king not in the way: not safe for the king
-    checkers: Array  # int32 [], how many pieces give check
-    answers: Words  # where another piece ends the check: captures or comes between; else all cells
+    attacked: Words  # cells unsafe for the king, attacked once it has left its cell
+    checkers: Array  # int32 [], the number of pieces that give check
+    answers: Words  # cells where another piece captures or blocks the checker; all without check
     pinned: Words  # the pieces that shield the king
-    along: Rays  # those of them that may move in each direction, or against it
+    along: Rays  # the pinned pieces that may move in each direction, or against it
 
 
 def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words) -> Threats:
@@ -32,7 +32,7 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
 
     Args:
       side: the attacking pieces.
-      up: whether they are those of the player to move.
+      up: whether they are the pieces of the player to move.
       king: the attacked king.
       guards: the king's side, itself included.
       empty: the cells without a piece.
@@ -46,8 +46,8 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
     jumped = either(*rays.jumps(side.knight, forward=up))
     attacked = either(rays.merge(either(hit, near)), jumped)
 
-    # In each direction, the king's view back along it ends at a piece; if the attack along it
-    # reaches the king, that piece gives check, and if both end at a guard, that one is pinned.
+    # Looking from the king against each direction, the first piece gives check if an attack along
+    # that direction reaches the king. A guard that both rays reach is pinned.
     checked = _any_in_lane(both(hit, king))  # bool [8]
     lines = tuple(jnp.where(checked, word, np.uint32(0)) for word in seen)
     nearby = both(rays.step(rays.spread(king, rays.EVERY), back=True), stepping)
@@ -86,8 +86,8 @@ def is_mated_by_pawn(own: Pieces, other: Pieces, pawn: Words, *, theirs: Words, 
     around = rays.merge(rays.step(rays.spread(other.king, rays.EVERY)))
     escapes = without(without(around, theirs), danger.attacked)
 
-    # No piece can come between. A piece that is pinned along the file has the pawn before it on the
-    # way to the king, so that it is none of the pinned ones here, and may indeed take the pawn.
+    # No piece can block the check. A piece pinned along the file may take the pawn: the pawn is
+    # between its attacker and the king, so the piece is not among the pinned ones here.
     seen = rays.slide(rays.spread(pawn, rays.EVERY), empty, back=True)
     nearby = rays.step(rays.spread(pawn, rays.EVERY), back=True)
     takers = either(both(seen, slides(other, up=False)), both(nearby, steps(other, up=False)))
@@ -121,5 +121,5 @@ def _union(*parts: tuple[Words, np.ndarray]) -> Rays:
 
 
 def _any_in_lane(boards: Rays) -> Array:
-    """bool [8]."""
+    """Returns whether each lane has a cell set, bool [8]."""
     return (boards[0] | boards[1] | boards[2]) != 0

@@ -1,9 +1,8 @@
-"""A shogi position in 17 words, always as the player to move sees it.
+"""A shogi position in 17 words, from the perspective of the player to move.
 
-A board is 81 cells, row by row from the far side of the player to move, so that own pieces move up,
-towards row 0. Five bitboards hold it, which read together at one cell give the piece there: four
-bits of its kind, and one that is set for the opponent's. A hand is one word with a count for each
-kind of piece.
+A board is 81 cells, row by row from the far side of the player to move. Own pieces move up, towards
+row 0. A board is stored as five bitboards. At each cell, four of them hold the kind of the piece,
+and the fifth is set for the opponent's pieces. A hand is one word with a count for each kind.
 """
 
 import dataclasses
@@ -16,11 +15,11 @@ from jax import Array
 
 from azjax_envs.bitboard import Lanes, Words, each
 
-# Kinds as they are numbered everywhere. Kinds 9 to 12, 14 and 15 are 1 to 4, 6 and 7 promoted: the
-# promoted kind is the plain one with PROMOTED added. 0 is an empty cell, and 13 nothing.
+# The numbers of the kinds. Kinds 9 to 12, 14 and 15 are 1 to 4, 6 and 7 promoted. A promoted kind
+# is the plain one plus PROMOTED. 0 is an empty cell, and 13 is unused.
 PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK, KING = range(1, 9)
 PROMOTED = 8
-THEIRS = 16  # added where a kind and its owner are one number
+THEIRS = 16  # added to the kind of an opponent's piece
 HORSE, DRAGON = BISHOP + PROMOTED, ROOK + PROMOTED
 KINDS = (*range(1, 13), HORSE, DRAGON)
 IN_HAND = range(PAWN, ROOK + 1)
@@ -48,19 +47,19 @@ without = functools.partial(each, lambda a, b: a & ~b)
 
 
 def only_if(condition: Array, words: Words) -> Words:
-    """`words`, or nothing where the condition is false."""
+    """Returns `words`, or an empty board where the condition is false."""
     return tuple(jnp.where(condition, word, np.uint32(0)) for word in words)
 
 
 @dataclasses.dataclass(frozen=True)
 class Pieces:
-    """Bitboards of the pieces of one side, or of both, by what they do."""
+    """Bitboards of the pieces of one side, or of both, by how they move."""
 
     pawn: Words
     lance: Words
     knight: Words
     silver: Words
-    golden: Words  # golds, and whatever has been promoted to move as they do
+    golden: Words  # golds, and promoted pieces that move as golds do
     bishop: Words
     rook: Words
     horse: Words
@@ -68,12 +67,12 @@ class Pieces:
     king: Words
 
     def of(self, side: Words) -> "Pieces":
-        """Returns those on the cells of `side`."""
+        """Returns the pieces on the cells of `side`."""
         boards = {name: both(board, side) for name, board in vars(self).items()}
         return Pieces(**boards)
 
     def only(self, *names: str) -> "Pieces":
-        """Returns those of the given kinds."""
+        """Returns the pieces of the given kinds."""
         return Pieces(
             **{n: board if n in names else LANES.empty() for n, board in vars(self).items()}
         )
@@ -103,7 +102,7 @@ def pieces(planes: Array) -> Pieces:
 
 
 def turned(planes: Array) -> Array:
-    """Returns the board, uint32 [5, 3], from the other side: turned round, and owners swapped."""
+    """Returns the board, uint32 [5, 3], rotated by 180 degrees and with the owners swapped."""
     owner = (planes[0] | planes[1] | planes[2] | planes[3]) & ~planes[NUM_PLANES - 1]
     planes = jnp.concatenate([planes[:-1], owner[None]])
     return _reversed(planes)[:, ::-1]
@@ -118,8 +117,14 @@ def _reversed(word: Array) -> Array:
 
 
 def unpack(planes: Array | np.ndarray) -> Array | np.ndarray:
-    """The piece on each cell, int32 [81], from a board uint32 [5, 3], in numpy if that is numpy's:
-    its kind, and THEIRS added where it is the opponent's."""
+    """Returns the piece on each cell: its kind, plus THEIRS for the opponent's.
+
+    Args:
+      planes: uint32 [5, 3], a board of jax or of numpy.
+
+    Returns:
+      int32 [81], a numpy array if the board is one.
+    """
     bits = planes[:, :, None] >> np.arange(27, dtype=np.uint32)[None, None] & np.uint32(1)
     values = bits << np.arange(NUM_PLANES, dtype=np.uint32)[:, None, None]
     return values.sum(axis=0).astype(np.int32).reshape(81)
@@ -137,7 +142,7 @@ def holds(hand: Array, kind: int) -> Array:
 
 
 def count_in_hand(hand: Array, kind: int) -> Array:
-    """Returns how many pieces of that kind are in the hand, uint32 []."""
+    """Returns the number of pieces of that kind in the hand, uint32 []."""
     return (hand & np.uint32(_field(kind))) >> np.uint32(_OFFSETS[kind - 1])
 
 

@@ -20,7 +20,7 @@ def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     both in the numbers of `view`, and 1 for a promotion.
 
     Args:
-      cells: int32 [81], the board as the player to move sees it.
+      cells: int32 [81], the board from the perspective of the player to move.
       player: 0 or 1, to move.
     """
     # A piece comes from the first cell behind the target that is not empty.
@@ -30,7 +30,7 @@ def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     starts = np.arange(81)[:, None] - steps * (_STEPS @ np.array([9, 1]))[None]
     starts = jnp.clip(starts, 0, 80)
     starts = jnp.where(player == 0, starts, 80 - starts)
-    # Drops count from the pawns up, the hands' cells from the rooks down.
+    # Drops are numbered from the pawns up, the cells of a hand from the rooks down.
     hands = 81 + len(IN_HAND) * player + np.arange(len(IN_HAND))[::-1]
     hands = jnp.broadcast_to(hands, (81, len(IN_HAND)))
     starts = jnp.concatenate([starts, starts, hands], axis=1)
@@ -48,8 +48,11 @@ def cell_names() -> tuple[str, ...]:
 
 
 def _behind() -> tuple[np.ndarray, np.ndarray]:
-    """int [81, moves, 8], the cells behind each, nearest first, and whether they are on the
-    board."""
+    """Returns the cells behind each, nearest first, and whether they are on the board.
+
+    Returns:
+      Two arrays [81, moves, 8], int and bool.
+    """
     distance = np.arange(1, _FAR)[:, None]
     cell = np.stack(np.divmod(np.arange(81), 9), axis=-1)[:, None, None]
     at = cell - distance * _STEPS[:, None]

@@ -1,4 +1,4 @@
-"""What a network sees of a shogi position: AlphaZero's planes."""
+"""Observations of a shogi position for a network: AlphaZero's planes."""
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,9 @@ def observe(past: Array, player: Array, progress: Array) -> Array:
     """Returns the observation, float32 [9, 9, 362]; `azjax_envs.shogi.Shogi` lists the channels.
 
     Args:
-      past: uint32 [8, 18], the latest positions, newest first, each as its player to move saw it.
+      past: uint32 [8, 18], the latest positions, newest first, each from its player to move.
       player: int32 [], to move.
-      progress: float32 [], the share of the longest game that has been played.
+      progress: float32 [], the plies played as a fraction of the longest game.
     """
     away = np.arange(POSITIONS) % 2 == 1  # those in which the other player was to move
     planes = jax.vmap(_planes)(past, away)  # [8, 81, 45]
@@ -30,7 +30,7 @@ def observe(past: Array, player: Array, progress: Array) -> Array:
 
 
 def _planes(position: Array, away: Array) -> Array:
-    """float32 [81, 45] of one position; `away` where it is the opponent's view."""
+    """Returns the planes of one position, float32 [81, 45]; turns it first if `away`."""
     cells = unpack(position[: 3 * NUM_PLANES].reshape(NUM_PLANES, 3))
     cells = jnp.where(away, jnp.where(cells > 0, cells ^ THEIRS, 0)[::-1], cells)
     hands = position[3 * NUM_PLANES : 3 * NUM_PLANES + 2]

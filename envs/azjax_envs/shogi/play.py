@@ -9,19 +9,22 @@ from azjax_envs.shogi import rays
 from azjax_envs.shogi.board import IN_HAND, LANES, NUM_PLANES, occupied, unit
 from azjax_envs.shogi.moves import NUM_MOVES
 
-# How far each plane moves a piece at least; its slides go any multiple. Drops have no start.
+# The shortest move of each plane. A slide moves a multiple of it. Drops have no start.
 _STEPS = (*rays.DIRECTIONS, *rays.JUMPS)
 _PLACES = np.array([9 * row + column for row, column in _STEPS] * 2, np.int32)
 
 
 def play(planes: Array, hand: Array, target: Array, plane: Array) -> tuple[Array, Array]:
-    """The board uint32 [5, 3] and the hand uint32 [] of the player to move after a legal move, not
-    yet turned to the other player.
+    """Returns the board and the hand of the player to move after a legal move.
 
     Args:
-      planes, hand: the same before it.
+      planes: uint32 [5, 3], the board before the move.
+      hand: uint32 [], the hand of the player to move before the move.
       target: int32 [], the cell to which a piece goes.
-      plane: int32 [], how it gets there; see `azjax_envs.shogi.moves`.
+      plane: int32 [], the way to move; see `azjax_envs.shogi.moves`.
+
+    Returns:
+      The board uint32 [5, 3], not yet turned to the other player, and the hand uint32 [].
     """
     drops = plane >= 2 * NUM_MOVES
     dropped = jnp.where(drops, plane - 2 * NUM_MOVES + IN_HAND.start, 0)
@@ -47,7 +50,7 @@ def _start(planes: Array, target: Array, plane: Array) -> Array:
 
 
 def _is_set(words: Words, cells: Array) -> Array:
-    """bool [n], whether each cell is on the board and set."""
+    """Returns whether each cell is on the board and set, bool [n]."""
     low, middle, high = words
     word = jnp.where(cells < 27, low, jnp.where(cells < 54, middle, high))
     bit = word >> (cells % 27).astype(jnp.uint32) & np.uint32(1)

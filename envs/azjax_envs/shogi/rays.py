@@ -1,9 +1,9 @@
-"""Looking along all eight directions at once: a board for each, as lanes of one array.
+"""Moves along all eight directions at once: a board for each, as lanes of one array.
 
-`Rays` are three words like any board's (see `azjax_envs.bitboard`), each of them an array uint32
-[8] with one lane for each direction. What is the same for all directions is a scalar, and meets
-them by broadcasting. Operations on such arrays compile in a third of the time that they take when
-they are written out for each direction; they run at half to all of the speed.
+`Rays` are three words like any board's (see `azjax_envs.bitboard`). Each word is an array uint32
+[8] with one lane for each direction. Words that are equal for all directions are scalars, and
+broadcast. Operations on such arrays compile in a third of the time of operations written out for
+each direction. They run at half to all of the speed.
 """
 
 import functools
@@ -36,7 +36,7 @@ def spread(words: Words, where: np.ndarray) -> Rays:
 
 
 def step(rays: Rays, *, back: bool = False) -> Rays:
-    """Moves each lane one cell in its direction, or against it; what leaves the board drops out."""
+    """Moves each lane one cell in its direction, or against it; drops what leaves the board."""
     low, middle, high = rays
     down, over_down, up, over_up, arrives_down, arrives_up = _BACK if back else _AHEAD
     return (
@@ -53,7 +53,7 @@ def slide(rays: Rays, through: Words, *, back: bool = False) -> Rays:
 
 
 def slide_and_step(slides: Rays, steps: Rays, through: Words) -> Rays:
-    """`slide` of some and a single step of others."""
+    """Returns what `slides` reach by sliding and `steps` by a single step."""
     return step(either(_flood(slides, through, False), steps))
 
 
@@ -74,7 +74,7 @@ def opposite(rays: Rays) -> Rays:
 
 
 def jumps(words: Words, *, forward: bool) -> tuple[Words, Words]:
-    """Returns where knights get by each of JUMPS; by its opposite unless `forward`."""
+    """Returns the cells that knights reach by each of JUMPS, or backwards unless `forward`."""
     left, right = (_columns(lambda c: c > 0), _columns(lambda c: c < 8))
     moves = [(left, 19), (right, 17)] if forward else [(right, -19), (left, -17)]
     first, second = (LANES.move(both(words, kept), places) for kept, places in moves)

@@ -1,10 +1,10 @@
-"""Positions that come back: a fingerprint for each, and who gave check all the while."""
+"""Repeated positions: their fingerprints, and the players who gave check throughout."""
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-NEVER = np.int16(2**15 - 1)  # the ply since which a side gives check, where it does not
+NEVER = np.int16(2**15 - 1)  # in place of a ply, for a side that does not give check
 
 
 def fingerprint(position: Array, player: Array | np.integer) -> Array:
@@ -21,7 +21,7 @@ def fingerprint(position: Array, player: Array | np.integer) -> Array:
     words = jnp.append(position, player.astype(jnp.uint32))
     places = np.arange(2 * words.shape[0], dtype=np.uint32).reshape(2, -1)
     salted = _mix(words[None] ^ _mix(places + np.uint32(1)))
-    # Never zero, which is what a history holds where there was no position.
+    # Never zero: zeros in a history mean that there was no position.
     return jnp.sum(salted, axis=1, dtype=jnp.uint32) | np.array([1, 0], np.uint32)
 
 
@@ -41,10 +41,10 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
     """Returns for each player, int16 [2], the ply after which every move gave check, or NEVER.
 
     Args:
-      since: the same before the move.
-      mover: who has moved.
-      gives_check: whether that was a check.
-      ply: the number of plies with that move.
+      since: int16 [2], the result for the position before the move.
+      mover: the player who made the move.
+      gives_check: whether the move gave check.
+      ply: the number of plies, including the move.
     """
     updated = jnp.where(gives_check, jnp.minimum(since, ply), NEVER)
     return jnp.where(np.arange(2) == mover, updated, since)
@@ -53,22 +53,22 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
 def result(since: Array, player: Array, first: Array) -> Array:
     """Returns the value of a position's fourth occurrence for player 0, int8 [].
 
-    A side all of whose moves since the first occurrence gave check has lost, unless that is so of
-    both.
+    A side loses if all its moves since the first occurrence gave check. If that holds for both
+    sides, the game is a draw.
 
     Args:
-      since: what `checking_since` tells.
-      player: who is to move.
+      since: int16 [2], the result of `checking_since`.
+      player: the player to move.
       first: the ply of the first occurrence.
     """
-    # The player to move has made the next move after it, and the other the one after that.
+    # The player to move made the first move after that ply, and the opponent the second.
     begins = first + jnp.where(np.arange(2) == player, 1, 2)
     checked, by_other = since[0] <= begins[0], since[1] <= begins[1]
     return by_other.astype(jnp.int8) - checked.astype(jnp.int8)
 
 
 def _mix(x):
-    """uint32 -> uint32, the finaliser of MurmurHash3."""
+    """Applies the finaliser of MurmurHash3, uint32."""
     x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
     return x ^ (x >> np.uint32(16))

@@ -81,7 +81,7 @@ def begin(
       position: uint32 [18], the position as in `ShogiState.past`.
       legal: uint32 [3, 27], its legal moves.
       player: uint8 [], to move.
-      ply: int16 [], how many plies are taken to have been played.
+      ply: int16 [], the number of plies already played.
     """
     is_mate = jnp.all(legal == 0)
     fingerprint = repetition.fingerprint(position[:-1], player)
@@ -130,10 +130,10 @@ def _turned(found: np.ndarray) -> np.ndarray:
 
 
 def _openings() -> np.ndarray:
-    """uint32 [3, 27], the legal moves of the start: what `legal_moves` says of it, written down."""
+    """Returns the legal moves of the start as `legal_moves` does, uint32 [3, 27]."""
     cells = np.zeros((NUM_ACTION_PLANES, 9, 9), bool)
     cells[0, 5] = True  # the pawns go up,
-    cells[0, 7, [0, 2, 3, 4, 5, 6, 8]] = True  # and the last row where no other piece is before it
+    cells[0, 7, [0, 2, 3, 4, 5, 6, 8]] = True  # and the last row wherever no own piece blocks it
     cells[1, 7, 3:7] = True
     cells[7, 7, 2:6] = True
     cells[2, 7, 8] = cells[6, 7, 2:7] = True  # the rook
