@@ -3,7 +3,7 @@
 A plane of moves (see `azjax_envs.chess.actions`) is the set of squares from which a piece can make
 them: the squares that a move may end on, moved back, among the pieces that move so. Pins and checks
 are masks: a pinned piece moves along its pin, and in check a move must end on the checker or before
-it. All boards are seen by the side to move, whose pawns go up.
+it. All boards are from the perspective of the side to move, whose pawns go up.
 
 The eight directions are an axis of the words, and what goes on square by square is a loop, for a
 program written out would take XLA minutes to compile.
@@ -38,7 +38,7 @@ IS_CAPTURE = np.isin(np.arange(8), (ADVANCES[0], ADVANCES[2]))
 
 
 class Pieces(NamedTuple):
-    """Who stands where; a queen is among the diagonal and among the straight pieces."""
+    """The sets of pieces. Queens are in both `diagonal` and `straight`."""
 
     own: Bits  # all pieces of the side to move
     pawns: Bits  # of both sides, as all below
@@ -57,7 +57,7 @@ class Pieces(NamedTuple):
 
 
 class Moves(NamedTuple):
-    """What `legal_moves` finds."""
+    """The result of `legal_moves`."""
 
     planes: Bits  # [planes], for each way to move, the squares where its legal moves start
     check: Array  # bool [], whether the king is attacked

@@ -164,11 +164,12 @@ class Shogi:
         return notation.to_text(to_position(state))
 
     def from_sfen(self, text: str) -> ShogiState:
-        """The position that SFEN describes, as the first of its game: nothing before it counts for
-        repetition, but the number of the move does for the 512 plies.
+        """Returns the position of an SFEN, as the first position of its game.
+
+        Repetition starts from this position. The move number counts towards the 512 plies.
 
         Raises:
-          ValueError: where it is malformed, or no such position can be.
+          ValueError: if the SFEN is malformed, or its position is impossible.
         """
         position = notation.parse_sfen(text, MAX_PLIES)
         words, player, ply = from_position(position), position.player, position.ply
@@ -184,10 +185,13 @@ class Shogi:
         return drawing.svg_board()
 
     def view(self, state: ShogiState) -> Array:
-        """One code for each cell as sente sees them: 0 empty; 1 to 14 sente's pawn, lance, knight,
-        silver, gold, bishop, rook, king, promoted pawn, lance, knight, silver, horse and dragon; 15
-        to 28 gote's; and 32 more where the last move started or ended. Then how many rooks,
-        bishops, golds, silvers, knights, lances and pawns sente has in hand, and how many gote."""
+        """Returns a code for each cell from sente's side, then the pieces in hand.
+
+        0 is empty. 1 to 14 are sente's pawn, lance, knight, silver, gold, bishop, rook, king,
+        promoted pawn, lance, knight, silver, horse and dragon. 15 to 28 are gote's. 32 is added
+        where the last move started or ended. Sente's numbers of rooks, bishops, golds, silvers,
+        knights, lances and pawns in hand follow, then gote's.
+        """
         boards = state.past[:2, :BOARD_WORDS].reshape(2, NUM_PLANES, 3)
         now, before = unpack(boards[0]), unpack(turned(boards[1]))
         changed = (now != before) & jnp.any(boards[1] != 0)

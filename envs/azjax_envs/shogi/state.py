@@ -1,4 +1,4 @@
-"""The state of a game of shogi: how it begins, and how it is read."""
+"""The state of a game of shogi, its start, and its conversion to positions."""
 
 import dataclasses
 
@@ -37,8 +37,11 @@ POSITION_WORDS = BOARD_WORDS + 3
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ShogiState:
-    """5,005 bytes: 4,096 for the fingerprints, by which repetitions are found, 576 for the past,
-    which is what a network sees, 324 for the legal moves, and 9 for the rest."""
+    """The state of a game of shogi, 5,005 bytes.
+
+    The fingerprints, which detect repetitions, take 4,096 bytes. The latest positions, which a
+    network observes, take 576, the legal moves 324, and the rest 9.
+    """
 
     # The latest 8 positions, newest first and each as its player to move saw it: the board (see
     # `azjax_envs.shogi.board`), the hands of that player and of the other, and how often the
