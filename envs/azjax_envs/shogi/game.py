@@ -67,12 +67,14 @@ class Shogi:
 
     Observation [9, 9, 362], AlphaZero's planes: the latest 8 positions, newest first, 45 for each,
     all from the side of the player to move:
+
     - 0 to 13 the own pawns, lances, knights, silvers, golds, bishops, rooks, kings, promoted pawns,
       lances, knights and silvers, horses (promoted bishops) and dragons (rooks);
     - 14 to 27 the opponent's;
     - 28 to 30 one everywhere if the position occurred for the first, second, third time;
     - 31 to 37 the own pawns, lances, knights, silvers, golds, bishops and rooks in hand, as shares
       of all that there are; 38 to 44 the opponent's.
+
     Before the start all are zero. Plane 360 is one everywhere for sente, and 361 the number of
     plies played, as a share of 512.
 
