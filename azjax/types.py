@@ -16,7 +16,7 @@ Metrics = dict[str, Array]
 """Named scalars of one cycle."""
 
 
-if TYPE_CHECKING:  # a type checker knows of which fields have defaults only by this function
+if TYPE_CHECKING:  # type checkers recognise a field's default only in `dataclasses.field` itself
     from dataclasses import field as static
 else:
 

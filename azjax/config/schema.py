@@ -1,6 +1,6 @@
 """Every setting of a run, as frozen dataclasses: one section for each table of the TOML file.
 
-Values are checked when a dataclass is made, so a config that exists is a config that can run.
+A dataclass checks its values when it is made, so that every config object can run.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class SearchConfig:
 
 @dataclass(frozen=True)
 class SelfPlayConfig:
-    """How games are played for training."""
+    """The games that are played for training."""
 
     parallel_games: int = 256
     """Games in progress at once, over all devices."""
@@ -163,18 +163,18 @@ class SelfPlayConfig:
     """PUCT: temperature of all later moves; 0: the most visited move (AlphaGo Zero)."""
     full_search_fraction: float = 1.0
     """Fraction of the plies that get a full search and are learned from. The others get a fast
-    search, and only the course of the game is learned from them (playout cap randomisation,
-    Wu 2019: 0.25)."""
+    search. Their policies and values are not learned (playout cap randomisation, Wu 2019:
+    0.25)."""
     fast_simulations: int = 8
     """Simulations of a fast search, which has no noise."""
     resign_false_positive_rate: float = 0.0
-    """Players resign below a value from which at most this fraction of players did not lose
-    (AlphaGo Zero: 0.05); 0: nobody resigns."""
+    """Largest fraction of resignations by players who would not have lost. It sets the value
+    below which players resign (AlphaGo Zero: 0.05); 0: nobody resigns."""
     resign_disabled_fraction: float = 0.1
     """Fraction of games in which resignation is disabled, to calibrate the threshold (AlphaGo
     Zero: 0.1)."""
     actor: Literal["latest", "gated"] = "latest"
-    """Which network plays: the latest (AlphaZero), or the last that passed the gate (AlphaGo
+    """The network of self-play: the latest (AlphaZero), or the last that passed the gate (AlphaGo
     Zero)."""
 
     def __post_init__(self) -> None:
@@ -195,7 +195,7 @@ class SelfPlayConfig:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """AlphaGo Zero's evaluator; used where `selfplay.actor = "gated"`."""
+    """AlphaGo Zero's gate; used where `selfplay.actor = "gated"`."""
 
     every: int = 10
     """Cycles between two gates."""
@@ -300,7 +300,7 @@ class LearningConfig:
 
 @dataclass(frozen=True)
 class EvaluationConfig:
-    """What is measured during the run."""
+    """The evaluations during the run."""
 
     every: int = 50
     """Cycles between two evaluations; 0 for none."""
@@ -323,7 +323,7 @@ class EvaluationConfig:
 
 @dataclass(frozen=True)
 class CheckpointConfig:
-    """When the whole training state is saved."""
+    """The checkpoints of the whole training state."""
 
     every: int = 50
     """Cycles between two checkpoints; the last cycle is always saved."""

@@ -1,4 +1,4 @@
-"""Configs in and out of TOML, every mistake named with what would be right.
+"""Reads and writes configs as TOML. The message about a mistake says what would be right.
 
 A config is complete: `save_config(load_config(path))` writes every value that the run uses.
 """
@@ -45,7 +45,7 @@ def save_config(config: Config, path: str | Path) -> None:
 
 
 def config_from_dict(data: dict[str, Any]) -> Config:
-    """A checked config from nested dicts; a key that is left out keeps its default."""
+    """Returns a checked config from nested dicts; a missing key keeps its default."""
     data = dict(data)
     game = data.pop("game", {})
     if isinstance(game, str):
@@ -62,7 +62,7 @@ def config_from_dict(data: dict[str, Any]) -> Config:
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
-    """Nested dicts of plain values, as TOML and JSON take them."""
+    """Returns a config as nested dicts of plain values, as TOML and JSON hold them."""
     data = dataclasses.asdict(config)
     data["game"] = {"name": config.game.name, **dict(config.game.options)}
     data["network"]["auxiliary"] = list(config.network.auxiliary)
@@ -72,7 +72,7 @@ def config_to_dict(config: Config) -> dict[str, Any]:
 
 
 def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
-    """Makes dataclass `cls` from a dict, naming the key of whatever is wrong."""
+    """Makes a dataclass `cls` from a dict; the message about a mistake names the key."""
     hints = typing.get_type_hints(cls)
     values = {}
     for key, value in data.items():
@@ -92,7 +92,7 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
-    """`value` as the type `hint`, or a UserError that names `name`."""
+    """Returns `value` as the type `hint`, or raises a UserError about the key `name`."""
     origin = typing.get_origin(hint)
     if origin is Literal:
         choices = typing.get_args(hint)

@@ -120,7 +120,7 @@ def load_run_config(run_dir: str | Path) -> Config:
     """
     file = Path(run_dir) / CONFIG_FILE
     if not file.is_file():
-        raise UserError(f"{run_dir}: no run is there ({CONFIG_FILE} is missing)")
+        raise UserError(f"{run_dir}: there is no run ({CONFIG_FILE} is missing)")
     return load_config(file)
 
 

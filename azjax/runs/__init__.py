@@ -1,1 +1,1 @@
-"""What a run directory holds: checkpoints, metrics, plots; and printed progress."""
+"""The contents of a run directory: checkpoints, metrics, plots; and the printed progress."""

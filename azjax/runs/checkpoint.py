@@ -24,37 +24,45 @@ from orbax.checkpoint.checkpoint_managers import (
 
 from azjax.errors import UserError
 
-# Two items, so that a player is loaded without the replay buffer: the network that plays, and the
-# rest of the training state.
+# A checkpoint has two items: the network that plays, and the rest of the training state. A player is
+# loaded without the rest, which includes the replay buffer.
 _VARIABLES = "variables"
 _REST = "rest"
 _METRIC = "selection_metric"
-_ABANDONED_READ_S = 0.2  # after a failed read, the others end within this time
+_ABANDONED_READ_S = 0.2  # the other reads end within this time after a failed one
 
 
 class BrokenCheckpointError(UserError):
-    """A checkpoint's files are damaged."""
+    """The error of a checkpoint whose files are damaged."""
 
 
 class Checkpoints:
     """The checkpoints of a run directory: the newest few and the best.
 
-    Use as a context manager: leaving it waits for the write in flight.
+    Use it as a context manager: leaving it waits for the write in progress.
+
+    Args:
+      run_dir: the run directory.
+      keep: number of newest checkpoints to keep, in addition to the best one.
+      read_only: create and delete nothing.
+
+    Raises:
+      UserError: with `read_only`, if the run has no checkpoints.
     """
 
     def __init__(self, run_dir: Path, *, keep: int = 1, read_only: bool = False):
         self.directory = run_dir / "checkpoints"
         if read_only and not self.directory.is_dir():
-            raise UserError(f"{run_dir}: no run with checkpoints is there")
+            raise UserError(f"{run_dir}: there is no run with checkpoints")
         best = BestN(get_metric_fn=_selection_metric, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
-        # Named handlers: without them the shapes in a checkpoint cannot be read before it is.
+        # Without named handlers, the shapes in a checkpoint could not be read before its arrays.
         handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
-        with _no_logs_of_orbax():  # it warns that what is opened for reading is read-only
+        with _no_logs_of_orbax():  # Orbax warns that a manager opened for reading is read-only
             options = ocp.CheckpointManagerOptions(
                 read_only=read_only,
                 preservation_policy=None if read_only else policy,
-                # Without it no metric is written, and a resumed run forgets its best.
+                # Without it, Orbax writes no metric, and a resumed run forgets its best checkpoint.
                 best_fn=_selection_metric,
                 enable_async_checkpointing=True,
             )
@@ -74,11 +82,11 @@ class Checkpoints:
         self._manager.close()
 
     def cycles(self) -> list[int]:
-        """The cycles that have a checkpoint, oldest first."""
+        """Returns the cycles that have a checkpoint, oldest first."""
         return sorted(self._manager.all_steps())
 
     def best(self) -> int | None:
-        """The cycle of the checkpoint that evaluated best, None where none was evaluated."""
+        """Returns the cycle of the checkpoint that evaluated best; None if none was evaluated."""
         metrics = {c: _selection_metric(self._manager.metrics(c) or {}) for c in self.cycles()}
         known = [(metric, c) for c, metric in metrics.items() if metric > -math.inf]
         return max(known)[1] if known else None
@@ -89,13 +97,14 @@ class Checkpoints:
         """Starts to write a checkpoint; returns as soon as training may go on.
 
         Args:
-          cycle: the cycle that the checkpoint is of.
-          variables: the network that plays; its arrays may be donated right after.
-          rest: everything else that the run needs to go on, a pytree; likewise.
-          selection_metric: how well it plays, larger is better; None if it was not evaluated.
+          cycle: the checkpoint's cycle.
+          variables: the network that plays. Its arrays may be donated right after the call.
+          rest: a pytree of everything else that the run needs. It may be donated likewise.
+          selection_metric: how well the network plays; larger is better. None if it was not
+            evaluated.
         """
-        # A copy of its own: on CPU the writer would otherwise read, without copying, the buffers
-        # that the next cycle is given to write over.
+        # The writer needs its own copy. On CPU it reads the buffers without copying them, and the
+        # next cycle overwrites these buffers.
         variables, rest = jax.tree.map(jnp.copy, (variables, rest))
         self._manager.save(
             cycle,
@@ -109,14 +118,18 @@ class Checkpoints:
     def restore_newest(
         self, variables: Any, rest: Any, *, warn: Callable[[str], None]
     ) -> tuple[Any, Any]:
-        """Restores the newest checkpoint that is intact, as (variables, rest).
+        """Restores the newest intact checkpoint.
 
         Args:
-          variables, rest: the shapes, dtypes and shardings to restore, as `save` was given.
+          variables: shapes, dtypes and shardings of the network's variables.
+          rest: shapes, dtypes and shardings of everything else.
           warn: called with a line about each checkpoint that is broken and skipped.
 
+        Returns:
+          (variables, rest), as `save` received them.
+
         Raises:
-          UserError: there is none, or the checkpoint is of another config.
+          UserError: there is no intact checkpoint, or it is of another config.
         """
 
         def restore(cycle: int) -> tuple[Any, Any]:
@@ -151,7 +164,7 @@ class Checkpoints:
         if cycle is not None:
             if cycle not in self.cycles():
                 known = ", ".join(map(str, self.cycles())) or "none"
-                raise UserError(f"{self.directory}: no checkpoint {cycle}; there are {known}")
+                raise UserError(f"{self.directory}: there is no checkpoint {cycle}, only {known}")
             restored, reason = _attempt(lambda: restore(cycle))
             if reason is not None:
                 raise BrokenCheckpointError(
@@ -182,10 +195,10 @@ class Checkpoints:
             if difference is not None:
                 raise UserError(f"{path} is of another config: {difference}")
             return restored
-        raise UserError(f"{self.directory}: no intact checkpoint is there")
+        raise UserError(f"{self.directory}: there is no intact checkpoint")
 
     def _difference(self, cycle: int, variables: Any, rest: Any) -> str | None:
-        """The first array whose shape or type is not as expected."""
+        """Describes the first array whose shape or dtype is not as expected; None if all are."""
         for item, expected in [(_VARIABLES, variables), (_REST, rest)]:
             if expected is None:
                 continue
@@ -193,9 +206,9 @@ class Checkpoints:
             if metadata is None:
                 raise FileNotFoundError(f"the part {item} is missing")
             stored = _by_path(getattr(metadata, "tree", metadata))
-            wanted = _by_path(expected)
-            for path in sorted(stored.keys() | wanted.keys()):
-                there, here = stored.get(path), wanted.get(path)
+            shapes = _by_path(expected)
+            for path in sorted(stored.keys() | shapes.keys()):
+                there, here = stored.get(path), shapes.get(path)
                 if there != here:
                     return (
                         f"{path} is {there or 'absent'} in the checkpoint, "
@@ -205,7 +218,7 @@ class Checkpoints:
 
 
 class _Manager(ocp.CheckpointManager):
-    """Orbax's manager, to which a damaged metric is a missing one rather than a failure."""
+    """Orbax's manager, except that a damaged metric counts as missing and is no error."""
 
     def metrics(self, step: int) -> dict[str, float] | None:
         try:
@@ -216,7 +229,7 @@ class _Manager(ocp.CheckpointManager):
 
 @contextlib.contextmanager
 def _no_logs_of_orbax() -> Iterator[None]:
-    """Keeps Orbax's log messages off the terminal for a while."""
+    """Keeps Orbax's log messages off the terminal inside the context."""
     logger = logging.getLogger("absl")
 
     def is_ours(record: logging.LogRecord) -> bool:
@@ -230,22 +243,22 @@ def _no_logs_of_orbax() -> Iterator[None]:
 
 
 def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
-    """Reads a checkpoint that may be damaged; whatever a damaged file raises means the same.
+    """Reads a checkpoint that may be damaged; every exception means that it is.
 
-    What Orbax reports of damaged files stays off the terminal, since the caller says it in a line.
-    It logs each file that is missing. When one read fails, it abandons the others, and Python would
-    report each of these with a page of its own when it is collected.
+    Orbax logs each missing file. When one read fails, it abandons the others, and Python prints a
+    traceback for each of these when they are collected. All of this stays off the terminal, because
+    the caller reports the damage in one line.
 
     Returns:
-      (the result, None), or (None, what was wrong) on one line.
+      (result, None), or (None, the reason in one line).
     """
-    report, heard = sys.unraisablehook, [0]
+    report, hidden = sys.unraisablehook, [0]
 
     def filtered(unraisable: Any) -> None:
         code = getattr(unraisable.object, "cr_code", None)
         abandoned = code is not None and "orbax" in code.co_filename
         if abandoned or str(unraisable.exc_value) == "Event loop is closed":
-            heard[0] += 1
+            hidden[0] += 1
         else:
             report(unraisable)
 
@@ -256,10 +269,10 @@ def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
                 return read(), None
             except Exception as error:
                 reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-            # The abandoned reads end in threads, some after this: wait until no more is heard.
+            # The abandoned reads end in threads, some later than this. Wait until none reports.
             before = -1
-            while before < heard[0]:
-                before = heard[0]
+            while before < hidden[0]:
+                before = hidden[0]
                 time.sleep(_ABANDONED_READ_S)
                 gc.collect()
             return None, reason
@@ -272,7 +285,7 @@ def _selection_metric(metrics: dict[str, float]) -> float:
 
 
 def _by_path(tree: Any) -> dict[str, str]:
-    """ "path": "dtype[shape]" of every array."""
+    """Returns "dtype[shape]" of every array, by its path."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     return {
         ".".join(

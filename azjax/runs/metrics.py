@@ -1,4 +1,4 @@
-"""The output of a run while it trains: live progress, `metrics.jsonl` and TensorBoard files."""
+"""The metrics of a run: `metrics.jsonl`, TensorBoard files, and the live progress."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _PLAIN_EVERY_S = 10.0
 
 
 class RunLogger:
-    """Writes the metrics of a run and shows its progress, between `with` and the end.
+    """A context manager that writes the metrics of a run and shows its progress.
 
-    On a terminal one display is kept up to date; a pipe or a notebook gets a line every ten
-    seconds. Lines are on disk as soon as a call returns.
+    A terminal shows one display, which is kept up to date. A pipe or a notebook gets a line every
+    ten seconds. When a call returns, its line is on disk.
     """
 
     def __init__(
@@ -44,15 +44,15 @@ class RunLogger:
         quiet: bool = False,
         lines: bool = True,
     ):
-        """Opens nothing yet.
+        """Stores the settings; no file is opened before `with`.
 
         Args:
-          run_dir: the run's directory; what an earlier part of the run wrote is continued.
-          total_cycles: cycles of the whole run.
-          first_cycle: cycles done when this part of the run begins.
+          run_dir: the run's directory. Files of an earlier part of the run are continued.
+          total_cycles: number of cycles of the whole run.
+          first_cycle: number of cycles done before this part of the run.
           console: where progress is shown; standard output by default.
-          quiet: write and show nothing: for the processes of a run that do not lead it.
-          lines: show the cycles; False where something else does, so that only notes are printed.
+          quiet: write and show nothing. All processes of a run except the first are quiet.
+          lines: show the cycles; if False, only notes are printed.
         """
         self._run_dir = Path(run_dir)
         self._first_cycle = first_cycle
@@ -63,7 +63,7 @@ class RunLogger:
         self._resources = contextlib.ExitStack()
         self._live: Live | None = None
         self._last_plain = -math.inf
-        self._untold = False  # whether the newest cycle is still to be shown
+        self._unshown = False  # whether the newest cycle is still to be shown
 
     def __enter__(self) -> Self:
         if self._quiet:
@@ -72,23 +72,23 @@ class RunLogger:
             self._file = stack.enter_context(_open_to_append(self._run_dir / METRICS_FILE))
             self._tensorboard = SummaryWriter(
                 str(self._run_dir / TENSORBOARD_FOLDER),
-                # The cycles after a checkpoint are done again: their first version is hidden.
+                # A resumed run repeats the cycles after its checkpoint. Their first version is hidden.
                 purge_step=self._first_cycle + 1 if self._first_cycle else None,
             )
             stack.callback(self._tensorboard.close)
-            # A notebook is no terminal in this sense: rich would ask for ipywidgets there.
+            # A notebook gets no live display, because rich would need ipywidgets there.
             if self._lines and self._console.is_terminal and not self._console.is_jupyter:
                 self._live = stack.enter_context(
                     Live(get_renderable=self._progress.display, console=self._console)
                 )
-            # Only now, so that whatever fails above leaves nothing open.
+            # This comes last, so that an error above leaves nothing open.
             self._resources = stack.pop_all()
         earlier = _lines(self._run_dir / METRICS_FILE)
         self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if not self._quiet and self._lines and self._live is None and self._untold:
+        if not self._quiet and self._lines and self._live is None and self._unshown:
             self.note(self._progress.plain())
         self._resources.close()
 
@@ -100,11 +100,11 @@ class RunLogger:
         for name, value in scalars.items():
             self._scalar(name, value, cycle)
         self._progress.update(cycle, scalars)
-        self._untold = True
+        self._unshown = True
         now = time.monotonic()
         due = self._lines and now - self._last_plain >= _PLAIN_EVERY_S
         if self._live is None and due:
-            self._last_plain, self._untold = now, False
+            self._last_plain, self._unshown = now, False
             self.note(self._progress.plain())
 
     def evaluation(self, cycle: int, scalars: Mapping[str, Value]) -> None:
@@ -119,7 +119,7 @@ class RunLogger:
         self.note(f"cycle {cycle}: {evaluation_text(scalars)}")
 
     def note(self, text: str) -> None:
-        """Prints a line, above the live display where there is one."""
+        """Prints a line, above the live display if there is one."""
         if not self._quiet:
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
@@ -136,17 +136,23 @@ class RunLogger:
 
 
 def read_metrics(run_dir: str | Path) -> list[Line]:
-    """The lines of a run's `metrics.jsonl`, as if the run had never been stopped.
+    """Returns the lines of a run's `metrics.jsonl`, as if the run had never been stopped.
 
-    A line broken by a crash is skipped. A resumed run repeats the cycles after its checkpoint:
-    whatever an earlier attempt wrote from the first repeated cycle on is dropped.
+    A line broken by a crash is skipped. A resumed run repeats the cycles after its checkpoint, so
+    the first version of the repeated cycles is dropped.
+
+    Args:
+      run_dir: the run directory.
+
+    Returns:
+      One dict per line, with "kind" ("cycle" or "eval"), "cycle", "time_s" and the metrics.
 
     Raises:
       UserError: there is no such file.
     """
     path = Path(run_dir) / METRICS_FILE
     if not path.is_file():
-        raise UserError(f"{run_dir}: no run is there ({METRICS_FILE} is missing)")
+        raise UserError(f"{run_dir}: there is no run ({METRICS_FILE} is missing)")
     kept: list[Line] = []
     for line in _lines(path):
         if line["kind"] == "cycle":
@@ -157,7 +163,7 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
 
 
 def evaluation_text(scalars: Mapping[str, Value]) -> str:
-    """An evaluation in words: `against random: score 97.5%, Elo +636 [+500, +900]`."""
+    """Returns an evaluation as text: "against random: score 97.5%, Elo +636 [+500, +900]"."""
     known = {name: value for name, value in scalars.items() if _plain_value(value) is not None}
     parts = []
     if {"mistakes", "positions"} <= known.keys():
@@ -179,7 +185,7 @@ def evaluation_text(scalars: Mapping[str, Value]) -> str:
 
 
 def _open_to_append(path: Path) -> Any:
-    """Opens `path` so that a line broken by a crash is ended before the next one begins."""
+    """Opens a file to append to it, after ending a line that a crash has cut off."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("a+b")
     if file.tell():
@@ -191,7 +197,7 @@ def _open_to_append(path: Path) -> Any:
 
 
 def _lines(path: Path) -> list[Line]:
-    """The whole lines of a metrics file."""
+    """Returns the lines of a metrics file, without incomplete ones."""
     lines = []
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
@@ -204,13 +210,13 @@ def _lines(path: Path) -> list[Line]:
 
 
 def _plain_value(value: Any) -> Value:
-    """A value as JSON knows it: numbers that are not finite become None."""
+    """Returns a value that JSON can hold; numbers that are not finite become None."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, numbers.Integral):
         return int(value)
     value = float(value)
-    # Nine digits are all that a float32 holds.
+    # Nine digits identify every float32.
     return float(f"{value:.9g}") if math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Pictures of a run: losses, evaluations, Elo, game lengths and speed, from `metrics.jsonl`."""
+"""Plots of a run: losses, evaluations, Elo, game lengths and speed, from `metrics.jsonl`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,13 @@ _INK, _GRID = "#333333", "#E6E6E6"
 
 
 def draw(run_dir: str | Path) -> list[Path]:
-    """Draws what the metrics of a run hold, as PNG files in its folder `plots`.
+    """Draws the metrics of a run as PNG files in its folder `plots`.
+
+    Args:
+      run_dir: the run directory.
 
     Returns:
-      The files written; a picture for which nothing was measured is left out.
+      The files written. A plot without any data is left out.
 
     Raises:
       UserError: there is no run.
@@ -51,16 +54,16 @@ def draw(run_dir: str | Path) -> list[Path]:
 
 
 def save(figure: Figure, run_dir: Path, name: str) -> Path:
-    """Writes a picture into the run's folder `plots`."""
+    """Writes a figure into the run's folder `plots`, and returns its path."""
     folder = run_dir / PLOTS_FOLDER
     folder.mkdir(exist_ok=True)
-    # No pyplot: neither a display nor matplotlib's global state is touched.
+    # Without pyplot, no display is needed and matplotlib's global state stays as it is.
     FigureCanvasAgg(figure).print_png(folder / name)
     return folder / name
 
 
 def losses(lines: Lines) -> Figure | None:
-    """Policy loss over the entropy of its targets, which it cannot fall below, and value loss."""
+    """Plots the value loss, and the policy loss with its lower bound, the targets' entropy."""
     cycles = _of_kind(lines, "cycle")
     figure, (left, right) = figure_over_cycles(lines, 2)
     _curve(left, cycles, "train/policy_loss", COLOURS[0], "policy: cross-entropy with the search")
@@ -81,7 +84,7 @@ def losses(lines: Lines) -> Figure | None:
 
 
 def evaluation(lines: Lines) -> Figure | None:
-    """The share of scored positions answered without a mistake, and scores against opponents."""
+    """Plots the share of positions without a mistake, and the scores against opponents."""
     exact = [x for x in _of_kind(lines, "eval") if x.get("positions") and "mistakes" in x]
     matches = _by_opponent(lines, "score")
     if not exact and not matches:
@@ -114,7 +117,7 @@ def evaluation(lines: Lines) -> Figure | None:
 
 
 def elo(lines: Lines) -> Figure | None:
-    """Elo differences with 95% bands; where every game was won, the lower bound as an arrow."""
+    """Plots Elo differences with 95% bands. A match won throughout shows only its lower bound."""
     matches = _by_opponent(lines, "elo", "elo_low", "elo_high")
     if not matches:
         return None
@@ -152,7 +155,7 @@ def elo(lines: Lines) -> Figure | None:
 
 
 def game_lengths(lines: Lines) -> Figure | None:
-    """The mean length of the games of self-play, and how they ended."""
+    """Plots the mean length of self-play games, and how they ended."""
     cycles = _of_kind(lines, "cycle")
     results = {"selfplay/first_player_score": "first player's score", "selfplay/draw_rate": "draws"}
     known = [name for name in results if any(x.get(name) is not None for x in cycles)]
@@ -171,7 +174,7 @@ def game_lengths(lines: Lines) -> Figure | None:
 
 
 def speed(lines: Lines) -> Figure | None:
-    """Positions and games a second, within the cycles."""
+    """Plots positions and games per second, within the cycles."""
     rates = []
     for line in _of_kind(lines, "cycle"):
         seconds = line.get("time/cycle_s")
@@ -197,10 +200,10 @@ def speed(lines: Lines) -> Figure | None:
 
 
 def smooth(values: np.ndarray, window: int) -> np.ndarray:
-    """Centred means over `window` values, shorter at the ends; NaN where all of them are NaN."""
+    """Returns centred means over `window` values, fewer at the ends; NaN if all of them are NaN."""
     known = np.isfinite(values)
     kernel = np.ones(window)
-    # "full", cut by hand: "same" would be as long as the longer of the two.
+    # The full convolution is cut here, because "same" has the length of the longer argument.
     cut = slice((window - 1) // 2, (window - 1) // 2 + len(values))
     total = np.convolve(np.where(known, values, 0.0), kernel)[cut]
     count = np.convolve(known.astype(float), kernel)[cut]
@@ -212,7 +215,7 @@ def _of_kind(lines: Lines, kind: str) -> Lines:
 
 
 def _by_opponent(lines: Lines, *names: str) -> dict[str, Lines]:
-    """The evaluations that hold one of `names`, by opponent."""
+    """Returns the evaluations that have one of the metrics `names`, by opponent."""
     found: dict[str, Lines] = {}
     for line in _of_kind(lines, "eval"):
         if any(line.get(name) is not None for name in names):
@@ -225,7 +228,7 @@ def _number(value: Value) -> float:
 
 
 def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:
-    """Panels side by side, the cycles below them and the minutes they took above."""
+    """Returns a figure and its panels, side by side, with cycles below and minutes above."""
     figure = Figure(
         figsize=(4.7 * panels if panels > 1 else 6.4, 3.9), dpi=150, layout="constrained"
     )
@@ -236,10 +239,10 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
         cycles.append(line["cycle"])
         minutes.append(line["time_s"] / 60)
     end = max(cycles[-1], 1)
-    # A little more than the cycles, so that the last points are not cut.
+    # The axis is a little longer than the cycles, so that the last points are not cut.
     limits = (-0.02 * end, 1.02 * end)
-    # Where the cycles have their marks: at round minutes they could fall together, for the first
-    # cycle compiles and may take as long as all the others.
+    # The minutes have their ticks at those of the cycles. Ticks at round minutes could overlap,
+    # because the first cycle compiles and may take as long as all the others.
     ticks = [t for t in MaxNLocator(6, integer=True).tick_values(0, end) if 0 <= t <= end]
     digits = 0 if minutes[-1] >= 100 else 1 if minutes[-1] >= 2 else 2
     labels = [f"{m:.{digits}f}" for m in np.interp(ticks, cycles, minutes)]
@@ -264,7 +267,7 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
 def _curve(
     axes: Axes, lines: Lines, name: str, colour: str, label: str = "", *, dashed: bool = False
 ) -> None:
-    """The raw values, faint, under their running mean."""
+    """Draws a metric's values faintly, and their running mean over them."""
     cycles = np.array([line["cycle"] for line in lines], float)
     values = np.array([_number(line.get(name)) for line in lines])
     if not np.isfinite(values).any():
@@ -274,7 +277,7 @@ def _curve(
     raw: dict[str, Any] = {"marker": "o", "markersize": 3} if few else {}
     axes.plot(cycles, values, color=colour, alpha=0.25, linewidth=0.8, **raw)
     window = max(5, len(values) // 20) | 1
-    # Means bridge gaps, but do not go on before the first value and after the last.
+    # Means bridge gaps, but do not extend beyond the first and the last value.
     measured = slice(known[0], known[-1] + 1)
     axes.plot(
         cycles[measured],
@@ -300,15 +303,15 @@ def _points(axes: Axes, cycles: ArrayLike, values: ArrayLike, number: int, label
 
 
 def _percent(axes: Axes, values: Sequence[float]) -> None:
-    """Percent, from the lowest value to 100."""
+    """Makes the vertical axis show percent, from the lowest value to 100."""
     low = min(values)
-    room = max(1 - low, 0.02)
-    axes.set_ylim(max(low - 0.08 * room, -0.02), 1 + 0.04 * room)
+    span = max(1 - low, 0.02)
+    axes.set_ylim(max(low - 0.08 * span, -0.02), 1 + 0.04 * span)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}%"))
 
 
 def finish(figure: Figure, title: str) -> Figure:
-    """The same figure with its title and legends."""
+    """Adds the title and the legends to a figure, and returns it."""
     figure.suptitle(title, fontsize=12, fontweight="bold", color=_INK, x=0.01, ha="left")
     for axes in figure.axes:
         if axes.get_legend_handles_labels()[0]:

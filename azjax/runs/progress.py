@@ -1,4 +1,4 @@
-"""The live view of a run: how far it is, how fast it goes, and how well it does."""
+"""The live view of a run: progress, speed, losses and evaluations."""
 
 from __future__ import annotations
 
@@ -24,37 +24,39 @@ Facts = list[tuple[str, str]]
 
 
 class _Cycle(NamedTuple):
-    """What a rate is made of; times are the run's."""
+    """The data of one cycle from which rates are computed; times are on the run's clock."""
 
     start: float  # the end of the cycle before, so that evaluations between them count
     end: float
     seconds: float  # of the cycle alone
     games: float
     positions: float
-    learnt: bool  # from the window of games, which had filled far enough
+    learnt: bool  # the replay buffer held enough positions for updates
 
 
 class Progress:
-    """What the display shows: the newest cycle, rates over the last ones, the time left."""
+    """The data of the display: the newest cycle, rates over the last cycles, the time left."""
 
     def __init__(self, name: str, total_cycles: int, first_cycle: int):
         self._evaluations: tuple[int, list[str]] = (first_cycle, [])  # those of the newest cycle
         self._name, self._total, self._cycle = name, total_cycles, first_cycle
         self._scalars: dict[str, float] = {}
-        # The last cycles. Replaced and never changed, since a display reads it from its own thread.
+        # The last cycles. The tuple is replaced, never changed: the display's thread reads it.
         self._window: tuple[_Cycle, ...] = ()
-        self._cycles_seen = 0
+        self._num_cycles = 0
         self.start(0.0)
 
     def start(self, time_s: float) -> None:
-        """Sets the run's clock, which goes on from `time_s`."""
+        """Sets the run's clock to `time_s` seconds."""
         self._zero = time.monotonic() - time_s
         self._last_end = time_s
 
     def time_s(self) -> float:
+        """Returns the seconds on the run's clock."""
         return time.monotonic() - self._zero
 
     def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        """Shows a finished cycle and its metrics."""
         end = self.time_s()
         newest = _Cycle(
             start=self._last_end,
@@ -64,24 +66,28 @@ class Progress:
             positions=scalars.get("selfplay/plies", math.nan),
             learnt=scalars.get("train/updates", math.inf) > 0,
         )
-        # The first cycle compiles, and the cycles before the first update are shorter. Once there
-        # are others, these do not count.
-        begins = any(newest.learnt > cycle.learnt for cycle in self._window[-1:])
-        earlier = () if self._cycles_seen == 1 or begins else self._window
+        # The first cycle also compiles, and cycles without updates are shorter. Such cycles do not
+        # count towards the rates once others follow.
+        begins = any(newest.learnt > last.learnt for last in self._window[-1:])
+        earlier = () if self._num_cycles == 1 or begins else self._window
         self._window = (*earlier, newest)[-_RATE_WINDOW:]
-        self._cycles_seen += 1
+        self._num_cycles += 1
         self._last_end = end
         self._cycle = cycle
-        # What was not measured this time (no game ended, say) keeps its last number.
+        # Metrics that this cycle did not measure keep their last values (if no game ended, say).
         self._scalars |= {k: v for k, v in scalars.items() if math.isfinite(v)}
 
     def evaluated(self, cycle: int, text: str) -> None:
+        """Shows the result of an evaluation of the cycle."""
         if cycle != self._evaluations[0]:
             self._evaluations = (cycle, [])
         self._evaluations[1].append(text)
 
     def display(self) -> RenderableType:
-        """Always four lines: a display that grows would break the lines printed above it."""
+        """Returns the display, always four lines.
+
+        A display that grows would overwrite the lines printed above it.
+        """
         head = Table.grid(padding=(0, 2))
         head.add_column(no_wrap=True, max_width=24)
         for _ in range(5):
@@ -97,21 +103,23 @@ class Progress:
         )
         cycle, evaluations = self._evaluations
         known = f"  cycle {cycle}: {'; '.join(evaluations)}" if evaluations else ""
-        # Not last: where a line is full, the ^C that a terminal shows would begin another one.
+        # This line is not the last one: if it is full, the terminal's ^C would start a new line.
         evaluated = Text(known, style="green", no_wrap=True, overflow="ellipsis")
         losses = _line(self._facts(_LOSSES))
         return Group(head, evaluated, losses, _line(self._rates() + self._facts(_GAMES)))
 
     def plain(self) -> str:
-        """The same on one line, without the evaluations."""
+        """Returns the display's contents on one line, without the evaluations."""
         facts = self._facts(_LOSSES) + self._rates() + self._facts(_GAMES)
         clock = f"{_clock(self.time_s())} elapsed, {self._left()}"
         shown = "  ".join(f"{label} {value}" for label, value in facts)
         return f"cycle {self._cycle}/{self._total}  {clock}  {shown}"
 
-    def _facts(self, wanted: tuple[tuple[str, str, str], ...]) -> Facts:
+    def _facts(self, metrics: tuple[tuple[str, str, str], ...]) -> Facts:
         known = self._scalars
-        return [(label, format(known[name], form)) for label, name, form in wanted if name in known]
+        return [
+            (label, format(known[name], form)) for label, name, form in metrics if name in known
+        ]
 
     def _rates(self) -> Facts:
         window = self._window
@@ -126,7 +134,7 @@ class Progress:
         return facts
 
     def _left(self) -> str:
-        """Wall time, so that what lies between the cycles (evaluations) counts."""
+        """Returns the expected time left, in which evaluations between the cycles count."""
         window = self._window
         if not window:
             return "compiling"

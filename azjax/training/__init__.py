@@ -1,1 +1,1 @@
-"""The training state, the cycle and the loop around it."""
+"""The training state, the cycle, and the loop that runs it."""

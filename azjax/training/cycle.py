@@ -31,7 +31,7 @@ def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, 
     """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
 
     Args:
-      experiment: what stays the same throughout the run.
+      experiment: the constants of the run.
       state: this device's share of the training state.
 
     Returns:
@@ -56,7 +56,7 @@ class CycleKeys(NamedTuple):
 
 
 class CycleStats(NamedTuple):
-    """Sums over one cycle: of one device, or of all after `synchronise`."""
+    """Sums over one cycle: of one device or, after `synchronise`, of all."""
 
     self_play: selfplay.SelfPlayStats
     positions: Array  # float32 [], positions of the buffer that can be learned from
@@ -64,7 +64,7 @@ class CycleStats(NamedTuple):
 
 
 def cycle_keys(state: TrainState) -> CycleKeys:
-    """Derives this device's keys of the cycle after `state`."""
+    """Returns this device's keys of the cycle that begins with `state`."""
     shared = jax.random.fold_in(state.key, 2 * state.cycle)
     key = jax.random.fold_in(shared, jax.lax.axis_index(AXIS))
     return CycleKeys(shared, *jax.random.split(key, 3))
@@ -73,7 +73,7 @@ def cycle_keys(state: TrainState) -> CycleKeys:
 def self_play(
     experiment: Experiment, state: TrainState, keys: CycleKeys
 ) -> tuple[TrainState, selfplay.SelfPlayStats]:
-    """Advances all games by some plies and appends these to the replay buffer."""
+    """Plays `selfplay.plies_per_cycle` plies of all games, and adds them to the replay buffer."""
     config = experiment.config
     threshold = None
     if state.resignation is not None:
@@ -116,7 +116,7 @@ def reanalyse(experiment: Experiment, state: TrainState, key: Array) -> TrainSta
 
 
 def compute_targets(experiment: Experiment, state: TrainState) -> Targets:
-    """Computes what every position of the replay buffer is to teach."""
+    """Computes the value target of every position in the replay buffer."""
     return targets_of_replay(state.replay, experiment.config, devices=jax.lax.axis_size(AXIS))
 
 
@@ -130,8 +130,8 @@ def synchronise(targets: Targets, stats: selfplay.SelfPlayStats) -> tuple[Target
     )
     flat, unravel = jax.flatten_util.ravel_pytree(local)
     totals = jax.lax.psum(flat, AXIS)
-    # The updates come after this sum, so that collectives never overlap: XLA's CPU backend blocks
-    # a thread for each that is in flight, and runs out of threads where several are.
+    # The updates depend on this sum, so collectives never overlap. XLA's CPU backend blocks a
+    # thread for each collective in flight, and runs out of threads if there are several.
     totals, targets = jax.lax.optimization_barrier((totals, targets))
     return targets, unravel(totals)
 
@@ -168,11 +168,11 @@ def learn(
         losses = jax.eval_shape(learn)[1]
         return state.learner, jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), losses)
 
-    # Computed alike on all devices, each of which needs something to draw from.
+    # The same on all devices. Every device must have positions to draw from.
     ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
     learner, metrics = jax.lax.cond(ready, learn, wait)
     metrics["train/updates"] = jnp.where(ready, updates, 0)
-    # Not finite as soon as an update ruins the parameters; the losses show it a step later.
+    # This shows at once that an update has ruined the parameters; the losses show it a step later.
     metrics["train/param_norm"] = optax.tree.norm(learner.variables["params"])
     return replace(state, learner=learner), metrics
 
@@ -186,7 +186,7 @@ def calibrate_resignation(state: TrainState, stats: CycleStats) -> TrainState:
 
 
 def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> Metrics:
-    """Returns the metrics of self-play: means over the games that ended, NaN where none did."""
+    """Returns the metrics of self-play: means over the games that ended, NaN if none did."""
     config, sums = experiment.config.selfplay, stats.self_play
     finished = sums.games_finished
     plies = config.parallel_games * config.plies_per_cycle

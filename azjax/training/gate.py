@@ -1,4 +1,4 @@
-"""The gate: a candidate plays for the right to play (AlphaGo Zero, Silver et al. 2017)."""
+"""The gate: a match that decides which network plays (AlphaGo Zero, Silver et al. 2017)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from azjax.types import Metrics
 
 
 def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
-    """Plays the candidate against the gated network, which it replaces if it scores enough.
+    """Plays the candidate against the gated network, and replaces that if the score is high enough.
 
     Call it under `shard_map` over `sharding.AXIS`: each device plays its share of the games.
 
@@ -24,7 +24,7 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
       ValueError: the run has no gate.
     """
     if state.gated is None:
-        raise ValueError('nothing to gate: selfplay.actor = "latest"')
+        raise ValueError('a gate needs selfplay.actor = "gated", but it is "latest"')
     config = experiment.config
     key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
     key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))

@@ -39,8 +39,8 @@ OPENINGS_FILE = "openings.txt"
 """A run's own copy of its `selfplay.openings`."""
 
 Watch = Callable[[Path, bool], None]
-"""Called after each cycle with the run's directory and whether the run ends here. Everything that
-was measured so far is on disk then."""
+"""A function of (run directory, whether the run ends here) that is called after each cycle. All
+metrics so far are on disk then."""
 
 
 def train(
@@ -75,7 +75,7 @@ def train(
     trainer = make_trainer(game, config)
     _check_opponents(trainer)
     with _failing_together():
-        # One process looks and writes: the others would take its files for those of another run.
+        # One process checks and writes. The others would take its files for those of another run.
         if jax.process_index() == 0:
             _check_empty(run_dir)
         check_memory(trainer)
@@ -100,7 +100,9 @@ def resume(
 
     Args:
       run_dir: the run's directory.
-      game, console, watch: as in `train`.
+      game: as in `train`.
+      console: as in `train`.
+      watch: as in `train`.
 
     Returns:
       The last training state.
@@ -115,17 +117,17 @@ def resume(
     console = console or Console()
     with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
         if checkpoints.cycles():
-            # A path must be neither broken into lines nor read as markup.
+            # The path must not be broken into lines or read as markup.
             warn = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
             state = restore_state(checkpoints, trainer.abstract_state(), warn=warn)
         else:
-            # Stopped before its first checkpoint: the same start again.
+            # The run was stopped before its first checkpoint, so it starts again.
             state = trainer.init(jax.random.PRNGKey(config.seed))
         return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 
 def _with_own_openings(config: Config, run_dir: Path) -> Config:
-    """Returns the config with the run's own copy of its openings."""
+    """Returns the config, whose openings are now the run's own copy."""
     own = run_dir / OPENINGS_FILE
     if not (config.selfplay.openings and own.is_file()):
         return config
@@ -254,7 +256,7 @@ def _check_empty(run_dir: Path) -> None:
 
 @contextlib.contextmanager
 def _failing_together() -> Iterator[None]:
-    """If one process fails, all fail: the others would wait for it forever."""
+    """Makes all processes fail if one fails; otherwise they would wait for it forever."""
     refusal: UserError | None = None
     try:
         yield
@@ -265,7 +267,7 @@ def _failing_together() -> Iterator[None]:
 
 
 def _check_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:
-    """Stops a run whose loss is not finite; what was saved before stays."""
+    """Stops a run whose loss is not finite; earlier checkpoints remain."""
     if not metrics["train/updates"]:
         return
     wrong = [
@@ -295,7 +297,7 @@ def _stop_signals() -> Iterator[list[int]]:
 
     try:
         old = {n: signal.signal(n, on_signal) for n in (signal.SIGTERM, signal.SIGINT)}
-    except ValueError:  # not in the main thread, as in some notebooks: nothing to catch there
+    except ValueError:  # outside the main thread, as in some notebooks, signals cannot be caught
         old = {}
     try:
         yield received
@@ -305,7 +307,7 @@ def _stop_signals() -> Iterator[list[int]]:
 
 
 def _any_process(flag: bool) -> bool:
-    """Returns whether any process of the run raises `flag`; all get the same answer."""
+    """Returns whether `flag` is True in any process of the run; all get the same answer."""
     if jax.process_count() == 1:
         return flag
     return bool(multihost_utils.process_allgather(np.asarray(flag)).any())

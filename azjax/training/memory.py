@@ -10,7 +10,7 @@ from azjax.errors import UserError
 from azjax.search.tree import tree_bytes
 from azjax.training.trainer import Trainer
 
-# Numbers of four bytes for each action of a game: the rows that a search works on, and its results.
+# Numbers of four bytes for each action of a game: the rows of a search's work, and its results.
 _ROOT_NUMBERS = 16
 
 
@@ -18,7 +18,7 @@ def check_memory(trainer: Trainer) -> None:
     """Checks that the replay buffer and the search trees of a run fit into a device.
 
     Raises:
-      UserError: they do not; it names what is needed, what there is, and a setting that would fit.
+      UserError: they do not fit. The message gives the sizes and a setting that would fit.
     """
     capacity = device_memory(trainer.mesh.local_devices[0])
     if capacity is None:
@@ -61,10 +61,10 @@ def search_bytes(trainer: Trainer) -> int:
 
 
 def device_memory(device: jax.Device) -> int | None:
-    """Returns the bytes that arrays may take on `device`, None if it does not report them.
+    """Returns the bytes that arrays may take on `device`; None if it does not report them.
 
-    CPU devices share the memory of the machine. How much is free right now says little, since the
-    system fills it with cached files.
+    CPU devices share the memory of the machine. The memory that is free now is not considered,
+    because the system fills it with cached files.
     """
     if device.platform == "cpu":
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()

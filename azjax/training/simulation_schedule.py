@@ -1,6 +1,6 @@
 """Progressive simulations: a run begins with small searches and doubles them over time.
 
-With an untrained network, many simulations are worth little more than few, and fast games bring the
+With an untrained network, many simulations are hardly better than few. Fast games give it the
 results that it needs first.
 """
 

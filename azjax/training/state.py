@@ -23,7 +23,7 @@ from azjax.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """What stays the same throughout a run, and is static in its compiled functions."""
+    """The constants of a run, which are static in its compiled functions."""
 
     game: Game
     network: Network
@@ -46,8 +46,8 @@ class TrainState:
     gated: Variables | None  # the network that passed the last gate, where `actor` is "gated"
     games: Games  # [B, ...], split over the devices
     replay: Replay  # [R, B, ...], split over the devices along B
-    resignation: ResignationStats | None  # where players resign: when it is safe
-    key: Array  # uint32 [2], constant: cycle i uses fold_in(key, 2 * i), its gate 2 * i + 1
+    resignation: ResignationStats | None  # if players resign: statistics that set the threshold
+    key: Array  # uint32 [2], constant; a cycle uses fold_in(key, 2 * cycle), a gate 2 * cycle + 1
     cycle: Array  # int32 [], cycles done
 
     @property
@@ -87,7 +87,7 @@ class TrainState:
 def save_state(
     checkpoints: Checkpoints, state: TrainState, *, selection_metric: float | None = None
 ) -> None:
-    """Starts to write `state`, whose arrays may be donated right after; see `Checkpoints.save`."""
+    """Starts to write `state`. Its arrays may be donated right after; see `Checkpoints.save`."""
     checkpoints.save(int(state.cycle), *state.split(), selection_metric=selection_metric)
 
 

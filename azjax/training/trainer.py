@@ -110,7 +110,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
     """Returns one device's share of the first state; call it under `shard_map`.
 
     Args:
-      experiment: what stays the same throughout the run.
+      experiment: the constants of the run.
       key: PRNG key, uint32 [2].
     """
     game, config, network = experiment.game, experiment.config, experiment.network
@@ -146,7 +146,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
 
 def state_specs(config: Config) -> TrainState:
     """Returns how each part of the state lies on the mesh: a `PartitionSpec` for each."""
-    everywhere: Any = EVERYWHERE  # a spec in place of arrays
+    everywhere: Any = EVERYWHERE  # specs take the place of the state's arrays
     split: Any = SPLIT
     time_major: Any = PartitionSpec(None, AXIS)
     return TrainState(
@@ -180,7 +180,7 @@ def _check_divisible(config: Config, devices: int) -> None:
 
 
 def _jit_blocking(mesh: Mesh, function: Callable) -> Step:
-    """Compiles a step that donates its state; on CPU, it returns when its results are there.
+    """Compiles a step that donates its state; on CPU, the step waits for its results.
 
     Collectives of XLA's CPU backend block the threads of a pool that has one for each core. With
     two calls in flight, one device can hold the thread that the other needs, and both wait forever.

@@ -178,14 +178,14 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     message = refused("trian", "x")
     assert all(command in message for command in COMMANDS)
     assert "no run directory of that name" in refused("eval", tmp_path / "nothing")
-    assert "no run is there" in refused("report", tmp_path / "nothing")
+    assert "there is no run (config.toml is missing)" in refused("report", tmp_path / "nothing")
     assert "no run directory of that name" in refused("play", tmp_path / "nothing")
     for command in (["eval", trained, "--against"], ["match", trained]):
         message = refused(*command, "nobody:3")
         assert "nobody" in message
         assert "uct:" in message
     assert "minimax" in refused("eval", trained, "--against", "minimax")
-    assert "no checkpoint 7" in refused("eval", f"{trained}@7")
+    assert "there is no checkpoint 7, only 1, 2" in refused("eval", f"{trained}@7")
     assert "simulations" in refused("eval", f"{trained}:many")
     assert "--game" in refused("match", "random", "uct:4", "--games", "4")
     assert "tic_tac_to" in refused("match", "random", "random", "--game", "tic_tac_to")

@@ -105,7 +105,7 @@ def test_mistakes(trained, arguments, complaint, capsys):
 
 def test_no_run(tmp_path, capsys):
     assert main(["rate", str(tmp_path / "nothing")]) == 2
-    assert "no run is there" in capsys.readouterr().err
+    assert "there is no run (config.toml is missing)" in capsys.readouterr().err
 
 
 def test_long_games_have_quick_anchors():

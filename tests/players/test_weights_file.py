@@ -116,7 +116,7 @@ def test_players_that_come_along_are_what_their_names_say():
 
 def test_export_without_a_run_is_one_line(tmp_path, capsys):
     assert main(["export", str(tmp_path), str(tmp_path / "a.safetensors")]) == 2
-    assert "no run is there" in capsys.readouterr().err
+    assert "there is no run (config.toml is missing)" in capsys.readouterr().err
     assert not (tmp_path / "a.safetensors").exists()
 
 

@@ -180,7 +180,7 @@ def test_reading_says_nothing(tmp_path, caplog):
 
 
 def test_no_run(tmp_path):
-    with pytest.raises(UserError, match="no run with checkpoints"):
+    with pytest.raises(UserError, match="there is no run with checkpoints"):
         Checkpoints(tmp_path, read_only=True)
     assert not list(tmp_path.iterdir())
 
@@ -210,7 +210,7 @@ def test_one_cycle(tmp_path):
         lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states()[1].learner.variables
     )
     with Checkpoints(tmp_path, read_only=True) as checkpoints:
-        with pytest.raises(UserError, match=re.escape("no checkpoint 7; there are 1, 2")):
+        with pytest.raises(UserError, match=re.escape("there is no checkpoint 7, only 1, 2")):
             checkpoints.restore_variables(shapes, 7, warn=print)
         tiny.assert_equal(
             checkpoints.restore_variables(shapes, 1, warn=print), states()[1].learner.variables

@@ -106,7 +106,7 @@ def test_a_line_broken_by_a_crash_is_skipped(tmp_path):
 
 
 def test_no_run_is_a_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="no run is there"):
+    with pytest.raises(UserError, match=r"there is no run \(metrics\.jsonl is missing\)"):
         read_metrics(tmp_path)
 
 

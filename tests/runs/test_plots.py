@@ -79,7 +79,7 @@ def test_what_was_not_measured_is_left_out(tmp_path, cycles, evaluations, names)
 
 
 def test_no_run_is_a_users_mistake(tmp_path):
-    with pytest.raises(UserError, match="no run is there"):
+    with pytest.raises(UserError, match=r"there is no run \(metrics\.jsonl is missing\)"):
         draw(tmp_path)
 
 

@@ -224,7 +224,7 @@ def test_the_gate_lets_the_better_one_through(change, monkeypatch):
 
 def test_nothing_to_gate():
     trainer = tiny.trainer(1)
-    with pytest.raises(ValueError, match=re.escape('selfplay.actor = "latest"')):
+    with pytest.raises(ValueError, match=re.escape('needs selfplay.actor = "gated"')):
         trainer.gate(tiny.start(trainer))
 
 
