@@ -24,8 +24,8 @@ from orbax.checkpoint.checkpoint_managers import (
 
 from azjax.errors import UserError
 
-# A checkpoint has two items: the network that plays, and the rest of the training state. A player is
-# loaded without the rest, which includes the replay buffer.
+# A checkpoint has two items: the network that plays, and the rest of the training state. A player
+# is loaded without the rest, which includes the replay buffer.
 _VARIABLES = "variables"
 _REST = "rest"
 _METRIC = "selection_metric"

@@ -72,7 +72,7 @@ class RunLogger:
             self._file = stack.enter_context(_open_to_append(self._run_dir / METRICS_FILE))
             self._tensorboard = SummaryWriter(
                 str(self._run_dir / TENSORBOARD_FOLDER),
-                # A resumed run repeats the cycles after its checkpoint. Their first version is hidden.
+                # A resumed run repeats the cycles after its checkpoint. This hides their first run.
                 purge_step=self._first_cycle + 1 if self._first_cycle else None,
             )
             stack.callback(self._tensorboard.close)
