@@ -15,7 +15,7 @@ _FLAG = "xla_force_host_platform_device_count"
 
 @dataclass(frozen=True)
 class Hosts:
-    """How several processes find each other; by default there is only this process."""
+    """The options by which several processes find each other; by default there is only this one."""
 
     multi_host: bool = False
     """Join the other hosts of a TPU pod, a Slurm job or an MPI job, found automatically."""

@@ -1,4 +1,4 @@
-"""Games from configs and names; what is wrong becomes a one-line error."""
+"""Games from configs and names; mistakes become errors of one line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
 
 
 def game_config(game: Game) -> GameConfig:
-    """Returns what a config says to name `game`, so that `make_game` makes an equal one.
+    """Returns the config section that names `game`, so that `make_game` makes an equal one.
 
     A game that cannot be made from a name (one defined in a notebook, say) gets its own name.
     """

@@ -52,7 +52,7 @@ def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[Sta
 def opening_lines(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
     """Plays the openings of `random_openings` and returns all of their positions.
 
-    Players that follow games need them.
+    Players that follow the history of games need them.
 
     Returns:
       (states [plies + 1, batch, ...] from the start to those of `random_openings`, actions int32

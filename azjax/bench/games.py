@@ -42,7 +42,7 @@ _CPU_BYTES, _ACCELERATOR_BYTES = 2**27, 2**32
 
 @dataclasses.dataclass(frozen=True)
 class GamesBenchmark:
-    """Measures steps per second of random play, on one core if JAX runs on the CPU.
+    """The benchmark of random play, in steps per second; on one core if JAX runs on the CPU.
 
     A step is a legal mask, a random choice and a move, and a new game where one ends. Observations
     are not computed.

@@ -25,7 +25,7 @@ from azjax.types import Array, State
 
 @dataclass(frozen=True)
 class SearchBenchmark:
-    """Compares a search with the same number of network evaluations, and with stock mctx."""
+    """The comparison of a search with as many network evaluations, and with stock mctx."""
 
     game: str = "connect_four"
     """Name of the game."""

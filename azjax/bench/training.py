@@ -32,7 +32,7 @@ from azjax.types import Array, Metrics
 
 @dataclasses.dataclass(frozen=True)
 class TrainingBenchmark:
-    """Measures a training cycle and its parts, on all devices and on one."""
+    """The benchmark of a training cycle and its parts, on all devices and on one."""
 
     config: tyro.conf.Positional[str] = "configs/connect_four.toml"
     """Config file of the run."""

@@ -135,7 +135,7 @@ class PlayerReport:
 
 @dataclasses.dataclass(frozen=True)
 class Report(Displayed):
-    """What `report` measured; prints itself as tables."""
+    """The figures that `report` measured; they print themselves as tables."""
 
     game: str
     players: tuple[PlayerReport, ...]

@@ -16,7 +16,7 @@ from azjax.types import Array, State
 
 @dataclasses.dataclass(frozen=True)
 class Codec:
-    """Packs one state of `game` into uint32 words and back. All methods are pure and unbatched.
+    """A codec between states of `game` and uint32 words. All methods are pure and unbatched.
 
     Booleans take one bit, everything else its own bytes, so two states are equal exactly when
     their words are. `salt` selects the hash of `key`. Another salt separates two states that share

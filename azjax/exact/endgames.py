@@ -16,10 +16,10 @@ _CHUNK = 256  # positions solved at once, which share their descendants and the 
 
 @dataclasses.dataclass(frozen=True)
 class Endgames:
-    """Values of positions, by solving all that can be reached from them."""
+    """Exact values of positions, found by solving everything that they can reach."""
 
     game: Game
-    payoff: str  # as in `solve`; the sign of either is the result
+    payoff: str  # as in `solve`; the sign of a value is the result
 
     def action_scores(self, states: State) -> np.ndarray:
         """Returns the values of all actions, under best play afterwards.

@@ -47,7 +47,7 @@ class ExactValues:
 
     what: str  # which positions are known: "positions" for all, or a kind of endgames
     known: Callable[[State], np.ndarray]  # states [P, ...] -> bool [P]
-    load: Callable[[], Scorer]  # keep the result: it is computed again if nobody holds it
+    load: Callable[[], Scorer]  # keep the result: it is freed when nothing refers to it
     complete: bool  # all positions are known; the scorer is a pytree with a pure method
 
 
@@ -61,12 +61,12 @@ def exact_values(game: Game) -> ExactValues | None:
     return None if find is None else find(game)
 
 
-# The tables that somebody holds, at most one for each game. It keeps none alive by itself.
+# The tables in use, at most one for each game. A table that nothing else refers to is freed.
 _TABLES: weakref.WeakValueDictionary[Any, Scorer] = weakref.WeakValueDictionary()
 
 
 def _shared(game: GameT, make_table: Callable[[GameT], Scorer]) -> Callable[[], Scorer]:
-    """Returns a function that makes the game's table, or finds the one that is still in use."""
+    """Returns a function that returns the game's table: the one in use, or else a new one."""
 
     def load() -> Scorer:
         table = _TABLES.get(game)

@@ -1,4 +1,4 @@
-"""What an update changes: the network, its average and the optimizer's state."""
+"""The learner's state: the network, its moving average and the optimizer's state."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from azjax.types import Array
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LearnerState:
-    """What one update turns into the next; `jax.lax.scan` carries it whole."""
+    """Everything that an update changes; `jax.lax.scan` carries it as one value."""
 
     variables: Variables  # the latest network
-    ema: Variables | None  # its moving average, where `learning.ema_decay` is above 0
+    ema: Variables | None  # its moving average; None if `learning.ema_decay` is 0
     optimizer_state: optax.OptState
     num_updates: Array  # int32 [], updates done
 

@@ -209,8 +209,8 @@ def update(
         return total, (stats, losses)
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
-    # One collective for all: XLA's CPU backend blocks a thread for each that is in flight, and runs
-    # out of threads where several may run at once. The statistics are the same everywhere already.
+    # One collective serves all: XLA's CPU backend blocks a thread for each in flight, and runs
+    # out of threads if there are several. The statistics are the same on all devices already.
     flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses))
     gradient, losses = unravel(jax.lax.pmean(flat, AXIS))
     losses["train/grad_norm"] = optax.tree.norm(gradient)
@@ -241,8 +241,8 @@ def _check(network: Network, batch: Batch) -> None:
 def update_ema(ema: Any, latest: Any, num_updates: Array, *, decay: float) -> Any:
     """Returns the moving average of the parameters after one more update.
 
-    Early on, the average reaches back over only a tenth of the updates. Otherwise the random start
-    would weigh on it for long.
+    Early on, the average reaches back over only a tenth of the updates. Otherwise the random
+    initial parameters would dominate it for long.
 
     Args:
       ema: the average so far.

@@ -18,7 +18,7 @@ History = Sequence[Sequence[tuple[int, str]]]
 
 @runtime_checkable
 class Player(Protocol):
-    """Chooses moves for a batch of positions.
+    """A player, which chooses moves for a batch of positions.
 
     A player is a frozen dataclass registered as a pytree. Its arrays (a network's variables, say)
     are leaves; everything else is static and hashable. A player can therefore be an argument of a
@@ -86,7 +86,7 @@ def is_jittable(player: Player) -> bool:
 
 
 def follows_history(player: Player) -> bool:
-    """Returns whether the player is to be called with the history of its games."""
+    """Returns whether the player must be called with the history of its games."""
     return getattr(player, "follows_history", False)
 
 

@@ -21,7 +21,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
-    """Plays a random one of the actions that keep the game's value.
+    """A perfect player, which plays a random one of the actions that keep the game's value.
 
     In a position that cannot be reached it plays any legal action.
     """
@@ -68,7 +68,7 @@ class ExactPlayer:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactTablePlayer:
-    """Plays a random one of the actions with the best score."""
+    """A perfect player, which plays a random one of the actions with the best score."""
 
     game: Game = static()
     scorer: Scorer  # a pytree

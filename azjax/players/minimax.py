@@ -18,7 +18,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MinimaxPlayer:
-    """Searches all lines `depth` plies deep; a position at the horizon counts as a draw.
+    """A player that searches all lines `depth` plies deep; at the horizon, it assumes a draw.
 
     Ties between actions are broken at random. Alpha-beta (Knuth & Moore, "An Analysis of Alpha-Beta
     Pruning", 1975) skips irrelevant lines; the result is that of the full-width search.

@@ -1,4 +1,4 @@
-"""Flat Monte Carlo: random playouts after each legal move, and the best average is played."""
+"""Flat Monte Carlo: the move whose random playouts have the best mean result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MonteCarloPlayer:
-    """Plays the action with the best mean result over `playouts_per_action` random playouts.
+    """A player that chooses the action with the best mean over `playouts_per_action` playouts.
 
     There is no tree: every playout is random from the first ply after the move (Abramson,
     "Expected-Outcome: A General Model of Static Evaluation", 1990). Ties are broken at random.

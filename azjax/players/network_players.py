@@ -22,7 +22,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class PolicyPlayer:
-    """Plays the legal move with the highest probability in the network's policy."""
+    """A player of the legal move with the highest probability in the network's policy."""
 
     game: Game = static()
     network: Network = static()
@@ -53,7 +53,7 @@ class PolicyPlayer:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class ValuePlayer:
-    """Plays the move to the position with the best value of the value head, one ply deep."""
+    """A player of the move to the position that the value head values best, one ply deep."""
 
     game: Game = static()
     network: Network = static()
@@ -123,7 +123,7 @@ class SearchPlayer:
         )
         best = jnp.argmax(result.visits, axis=-1).astype(jnp.int32)
         action = result.action if self.config.algorithm == "gumbel" else best
-        # The root's mean value would include the bad moves that the search had to try.
+        # The root's mean value would include bad moves that the search tried.
         value = jnp.take_along_axis(result.action_values, action[:, None], axis=1)[:, 0]
         return Analysis(
             action=action,

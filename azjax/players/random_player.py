@@ -14,7 +14,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RandomPlayer:
-    """Plays every legal action with equal probability."""
+    """A player of uniformly random legal actions."""
 
     game: Game = static()
 

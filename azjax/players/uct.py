@@ -22,7 +22,7 @@ from azjax.types import Array, State, static
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class UCTPlayer:
-    """Plays the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
+    """A player of the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
     Monte-Carlo Planning", 2006).
 
     Every simulation descends by UCB1, adds one node, and plays one random game from it. Consider a

@@ -1,6 +1,6 @@
 """Auxiliary targets from finished games: the final margin and the owner of each cell.
 
-Each position then teaches many numbers instead of one, which helps most while there are few games
+Each position then has many targets instead of one, which helps most while there are few games
 (KataGo, Wu 2019, section 4.1).
 """
 
@@ -24,17 +24,17 @@ _UNKNOWN = 127  # no owner: a player resigned
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AuxiliaryTargets:
-    """From the mover's perspective; NaN where unknown, None where not learned."""
+    """Auxiliary targets from the mover's perspective; NaN if unknown, None if not learned."""
 
     score: Array | None  # float32 [N], final margin as a share of all points, in [-1, 1]
     ownership: Array | None  # float32 [N, cells], final owners: 1 mine, -1 theirs
 
 
 def check_auxiliary(game: Game, config: Config) -> None:
-    """Checks that the game has what the network is to predict.
+    """Checks that the game has the auxiliary targets of the config.
 
     Raises:
-      UserError: it has not.
+      UserError: the game lacks one of them.
     """
     for name in config.network.auxiliary:
         if not hasattr(game, name):
@@ -46,12 +46,12 @@ def check_auxiliary(game: Game, config: Config) -> None:
 def terminal_targets(
     game: Game, config: Config, mover: Array, states: State, known: Array
 ) -> TerminalTargets | None:
-    """Returns how games stand, if the network learns to predict it.
+    """Returns the terminal targets of positions; None if the network learns none.
 
     Args:
       game: the game.
       config: `network.auxiliary`.
-      mover: int32 [B], from whose perspective.
+      mover: int32 [B], the players from whose perspective the targets are.
       states: positions [B, ...].
       known: bool [B], False where the targets are unknown.
     """

@@ -17,7 +17,7 @@ _KEPT_ACTIONS = 128
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TopPolicy:
-    """The K likeliest of very many actions: few are legal, and fewer matter."""
+    """A policy over very many actions, of which only the K likeliest are kept."""
 
     actions: Array  # int16 [..., K], the likeliest first; int32 where A is over 32768
     probabilities: Array  # float16 [..., K]
@@ -26,7 +26,7 @@ class TopPolicy:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TerminalTargets:
-    """How games stood after a ply, from its mover's perspective; used where the game ended."""
+    """Margin and owners after a ply, from its mover's perspective; used if the game ended."""
 
     score: Array | None  # float16 [B], margin as a share of all points; NaN: unknown
     ownership: Array | None  # int8 [B, cells], 1 mine, -1 theirs, 0 nobody's; 127: unknown
@@ -37,13 +37,13 @@ class TerminalTargets:
 class Transition:
     """One ply of B games, as stored; observations are made when a batch is drawn."""
 
-    states: State  # [B, ...], the position before the move, without what is never observed
+    states: State  # [B, ...], the position before the move, without unobserved parts
     policy: Array | TopPolicy  # float16 [B, A], the search's policy; its top where A is large
     reward: Array  # float16 [B], result for the mover, 0 before the end
     discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1
     value: Array  # float16 [B], the search's value of the position
     full: Array  # bool [B], had a full search, and so is learned from
-    terminal: TerminalTargets | None  # where the network learns to predict it
+    terminal: TerminalTargets | None  # None if the network learns no auxiliary targets
 
 
 @jax.tree_util.register_dataclass
@@ -144,8 +144,8 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
       shape: of the result.
 
     Returns:
-      Indices into the flattened ring, int32 `shape`; all 0 where nothing is valid (the caller waits
-      until there is enough).
+      Indices into the flattened ring, int32 `shape`. If no position is valid, all are 0; the caller
+      must check that.
     """
     check_key(key)
     check_array(valid, ("R", "B"), jnp.bool_, name="valid")

@@ -1,7 +1,7 @@
-"""States without what learning never reads, to keep the replay buffer small.
+"""States without the parts that learning never reads, to keep the replay buffer small.
 
-A game carries parts that only its rules need, such as the hashes of all earlier boards that go
-needs for superko: most of a state's bytes.
+Only the rules need some parts of a state. In go, superko needs the hashes of all earlier boards,
+which are most of a state's bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def restore_unobserved(game: Game, states: State) -> State:
 
 @functools.cache
 def _observed(game: Game) -> tuple[bool, ...]:
-    """For each leaf of a state, whether the observation or the legal mask is computed from it."""
+    """Returns for each leaf of a state whether the observation or the legal mask depends on it."""
 
     def read(state: State) -> tuple[Array, Array]:
         return game.observe(state), game.legal_action_mask(state)

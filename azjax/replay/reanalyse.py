@@ -1,7 +1,8 @@
-"""Reanalyse: new searches of stored positions by the current network.
+"""Reanalysis: new searches of stored positions by the candidate network.
 
-A position occurs once and teaches for as long as it is kept, if its policy and value do not grow
-old (MuZero, Schrittwieser et al. 2020, appendix H; MuZero Unplugged, Schrittwieser et al. 2021).
+The candidate is the latest network, or its moving average. Its searches keep the stored policies
+and values up to date (MuZero, Schrittwieser et al. 2020, appendix H; MuZero Unplugged, Schrittwieser
+et al. 2021).
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def reanalyse(
     Args:
       game: the game.
       evaluate: the evaluation function; see `search`.
-      params: for `evaluate`: the candidate network.
+      params: passed to `evaluate`: the candidate network's variables.
       key: PRNG key.
-      replay: the buffer; its states are whole.
-      indices: int32 [N], flat indices of what to search.
+      replay: the buffer, which must keep complete states.
+      indices: int32 [N], flat indices of the positions to search.
       enabled: bool []; False changes nothing, for a buffer without valid positions.
       config: the search's settings.
 

@@ -17,10 +17,10 @@ from azjax.types import Array
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Targets:
-    """Of each ply of the buffer, [R, B]."""
+    """The value targets of all plies of the buffer, each array [R, B]."""
 
     value: Array  # float32, the value target, from the mover's perspective
-    valid: Array  # bool, may be learned from: its game has ended, and it had a full search
+    valid: Array  # bool, can be learned from: its game has ended, and it had a full search
     end: Array  # int32, the ring's index of the last ply of its game, where valid
     side: Array  # int8, 1 where the mover also made that last move, else -1
 

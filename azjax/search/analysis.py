@@ -1,4 +1,4 @@
-"""What a search of one position has found, on the host."""
+"""The summary of a search of one position, on the host."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalys
 
 @jax.jit
 def _node_arrays(tree: mctx.Tree) -> dict[str, Array]:
-    """Returns what the analysis reads of the nodes, without states and without most priors."""
+    """Returns the data of the nodes that the analysis needs, without states and most priors."""
     nodes, root = first(tree), tree.ROOT_INDEX
     moves = nodes.extra_data
     return {

@@ -56,10 +56,10 @@ class NetworkPlayer(Protocol):
 
 @dataclass(frozen=True)
 class AnytimeSearch:
-    """Starts searches of single positions, each in a tree of `max_nodes` nodes.
+    """A search of single positions, each in a tree of `max_nodes` nodes.
 
-    The tree is allocated at the start and never grows, so nothing is compiled again while a clock
-    runs. When the tree is full, the search stops.
+    The tree is allocated at the start and never grows, so nothing is compiled while a clock runs.
+    When the tree is full, the search stops.
     """
 
     game: Game

@@ -25,7 +25,7 @@ def add_dirichlet_noise(
       total: concentration of all legal actions together. Each has an equal share, its alpha.
     """
     alpha = total / jnp.maximum(jnp.sum(mask, axis=-1, keepdims=True), 1)
-    # Normalised as logarithms, because the variates underflow when alpha is small.
+    # The variates are normalised as logarithms, because they underflow if alpha is small.
     noise = jax.nn.softmax(mask_logits(log_gamma_variates(key, alpha, logits.shape), mask))
     mixed = (1 - fraction) * jax.nn.softmax(logits) + fraction * noise
     return jnp.where(fraction > 0, mask_logits(log_of(mixed), mask), logits)

@@ -1,4 +1,4 @@
-"""Where games of self-play begin: at the game's start, at listed positions, after random moves."""
+"""Openings of self-play: the game's start or a listed position, then random moves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from azjax.types import Array, State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Openings:
-    """L positions to begin at."""
+    """L starting positions."""
 
     states: State  # [L, ...]
     plies: Array  # int32 [L], moves made so far
@@ -33,7 +33,7 @@ class Games:
 
     states: State  # [B, ...]
     plies: Array  # int32 [B], moves made in each
-    minima: GameMinima | None  # where players resign
+    minima: GameMinima | None  # None if players do not resign
 
 
 def start_games(
@@ -41,7 +41,8 @@ def start_games(
 ) -> Games:
     """Starts `batch` games: a random opening, then 0 to `config.opening_plies` random moves.
 
-    Positions that good play never reaches occur this way, and are valued by good play from there.
+    So the network also learns positions that good play never reaches. Their values are the results
+    of good play from there.
     """
     init_key, line_key, length_key, move_key, resign_key = jax.random.split(key, 5)
     if openings is None:

@@ -1,7 +1,7 @@
 """Resignation, calibrated by games in which it is disabled (AlphaGo Zero, Silver et al. 2017).
 
-Some games are played to the end whatever the values. They show how often a player whose value had
-fallen that low did not lose after all. The threshold is the highest value at which that is rare.
+In some games nobody may resign. They show how often players did not lose although their value had
+fallen to some level. The threshold is the highest level at which that is rare.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIN_PLAYERS = 20.0  # before anybody resigns
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ResignationStats:
-    """Players of games without resignation, by their lowest value: 100 bins in [-1, 0]."""
+    """Counts of players in games without resignation, by their lowest value: 100 bins."""
 
     players: Array  # float32 [100], all of them
     not_lost: Array  # float32 [100], those that won or drew
@@ -80,7 +80,7 @@ def stats_of_finished(minima: GameMinima, done: Array, result: Array) -> Resigna
 
 
 def decay_and_add(old: ResignationStats, new: ResignationStats) -> ResignationStats:
-    """Adds new statistics to old ones, which decay by as much as comes in."""
+    """Adds new statistics to old ones, which decay in proportion to the number of new players."""
     kept = 1 - jnp.minimum(jnp.sum(new.players) / _MEMORY, 1)
     return jax.tree.map(lambda a, b: kept * a + b, old, new)
 

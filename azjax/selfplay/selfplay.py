@@ -139,10 +139,10 @@ def self_play(
 
 
 def draw_full_search_mask(key: Array, config: Config) -> Array | None:
-    """Draws the plies of a cycle that get a full search, bool [T]; None where all do.
+    """Draws the plies of a cycle that get a full search, bool [T]; None if all do.
 
-    Their number is constant, and they are the same for all games: searches run side by side, and a
-    batch would take as long as its longest search. The games are of all ages.
+    Their number is constant. They are the same for all games, because a batch of searches takes as
+    long as its longest search. Games are at different plies, so every stage of a game has its share.
     """
     plies = config.selfplay.plies_per_cycle
     count = round(config.selfplay.full_search_fraction * plies)
@@ -206,7 +206,7 @@ def _search(
     states: State,
     explore: Array,
 ) -> SearchResult:
-    """Searches to learn from the result; or fast and without noise, to play well."""
+    """Searches all positions: in full, or fast and without noise."""
     find = functools.partial(search, game, evaluate, params, key, states)
     settings = config.search
     if fast:

@@ -1,4 +1,4 @@
-"""What the local server computes: descriptions of positions, and searches in JAX."""
+"""The computations of the local server: descriptions of positions, and searches in JAX."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def search_position(
     """Searches the position after `moves`.
 
     Yields:
-      What the search has found, in the form that the page reads: four times a second, and at the
+      The analysis of the search in the form that the page reads, four times a second and at the
       end.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What the page's scripts know of a game and its player before the first move."""
+"""The data about a game and its player that the page's scripts need before the first move."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
 def describe_model(
     game: Game, search: SearchConfig, model: Model, actions: list[str] | None
 ) -> dict[str, Any]:
-    """Returns what the worker needs: how to call the model, and the names of moves.
+    """Returns the worker's data: how to call the model, and the names of moves.
 
     Args:
       game: the game.
@@ -72,7 +72,7 @@ def describe_model(
 
 
 class ActionNames:
-    """Collects the names of actions from positions, to find the names that never change."""
+    """The names of actions in many positions, from which those that never change are found."""
 
     def __init__(self, game: Game):
         self._game = game

@@ -43,7 +43,7 @@ def write_site(
       seed: seed of these games.
 
     Returns:
-      What the check measured.
+      The results of the check.
 
     Raises:
       UserError: `out` exists, the game cannot be exported, or packages are missing.

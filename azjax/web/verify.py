@@ -21,7 +21,7 @@ _TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Check:
-    """What a comparison measured."""
+    """The results of a comparison."""
 
     games: int
     positions: int

@@ -37,7 +37,7 @@ def choose_move(
       root_actions: legal actions to choose from; empty for all of them.
 
     Returns:
-      (The game after the move, what the search found.)
+      (game after the move, analysis of the search).
     """
     began = time.monotonic()
     clock = game.clocks[player]

@@ -51,7 +51,7 @@ def _known_command(game: GtpGame, reply: Reply, name: str) -> GtpGame:
 
 
 def _list_games(game: GtpGame, reply: Reply) -> GtpGame:
-    """Answers Quarry, which takes an engine without this command for one of go."""
+    """Answers Quarry, which takes an engine without this command for a go engine."""
     reply.answer(kind_of(game.game).capitalize())
     return game
 
@@ -64,7 +64,7 @@ def _set_game(game: GtpGame, reply: Reply, name: str) -> GtpGame:
 
 
 def _analyze_commands(game: GtpGame, reply: Reply) -> GtpGame:
-    """Answers HexGui, which asks for its own commands and cannot read an error: there are none."""
+    """Answers HexGui's question for commands of its own, which it asks of every engine: none."""
     reply.answer("")
     return game
 
@@ -75,7 +75,7 @@ def _quit(game: GtpGame, reply: Reply) -> GtpGame:
 
 
 def _boardsize(game: GtpGame, reply: Reply, width: str, height: str = "") -> GtpGame:
-    """Checks the size; HexGui sends two numbers, and KataGo's clients may."""
+    """Checks the size. HexGui sends two numbers, and KataGo's clients may do so."""
     if {read_number(width), read_number(height or width)} != {game.game.size}:
         raise GtpError("unacceptable size")
     reply.answer("")

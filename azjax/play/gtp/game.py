@@ -1,4 +1,4 @@
-"""A game as GTP's commands change it: stones in any order, moves taken back, clocks."""
+"""The state of a GTP engine: a game in which colours may move out of turn, and its clocks."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class GtpError(Exception):
 
 @dataclass(frozen=True)
 class Reply:
-    """Writes the answer to one command."""
+    """The answer to one command, written once it is known."""
 
     number: str  # the command's id; "" if it has none
     lines: LineSource
