@@ -1,5 +1,7 @@
-"""What becomes of a test whose program is not there: it is skipped, but fails under continuous
-integration (CI is set), which installs them all and would never tell that nothing was tested."""
+"""Skips tests whose external program is missing.
+
+Under continuous integration (CI is set) they fail instead, because it installs all programs.
+"""
 
 import os
 
@@ -9,10 +11,10 @@ _INSTALLS_ALL = bool(os.environ.get("CI"))
 
 
 def skip(reason: str) -> None:
-    """Called by a test or a fixture that misses something."""
+    """Skips the running test or fixture; fails it under continuous integration."""
     (pytest.fail if _INSTALLS_ALL else pytest.skip)(reason)
 
 
 def skip_without(there: object, reason: str) -> pytest.MarkDecorator:
-    """Marks tests that fail by themselves without it."""
+    """Returns the mark of tests to skip if something is not `there`."""
     return pytest.mark.skipif(not there and not _INSTALLS_ALL, reason=reason)

@@ -1,4 +1,4 @@
-"""Every test runs on four CPU devices, strictly: rank promotion raises, and so do warnings."""
+"""Every test runs on four CPU devices. Rank promotion and warnings are errors."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from tests.second_tier import SECOND_TIER
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
-# Compilation dominates the tests: keep what was compiled, for later runs and for the processes
-# that some tests start.
+# Compilation dominates the tests. The cache serves later runs, and the processes that some tests
+# start.
 CACHE = Path(__file__).parent.parent / ".jax_cache"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
@@ -27,8 +27,11 @@ MOST_MAPS = (
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs():
-    """Each holds some thirty memory maps, of which Linux allows a process 65,530 by default: the
-    whole suite would come to more, and crash."""
+    """Frees compiled programs after each module.
+
+    Each holds some thirty memory maps. Linux allows a process 65,530, and the whole suite would
+    exceed that and crash.
+    """
     yield
     maps = Path("/proc/self/maps")
     if not maps.exists() or maps.read_bytes().count(b"\n") > MOST_MAPS:
@@ -40,14 +43,14 @@ def forget_compiled_programs():
 
 @pytest.fixture(scope="session")
 def devices() -> list[jax.Device]:
-    """The four CPU devices."""
+    """Returns the four CPU devices."""
     assert jax.device_count() == 4
     return jax.devices()
 
 
 @pytest.fixture
 def refused(capsys):
-    """Runs a command that must be refused and returns what it says, one line."""
+    """Returns a function that runs a command that must fail, and returns its message, one line."""
 
     def refused(*arguments):
         capsys.readouterr()

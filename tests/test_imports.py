@@ -43,7 +43,7 @@ def graph() -> dict[str, set[str]]:
     return edges
 
 
-def test_at_most_eight_modules_stand_beside_the_packages():
+def test_the_top_has_at_most_eight_modules():
     assert len(MODULES) <= 8, MODULES
 
 

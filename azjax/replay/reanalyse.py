@@ -1,8 +1,8 @@
 """Reanalysis: new searches of stored positions by the candidate network.
 
 The candidate is the latest network, or its moving average. Its searches keep the stored policies
-and values up to date (MuZero, Schrittwieser et al. 2020, appendix H; MuZero Unplugged, Schrittwieser
-et al. 2021).
+and values up to date (MuZero, Schrittwieser et al. 2020, appendix H; MuZero Unplugged,
+Schrittwieser et al. 2021).
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def draw_full_search_mask(key: Array, config: Config) -> Array | None:
     """Draws the plies of a cycle that get a full search, bool [T]; None if all do.
 
     Their number is constant. They are the same for all games, because a batch of searches takes as
-    long as its longest search. Games are at different plies, so every stage of a game has its share.
+    long as its longest search. Games are at different plies, so each stage of a game has its share.
     """
     plies = config.selfplay.plies_per_cycle
     count = round(config.selfplay.full_search_fraction * plies)

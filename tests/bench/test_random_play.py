@@ -1,4 +1,4 @@
-"""Random play of benchmarks is fair: legal moves, equally likely, and new games in the end."""
+"""Random play of benchmarks is fair: legal moves, equally likely, and new games after the end."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""The command line: its outputs, and what it says of mistakes: one line, exit code 2."""
+"""The command line: its output; after a mistake, one line and exit code 2."""
 
 import errno
 import functools
@@ -125,7 +125,7 @@ def truncate(run, cycle):
 
 
 def test_a_truncated_checkpoint_is_named_and_the_older_one_used(run, trained):
-    """In a process of its own, where all that libraries print is seen."""
+    """Runs in its own process, so that everything that libraries print is captured."""
     truncate(run, 2)
     code, out, err = tiny.run_azjax("resume", run, devices=4)
     assert (code, err) == (0, "")
@@ -194,11 +194,11 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     assert "bench" in refused("bench", "nothing")
 
 
-def test_faces_refuse_other_games_and_players(refused, trained, tmp_path):
-    for face, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
-        assert "no run directory of that name" in refused(face, tmp_path / "nothing")
-        assert f"{face.upper()} is for {games}" in refused(face, trained)
-        assert "must be a player with a search" in refused(face, f"{trained}:policy")
+def test_protocols_refuse_other_games_and_players(refused, trained, tmp_path):
+    for protocol, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
+        assert "no run directory of that name" in refused(protocol, tmp_path / "nothing")
+        assert f"{protocol.upper()} is for {games}" in refused(protocol, trained)
+        assert "must be a player with a search" in refused(protocol, f"{trained}:policy")
     assert "--memory 0" in refused("gtp", trained, "--memory", "0")
 
 

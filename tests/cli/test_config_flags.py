@@ -1,4 +1,4 @@
-"""The command line: what it says of mistakes in a config file or in the flags over it."""
+"""The command line: its messages about mistakes in a config file or in flags."""
 
 import pytest
 

@@ -21,7 +21,7 @@ from azjax.errors import UserError
 
 
 def tables(kind, prefix=""):
-    """Every table of a config file, `search.puct` and the like included."""
+    """Returns every table of a config file, including `search.puct` and `search.gumbel`."""
     for name, hint in typing.get_type_hints(kind).items():
         if dataclasses.is_dataclass(hint) and name != "game":
             yield prefix + name, hint
@@ -38,7 +38,7 @@ FIELDS = [
 
 
 def nested(section, values):
-    """`{"a": {"b": values}}` for section "a.b"."""
+    """Returns `{"a": {"b": values}}` for section "a.b"."""
     for name in reversed(section.split(".")):
         values = {name: values}
     return values
@@ -49,7 +49,7 @@ def value_of(config, section, name):
 
 
 def another_value(section, name):
-    """A valid value that is not the default."""
+    """Returns a valid value that is not the default."""
     kind = SECTIONS[section]
     hint, default = typing.get_type_hints(kind)[name], getattr(kind(), name)
     if typing.get_origin(hint) is typing.Literal:
@@ -351,7 +351,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("**/*.toml"))
 def test_configs_of_the_project_load_and_their_games_exist(path):
     config = load_config(path)
     game = make(config.game.name, **dict(config.game.options))
-    assert make(game.name).name == game.name  # options that a name cannot carry aside
+    assert make(game.name).name == game.name  # except options that a name cannot hold
     if path.parent.name == "configs":
         assert game.name == path.stem
     else:

@@ -9,7 +9,7 @@ from azjax.evaluation.elo import elo_difference
 
 
 def simulate(rng, elo, games):
-    """Points [N, N] of decided games between all, `games` for each pair, at known strengths."""
+    """Returns points [N, N] of decided games, `games` for each pair, at known strengths."""
     points = np.zeros((len(elo), len(elo)))
     for i in range(len(elo)):
         for j in range(i):
@@ -19,7 +19,7 @@ def simulate(rng, elo, games):
 
 
 def by_scipy(points, prior_draws):
-    """The same model written down anew, for a general optimizer: Elo with player 0 at 0."""
+    """Fits the same model by a general optimizer; returns Elo with player 0 at 0."""
     pairs = [(i, j) for i in range(len(points)) for j in range(i) if points[i, j] + points[j, i]]
 
     def loss(free):
@@ -43,7 +43,7 @@ def by_scipy(points, prior_draws):
 
 @pytest.mark.parametrize(("won", "lost"), [(30, 10), (7.5, 12.5), (20, 0), (0, 3)])
 def test_two_players_have_a_closed_form(won, lost):
-    """The score with its virtual draw as Elo, and the deviation of a share in log-odds."""
+    """Compares with the score and its virtual draw as Elo, and a share's deviation in log-odds."""
     ratings = fit_ratings(np.array([[0, lost], [won, 0]]), anchor=0)
     games, share = won + lost + 1, (won + 0.5) / (won + lost + 1)
     assert ratings.elo[0] == ratings.low[0] == ratings.high[0] == 0
@@ -89,10 +89,12 @@ def test_perfect_scores_up_a_ladder_stay_finite_and_in_order():
     steps = np.diff(ratings.elo)
     np.testing.assert_allclose(steps, elo_difference(200.5 / 201))
     assert np.all(np.isfinite(ratings.high))
-    assert np.all(np.diff(ratings.high - ratings.low) > 0)  # farther from the anchor, less sure
+    assert np.all(
+        np.diff(ratings.high - ratings.low) > 0
+    )  # farther from the anchor, the intervals are wider
 
 
-def test_games_that_tell_a_quarter_double_the_interval():
+def test_a_quarter_of_independent_games_doubles_the_interval():
     points = np.array([[0, 30.0, 0], [50, 0, 12], [0, 20, 0]])
     whole, quarter = (
         fit_ratings(points, anchor=0, independent=np.full((3, 3), share)) for share in (1.0, 0.25)

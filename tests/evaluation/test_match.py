@@ -18,8 +18,8 @@ TIC_TAC_TOE = make("tic_tac_toe")
 BOXES = make("dots_and_boxes_1x2")
 
 
-def test_both_seats_are_played_and_told_apart():
-    """Who begins with a heap of one wins, whoever it is."""
+def test_both_seats_are_played_and_distinguished():
+    """The player who begins with a heap of one wins, in either seat."""
     game = Heap(1)
     result = play_match(game, Lowest(game), RandomPlayer(game), jax.random.key(0), num_games=16)
     assert result.as_first == (8, 0, 0)
@@ -32,7 +32,7 @@ def test_both_seats_are_played_and_told_apart():
 
 
 def test_scores_are_player_a_s():
-    """From a heap of two, taking both wins; the lowest action takes one and loses."""
+    """With a heap of two, taking both wins; the lowest action takes one and loses."""
     game = Heap(2)
     result = play_match(game, Lowest(game), exact_player(game), jax.random.key(0), num_games=16)
     assert result.as_first == result.as_second == (0, 0, 8)
@@ -53,7 +53,7 @@ def test_scores_are_player_a_s():
     ("game", "spiel"),
     [
         (TIC_TAC_TOE, "tic_tac_toe"),
-        # Whoever closes a box moves again, so that turns do not alternate.
+        # The player who closes a box moves again, so turns do not alternate.
         (BOXES, "dots_and_boxes(num_rows=1,num_cols=2)"),
     ],
 )
@@ -69,7 +69,7 @@ def test_fixed_players_play_the_very_game_that_the_rules_say(game, spiel):
 
 
 def test_the_games_of_a_pair_share_their_opening():
-    """Equal players that draw no lots: the second game is the first one with names swapped."""
+    """Between equal deterministic players, the second game repeats the first with swapped seats."""
     player = Lowest(TIC_TAC_TOE)
     play = jax.jit(match_scores, static_argnums=(0, 4, 5))
     scores, lengths, _ = play(TIC_TAC_TOE, player, player, jax.random.key(1), 64, 3)
@@ -83,7 +83,7 @@ def test_an_opening_never_ends_the_game():
     game = Heap(3)
     player = Lowest(game)
     scores, lengths, _ = match_scores(game, player, player, jax.random.key(0), 32, 50)
-    # One is left when the opening stops; the one to move then takes it.
+    # One counter is left when the opening stops; the player to move then takes it.
     assert set(np.asarray(lengths)) <= {2, 3}
     np.testing.assert_array_equal(scores[:32] + scores[32:], np.ones(32))
 
@@ -97,12 +97,12 @@ def test_a_player_on_the_host_plays_the_same_games(game):
     assert here.as_first == there.as_first
     assert here.as_second == there.as_second
     assert here.mean_length == there.mean_length
-    # It is asked where it is to move and nowhere else: half the moves of equal games.
+    # It is called only where it is to move: for half of the moves of equal games.
     assert sum(asked) == here.mean_length * 4 / 2
 
 
 def test_chunks_and_devices_change_no_count():
-    """18 pairs by at most 8, on four devices: some are played for nothing, none is counted."""
+    """18 pairs in chunks of at most 8 on four devices: surplus pairs are played, not counted."""
     assert jax.local_device_count() == 4
     player = RandomPlayer(TIC_TAC_TOE)
     result = play_match(TIC_TAC_TOE, player, player, jax.random.key(3), num_games=36, batch=8)
@@ -111,14 +111,14 @@ def test_chunks_and_devices_change_no_count():
     assert 5 <= result.mean_length <= 9
 
 
-def test_a_game_played_again_tells_nothing_new():
-    """Players that draw no lots, from the nine openings of one ply: at most nine pairs."""
-    key, player, lots = jax.random.key(4), Lowest(TIC_TAC_TOE), RandomPlayer(TIC_TAC_TOE)
+def test_repeated_games_count_once():
+    """Deterministic players have at most nine different pairs from the nine openings of one ply."""
+    key, player, random = jax.random.key(4), Lowest(TIC_TAC_TOE), RandomPlayer(TIC_TAC_TOE)
     repeated = play_match(TIC_TAC_TOE, player, player, key, num_games=200, opening_plies=1)
     assert repeated.effective_games == 18
-    varied = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200, opening_plies=2)
+    varied = play_match(TIC_TAC_TOE, random, random, key, num_games=200, opening_plies=2)
     assert 120 < varied.effective_games <= 200
-    one = play_match(TIC_TAC_TOE, lots, lots, key, num_games=200)
+    one = play_match(TIC_TAC_TOE, random, random, key, num_games=200)
     assert one.effective_games == 200
     on_host = HostLowest(TIC_TAC_TOE, [])
     asked = play_match(TIC_TAC_TOE, on_host, player, key, num_games=200, opening_plies=1)

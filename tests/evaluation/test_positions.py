@@ -32,18 +32,18 @@ def test_random_games_meet_different_positions_of_all_plies():
 
 
 @pytest.mark.parametrize("player", [Lowest(GAME), HostLowest(GAME, [])])
-def test_a_player_without_lots_and_openings_meets_one_game(player):
+def test_a_deterministic_player_without_openings_plays_one_game(player):
     states, plies = positions_of_games(
         GAME, player, jax.random.key(0), num_games=8, opening_plies=0
     )
     # X and O take turns from cell 0 on; X wins with the seventh move.
     assert list(plies) == list(range(7))
-    state, wanted = GAME.init(), []
+    state, expected = GAME.init(), []
     for cell in range(7):
-        wanted.append(GAME.to_string(state))
+        expected.append(GAME.to_string(state))
         state = GAME.step(state, cell)
     assert GAME.is_terminal(state)
-    assert _texts(states) == wanted
+    assert _texts(states) == expected
 
 
 def test_openings_are_random_and_of_all_lengths():

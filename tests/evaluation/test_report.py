@@ -1,5 +1,4 @@
 import dataclasses
-import functools
 import io
 import json
 
@@ -7,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import make
+from azjax_envs import Game, make
 from rich.console import Console
 
 from azjax.evaluation.elo import wilson_interval
@@ -16,6 +15,7 @@ from azjax.evaluation.report import report, score_actions
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
+from azjax.types import static
 from tests.oracles.players import Except, HostLowest, Lowest
 
 GAME = make("tic_tac_toe")
@@ -65,7 +65,7 @@ def test_an_illegal_move_is_a_mistake_and_named(perfect, solution):
     player = Except(GAME, perfect, _state(solution, index), jnp.asarray(4))
     (score,) = _report_of(GAME, player).scores
     assert (score.mistakes, score.illegal) == (1, 1)
-    # After a1 only the centre holds the draw: there a mistake is possible, and this is one.
+    # After a1 only the centre keeps the draw: a mistake is possible there, and this is one.
     assert score.risky_mistakes == 1
 
 
@@ -78,7 +78,7 @@ def test_an_illegal_move_where_no_legal_one_is_a_mistake_is_counted_apart(perfec
     assert score.risky_mistake_rate == 0
 
 
-def test_random_play_goes_wrong_as_often_as_the_mistakes_are_many(solution):
+def test_random_play_makes_the_expected_number_of_mistakes(solution):
     """The expected number is a sum over positions; the count is within four deviations."""
     decisions = solution.decisions
     legal = solution.children[decisions] >= 0
@@ -131,7 +131,7 @@ def test_a_player_on_the_host_is_asked_everything():
     game, asked = make("dots_and_boxes_1x1"), []
     card = _report_of(game, HostLowest(game, asked))
     assert card.positions == sum(asked) == 15
-    # With an edge left over or two, moving is forced in effect; no move ever changes the result.
+    # With one or two edges left, moves are forced in effect, and none changes the result.
     assert card.mistakes == 0
 
 
@@ -148,11 +148,11 @@ def test_a_mistake_is_a_worse_result_not_a_slower_win(scored_positions):
     scores = scored_positions.action_scores
     best = score_actions(scored_positions, scores.argmax(-1))
     assert (best.mistakes, best.optimal, best.positions) == (0, 1938, 1938)
-    # The worst legal move: wrong wherever wrong is possible, and nowhere else.
+    # The worst legal move is a mistake exactly where a mistake is possible.
     worst = score_actions(scored_positions, np.where(np.isfinite(scores), scores, 99).argmin(-1))
     assert worst.mistakes == worst.risky == best.risky > 1000
     assert worst.illegal == 0
-    # The worst among the moves that keep the result: no mistake, though not the best.
+    # The worst of the moves that keep the result is no mistake, although it is not the best.
     keeping = np.isfinite(scores) & (np.sign(scores) == np.sign(scores.max(-1, keepdims=True)))
     slow = score_actions(scored_positions, np.where(keeping, scores, 99).argmin(-1))
     assert slow.mistakes == 0
@@ -168,7 +168,7 @@ def test_positions_of_the_first_players_own_games_are_a_suite_for_all(solution):
         assert own.suite == "positions of mine's games"
         assert (player.positions, player.mistakes) == (4520, everywhere.mistakes)
     assert own.positions == card.players[0].scores[1].positions
-    # What its own games are, is tested with `positions_of_games`; here, what they are worth.
+    # The test of `positions_of_games` checks these games; here only their values are checked.
     suite = GameSuites(GAME).of_own_games(Lowest(GAME), jax.random.key(3), 64)
     assert 20 < suite.num_positions < 400
     indices = solution.lookup(suite.states)
@@ -225,9 +225,11 @@ def _rendered(card):
 
 
 def test_a_value_is_right_where_no_other_result_is_nearer(solution):
-    @functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+    @jax.tree_util.register_dataclass
     @dataclasses.dataclass(frozen=True)
     class Values(Lowest):
+        game: Game = static()
+
         def values(self, key, states):
             return jnp.full(jax.tree.leaves(states)[0].shape[0], 0.4)
 

@@ -22,7 +22,7 @@ class Mixed:
 
 @dataclasses.dataclass(frozen=True)
 class MixedGame:
-    """Only a start: the codec asks for nothing else."""
+    """A game with nothing but a start, which is all that the codec needs."""
 
     def init(self, key=None):
         return Mixed(
@@ -42,7 +42,7 @@ def test_every_dtype_survives_packing():
     jax.tree.map(np.testing.assert_array_equal, codec.unpack(words), state)
 
 
-def test_words_and_keys_tell_states_apart_in_any_leaf():
+def test_words_and_keys_differ_if_any_leaf_differs():
     state, codec = MixedGame().init(), Codec(MixedGame())
     others = [state]
     for field in ("a", "b", "c", "d", "e"):

@@ -43,16 +43,16 @@ def test_in_every_position_the_scores_are_the_solvers_margins_and_their_signs_it
     assert len(decisions) == 5531
     scores = np.asarray(dots_and_boxes_table(game).action_scores(margins.states(decisions)))
     np.testing.assert_array_equal(scores, margins.action_values(decisions))
-    wanted = results.action_values(results.lookup(margins.states(decisions)))
-    legal = np.isfinite(wanted)
-    np.testing.assert_array_equal(np.sign(scores[legal]), wanted[legal])
+    expected = results.action_values(results.lookup(margins.states(decisions)))
+    legal = np.isfinite(expected)
+    np.testing.assert_array_equal(np.sign(scores[legal]), expected[legal])
 
 
 def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
     game = make("dots_and_boxes_3x3")
     oracle = Minimax("dots_and_boxes(num_rows=3,num_cols=3,utility_margin=true)")
     lots, step = random.Random(0), jax.jit(game.step)
-    states, wanted = [], []
+    states, expected = [], []
     for _ in range(25):
         ours, theirs = game.init(), oracle.start()
         while not theirs.is_terminal():
@@ -62,14 +62,14 @@ def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
                 for action in theirs.legal_actions():
                     row[action] = sign * oracle.value(theirs.child(action))
                 states.append(ours)
-                wanted.append(row)
+                expected.append(row)
             action = lots.choice(theirs.legal_actions())
             ours = step(ours, action)
             theirs = theirs.child(action)
     states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
     scores = np.asarray(dots_and_boxes_table(game).action_scores(states))
-    assert len(wanted) == 25 * 9
-    np.testing.assert_array_equal(scores, np.stack(wanted))
+    assert len(expected) == 25 * 9
+    np.testing.assert_array_equal(scores, np.stack(expected))
 
 
 def test_a_board_of_too_many_edges_is_refused():

@@ -14,7 +14,7 @@ from tests.oracles.othello import BLACK, PASS, WHITE, Position, best_margin
 
 
 def _late(game, is_late, count):
-    """Late positions of random games, different ones."""
+    """Returns different late positions of random games."""
     states, _ = random_positions(game, jax.random.key(5), num_games=64)
     states = take(states, is_late(states))
     rows = np.random.default_rng(0).permutation(len(jax.tree.leaves(states)[0]))[:count]
@@ -41,12 +41,12 @@ def test_othello_endgames_are_worth_what_an_independent_search_says(size):
         assert size**2 - len(board) <= 8
         position = Position(size, board, (BLACK, WHITE)[player])
         sign = 1 - 2 * int(player)
-        wanted = np.full(size**2 + 1, -np.inf)
+        expected = np.full(size**2 + 1, -np.inf)
         for choice in position.legal():
             action = size**2 if choice == PASS else choice[0] * size + choice[1]
-            wanted[action] = sign * best_margin(position.after(choice))
+            expected[action] = sign * best_margin(position.after(choice))
             passes += choice == PASS
-        np.testing.assert_array_equal(row, wanted)
+        np.testing.assert_array_equal(row, expected)
     assert passes > 0
 
 
@@ -77,7 +77,7 @@ def test_what_can_be_reached_from_some_positions_has_the_values_it_has_in_the_wh
     whole = solve(game, payoff="margin")
     late = whole.decisions[whole.plies[whole.decisions] >= 6]
     rows = np.random.default_rng(1).permutation(late)[:500]
-    rows = np.append(rows, rows[:3])  # the same position again is no obstacle
+    rows = np.append(rows, rows[:3])  # repeated positions are allowed
     scores = Endgames(game, "margin").action_scores(whole.states(rows))
     np.testing.assert_array_equal(scores, whole.action_values(rows))
     part = solve(game, start=whole.states(rows), payoff="margin")

@@ -1,4 +1,4 @@
-"""Positions after one move, held against the solver, which knows nothing of tables or papers."""
+"""Positions after one move, compared with the solver, which uses no tables or papers."""
 
 import jax
 import numpy as np

@@ -63,11 +63,11 @@ def test_endgames_of_a_large_board_are_worth_what_an_independent_search_says():
     states = take(states, np.asarray(seeds_left(states)) <= 8)
     assert len(states.own) > 200
     oracle = kalah.Solver(empty_capture=False)
-    wanted = [
+    expected = [
         [_worth(oracle, tuple(own), tuple(other), pit) for pit in range(6)]
         for own, other in zip(states.own.tolist(), states.other.tolist(), strict=True)
     ]
-    np.testing.assert_array_equal(np.asarray(table.action_scores(states)), np.array(wanted))
+    np.testing.assert_array_equal(np.asarray(table.action_scores(states)), np.array(expected))
 
 
 def _worth(oracle, own, other, pit):

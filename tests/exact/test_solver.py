@@ -69,9 +69,9 @@ def test_values_are_those_of_an_independent_search(name, spiel, payoff):
             assert solution.values[index] == oracle.value(state)
             legal = state.legal_actions()
             sign = 1 if state.current_player() == 0 else -1
-            wanted = np.full(solution.game.num_actions, -np.inf)
-            wanted[legal] = [sign * oracle.value(state.child(action)) for action in legal]
-            np.testing.assert_array_equal(solution.action_values(np.array([index]))[0], wanted)
+            expected = np.full(solution.game.num_actions, -np.inf)
+            expected[legal] = [sign * oracle.value(state.child(action)) for action in legal]
+            np.testing.assert_array_equal(solution.action_values(np.array([index]))[0], expected)
             action = lots.choice(legal)
             state, index = state.child(action), solution.children[index, action]
             seen += 1
@@ -126,7 +126,7 @@ def test_ways_of_different_lengths_are_no_obstacle():
     assert solution.num_states == 20  # 0 to 8 with either to move, 9 and 10 with one
 
 
-def test_states_that_share_a_key_are_told_apart(monkeypatch):
+def test_states_that_share_a_key_are_distinguished(monkeypatch):
     honest = Codec.key
 
     def poor(self, words):
@@ -149,7 +149,7 @@ def test_a_large_game_is_refused_with_the_count_and_the_memory():
     message = str(refusal.value)
     # 4263 positions at ply 5 and 16422 at ply 6: the limit is met on the way there.
     assert "states found within 6 plies" in message
-    # All in all there are 4.5 * 10^12 (Edelkamp & Kissmann, 2008).
+    # In total there are 4.5 * 10^12 (Edelkamp & Kissmann, 2008).
     assert re.search(r"about 10\^1[0-4] states, [\d,]+ [TP]B ", message)
     assert "limit is 10,000 states" in message
     assert "\n" not in message
@@ -167,8 +167,8 @@ def test_what_cannot_be_asked_for():
         solve(make("tic_tac_toe"), payoff="margin")
 
 
-def test_progress_is_told():
-    told = []
-    solve(make("tic_tac_toe"), progress=lambda count, plies: told.append((count, plies)))
-    assert told[0] == (10, 1)
-    assert told[-1] == (5478, 10)
+def test_progress_is_reported():
+    calls = []
+    solve(make("tic_tac_toe"), progress=lambda count, plies: calls.append((count, plies)))
+    assert calls[0] == (10, 1)
+    assert calls[-1] == (5478, 10)

@@ -1,4 +1,4 @@
-"""The example that researchers copy: it is short, and it learns as well as it says."""
+"""The example that researchers copy is short, and reaches the scores that it promises."""
 
 import ast
 import importlib.util

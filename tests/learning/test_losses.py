@@ -46,8 +46,8 @@ def test_policy_loss_and_its_gradient_are_those_over_the_legal_actions_alone():
     assert loss[0] == 0
     for row in range(1, SIZE):
         legal = masks[row]
-        wanted = optax.softmax_cross_entropy(logits[row, legal], target[row, legal])
-        np.testing.assert_allclose(loss[row], wanted, rtol=1e-5, atol=1e-6)
+        expected = optax.softmax_cross_entropy(logits[row, legal], target[row, legal])
+        np.testing.assert_allclose(loss[row], expected, rtol=1e-5, atol=1e-6)
         softmax = np.exp(logits[row, legal]) / np.exp(logits[row, legal]).sum()
         np.testing.assert_allclose(gradient[row, legal], softmax - target[row, legal], atol=1e-6)
 
@@ -103,7 +103,7 @@ def test_constant_and_no_warm_up():
 
 
 def steps(config, gradients):
-    """The changes of a parameter that is 2.0 under one gradient after the other."""
+    """Returns the changes of a parameter, at first 2.0, under one gradient after the other."""
     params = {"w": jnp.asarray([2.0, 0.0]), "v": jnp.asarray([[0.0]])}
     optimizer = make_optimizer(config, 100)
     state = optimizer.init(params)

@@ -23,7 +23,7 @@ def look(game, states):
 
 
 def images(name, observation):
-    """The symmetric images of one observation, written down by hand for each shape of board."""
+    """Returns the symmetric images of one observation, written by hand for each shape of board."""
     flips = [observation, observation[:, ::-1]]
     if name == "connect_four":
         return flips
@@ -31,7 +31,7 @@ def images(name, observation):
 
 
 def cell_of_action(name, game):
-    """Where each action stands on the observation; connect four's on the top row."""
+    """Returns the cell of each action on the observation; connect four's are on the top row."""
     height, width, _ = game.observation_shape
     cells = np.arange(height * width).reshape(height, width)
     if name == "connect_four":
@@ -43,15 +43,15 @@ def cell_of_action(name, game):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_each_example_is_turned_as_a_whole(name):
-    """Observation, mask and policy by one symmetry, a fresh one for each example, each in use."""
+    """Each example has its own symmetry for observation, mask and policy, and all are used."""
     game = make(name)
     states = random_positions(game, jax.random.key(0), BATCH)
     observations, masks = look(game, states)
     policies = jax.random.uniform(jax.random.key(1), masks.shape) * masks
-    # A plane of different numbers tells the symmetries apart, where a board is its own image.
+    # A plane of different numbers distinguishes the symmetries even if a board is its own image.
     height, width, _ = game.observation_shape
     marks = np.random.default_rng(0).random((BATCH, height, width, 1), np.float32)
-    # And one with each policy's number on its action's cell says where that number must be found.
+    # A plane with each action's number on its cell says where that number must be after it.
     place = np.zeros((BATCH, height * width, 1), np.float32)
     place[:, cell_of_action(name, game), 0] = policies
     place = place.reshape(BATCH, height, width, 1)

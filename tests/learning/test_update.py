@@ -58,7 +58,7 @@ TOWER = NetworkConfig(blocks=1, channels=8, value_hidden=8, value_head="wdl")
 
 
 def fixed_batch():
-    """Sorted by the number of marks, so that equal shares of it differ in their statistics."""
+    """Returns a batch sorted by the number of marks, so that equal shares have other statistics."""
     states = random_positions(GAME, jax.random.key(7), SIZE)
     observations = jax.vmap(GAME.observe)(states)
     masks = jax.vmap(GAME.legal_action_mask)(states)
@@ -74,7 +74,7 @@ def fixed_batch():
 
 @functools.lru_cache
 def compiled_update(network_config, devices, **learning):
-    """(network, optimizer, jitted update under shard_map on that many devices)."""
+    """Returns (network, optimizer, jitted update under shard_map on that number of devices)."""
     config = Config(
         network=network_config,
         learning=LearningConfig(
@@ -105,7 +105,7 @@ def run_updates(network_config, devices, count=1, **learning):
 
 
 def test_one_update_is_gradient_descent_on_the_loss():
-    """Against a loss written with optax's functions over the network's public `apply`."""
+    """The expected loss is written with optax's functions and the network's public `apply`."""
     options = {"optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.0, "clip_norm": 1e9}
     learning = options | {"l2": 0.01, "value_weight": 3.0}
     network, _, _ = compiled_update(DENSE, 1, **learning)
@@ -138,8 +138,8 @@ def test_one_update_is_gradient_descent_on_the_loss():
     prediction = network.apply(before, batch.observations)
     right = np.abs(prediction.value - batch.value) < 0.5
     np.testing.assert_allclose(losses["train/value_accuracy"], right.mean(), rtol=1e-6)
-    wanted = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
-    chex.assert_trees_all_close(after["params"], wanted, rtol=1e-5, atol=1e-7)
+    stepped = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
+    chex.assert_trees_all_close(after["params"], stepped, rtol=1e-5, atol=1e-7)
     assert jax.tree.all(
         jax.tree.map(lambda a, b: (a != b).any(), after["params"], before["params"])
     )
@@ -158,7 +158,7 @@ def test_updates_lower_the_loss_and_count():
 
 @pytest.mark.parametrize("devices", [2, 4])
 def test_devices_together_equal_one(devices):
-    """Batch normalisation included. Not to the last bit: sums are added in another order."""
+    """Batch normalisation is included. Sums are added in another order, so bits may differ."""
     assert jax.device_count() == 4
     options = {"optimizer": "sgd", "learning_rate": 0.05, "l2": 1e-3}
     one, one_state, one_history = run_updates(TOWER, 1, 3, **options)
@@ -192,7 +192,7 @@ def test_config_of_the_optimizer_is_used():
 def test_the_average_follows_and_forgets_its_start():
     lots = np.random.default_rng(0)
     newest = lots.normal(size=400)
-    average = 100.0  # a start to be forgotten
+    average = 100.0  # a start that the average must forget
     for n, value in enumerate(newest):
         average = float(update_ema(average, value, jnp.asarray(n), decay=0.95))
         if n == 30:

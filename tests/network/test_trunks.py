@@ -15,7 +15,7 @@ def other_network(**changes):
     return Network((4, 5, 3), 7, NetworkConfig(**sizes))
 
 
-def test_pooling_tells_every_cell_about_the_whole_board():
+def test_pooling_shows_every_cell_the_whole_board():
     """One block reaches three cells. With pooling a change in one corner reaches the other."""
     far = {}
     for every in (0, 1):

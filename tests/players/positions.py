@@ -18,7 +18,7 @@ def _replay(game, actions):
 
 
 def after(game, lines):
-    """Batched states after lines of moves, each a list of actions."""
+    """Returns the batched states after lines of moves, each a list of actions."""
     actions = np.full((len(lines), game.max_steps), -1, np.int32)
     for row, line in zip(actions, lines, strict=True):
         row[: len(line)] = line
@@ -26,7 +26,7 @@ def after(game, lines):
 
 
 def spiel_after(spiel: str, lines):
-    """OpenSpiel's states after the same moves."""
+    """Returns OpenSpiel's states after the same moves."""
     states = []
     for line in lines:
         state = pyspiel.load_game(spiel).new_initial_state()
@@ -37,7 +37,7 @@ def spiel_after(spiel: str, lines):
 
 
 def random_lines(spiel: str, count: int, lots):
-    """The moves of `count` random games, each broken off at random before its end."""
+    """Returns the moves of `count` random games, each cut at a random ply before its end."""
     lines = []
     for _ in range(count):
         state = pyspiel.load_game(spiel).new_initial_state()

@@ -34,7 +34,7 @@ def test_full_depth_is_exact():
 
 
 def full_width(state, depth, player):
-    """`player`'s value, by trying everything; 0 at the horizon."""
+    """Returns `player`'s value by trying everything; 0 at the horizon."""
     if state.is_terminal():
         return state.returns()[player]
     if depth == 0:
@@ -60,10 +60,10 @@ def test_a_limited_depth_is_the_full_width_search_s(name, spiel, depth):
     decided = 0
     for row, state in zip(found, spiel_after(spiel, lines), strict=True):
         legal, mover = state.legal_actions(), state.current_player()
-        wanted = {a: full_width(state.child(a), depth - 1, mover) for a in legal}
-        best = max(wanted.values())
+        expected = {a: full_width(state.child(a), depth - 1, mover) for a in legal}
+        best = max(expected.values())
         assert max(row[legal]) == best
-        assert [a for a in legal if row[a] == best] == [a for a in legal if wanted[a] == best]
+        assert [a for a in legal if row[a] == best] == [a for a in legal if expected[a] == best]
         decided += best != 0
     assert decided > 3
 

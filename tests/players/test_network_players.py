@@ -25,7 +25,7 @@ def network_of(game):
 
 @functools.lru_cache
 def variables_of(game, seed=0):
-    """Strong opinions: an untrained network, its parameters blown up."""
+    """Returns an untrained network with large parameters, so that moves differ in value."""
     variables = jax.jit(network_of(game).init)(jax.random.key(seed))
     return jax.tree.map(lambda x: 8 * x, variables)
 
@@ -62,7 +62,7 @@ def positions(game):
 
 @pytest.mark.parametrize("kind", [PolicyPlayer, ValuePlayer, SearchPlayer])
 def test_players_are_arguments_of_jitted_functions(kind):
-    """Other variables, even from disk as numpy arrays, do not trace again; moves are theirs."""
+    """Other variables, even numpy arrays from disk, do not trace again, and change the moves."""
     states, legal = positions(TIC_TAC_TOE)
     TRACES.clear()
     moves = []
@@ -95,7 +95,7 @@ def test_policy_player_plays_the_likeliest_legal_move():
 
 @pytest.mark.parametrize("game", [TIC_TAC_TOE, DOTS], ids=lambda game: game.name)
 def test_value_player_looks_one_move_ahead(game):
-    """Also where the mover is to move again: that value is the mover's own."""
+    """If the mover moves again, the value is the mover's own."""
     states, legal = positions(game)
     player = player_of(ValuePlayer, game)
     mover = np.asarray(jax.vmap(game.current_player)(states))
@@ -157,12 +157,12 @@ def test_analysis_is_complete(algorithm):
     np.testing.assert_allclose(found.policy.sum(-1), 1, rtol=1e-5)
     assert legal[np.arange(BATCH), found.action][playing].all()
     assert not found.action_values[found.visits == 0].any()
-    # The value is that of the move which would be played, seen by the mover.
+    # The value is that of the chosen move, from the mover's perspective.
     chosen = found.action_values[np.arange(BATCH), found.action]
     np.testing.assert_array_equal(found.value[playing], chosen[playing])
     assert (found.visits[np.arange(BATCH), found.action][playing] > 0).all()
     prediction = predict(player, states)
-    # No noise in the prior, whatever self-play's share of it.
+    # The prior has no noise, whatever its share in self-play is.
     logits = np.where(legal, prediction.policy_logits, -np.inf)[playing]
     weights = np.exp(logits - logits.max(-1, keepdims=True))
     prior = weights / weights.sum(-1, keepdims=True)

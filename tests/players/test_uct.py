@@ -86,7 +86,7 @@ def test_more_simulations_find_the_truth():
 
 
 def test_batches_too_large_for_the_memory_are_searched_in_turn(monkeypatch):
-    """Each of several chunks, the last one filled up, gets its own states and no one else's."""
+    """Each of several chunks, the last one filled up, gets its own states."""
     monkeypatch.setattr(UCTPlayer, "_states_at_once", lambda self: 3)
     won = [0, 3, 1, 4]  # X wins at 2
     lines = [[*won, 8], won, won, won, [*won, 8], [*won, 8], won]

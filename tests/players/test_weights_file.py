@@ -66,7 +66,7 @@ def test_a_file_is_named_like_a_run(file):
         load_player(f"{file}:fast")
 
 
-def test_what_it_says_of_itself(file):
+def test_a_file_describes_its_player(file):
     said = load_saved(file).describe()
     assert said.startswith("tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles")
     assert "search:4: 90.0% of 4,520 positions without a mistake" in said
@@ -135,7 +135,7 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
 
 
 def test_a_file_needs_no_game_named_in_a_match(file, capsys):
-    """The opponent is refused, not the first player."""
+    """The error is about the opponent, not about the first player."""
     assert main(["match", f"{file}:policy", "nobody"]) == 2
     assert "there is no player 'nobody'" in capsys.readouterr().err
     assert main(["match", "nobody", "random"]) == 2

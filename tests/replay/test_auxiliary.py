@@ -32,7 +32,7 @@ def played():
     return trainer, state, metrics
 
 
-def test_endings_are_the_final_boxes_seen_from_every_position():
+def test_targets_are_the_final_boxes_from_each_movers_perspective():
     """Forward from each stored position by the moves that were made, to the game's last state."""
     trainer, state, _ = played()
     game, rows = trainer.game, state.replay.transitions
@@ -64,7 +64,7 @@ def test_endings_are_the_final_boxes_seen_from_every_position():
     assert size == 32
 
 
-def test_losses_of_what_is_learnt_are_told():
+def test_losses_of_auxiliary_targets_are_reported():
     _, _, metrics = played()
     assert 0 < metrics["train/score_loss"] < 2
     assert 0 < metrics["train/ownership_loss"] < 1
@@ -73,16 +73,16 @@ def test_losses_of_what_is_learnt_are_told():
     np.testing.assert_allclose(metrics["train/loss"], rest + weighted, rtol=1e-5)
 
 
-def test_who_resigned_leaves_no_ending():
+def test_resigned_games_have_no_terminal_targets():
     game = make("dots_and_boxes_2x2")
     config = tiny.config(**BOXES)
     states = jax.vmap(lambda _: game.init())(jnp.arange(2))
-    ending = terminal_targets(
+    targets = terminal_targets(
         game, config, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False])
     )
-    assert np.isnan(ending.score).tolist() == [False, True]
-    assert (ending.ownership[0] == 0).all()
-    assert (ending.ownership[1] == 127).all()
+    assert np.isnan(targets.score).tolist() == [False, True]
+    assert (targets.ownership[0] == 0).all()
+    assert (targets.ownership[1] == 127).all()
     assert terminal_targets(game, tiny.config(), None, states, None) is None
 
 
@@ -110,15 +110,15 @@ def test_owners_turn_with_the_board():
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "said"),
+    ("name", "auxiliary", "message"),
     [
         ("tic_tac_toe", ["score"], "tic_tac_toe has no score; it must be an empty list"),
         ("mancala", ["ownership"], "mancala has no ownership; it has score"),
     ],
 )
-def test_what_a_game_lacks_is_refused(name, wanted, said):
-    with pytest.raises(UserError, match=said):
-        tiny.trainer(1, game={"name": name}, network={"auxiliary": wanted})
+def test_what_a_game_lacks_is_refused(name, auxiliary, message):
+    with pytest.raises(UserError, match=message):
+        tiny.trainer(1, game={"name": name}, network={"auxiliary": auxiliary})
 
 
 def test_a_score_is_between_minus_one_and_one():

@@ -192,7 +192,7 @@ def test_the_live_display_gives_the_terminal_back(tmp_path):
         assert part in shown
 
 
-def test_time_left_is_told_from_cycles_that_learn(monkeypatch):
+def test_time_left_follows_from_cycles_that_learn(monkeypatch):
     monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
     shown = Progress("run", total_cycles=12, first_cycle=0)
 

@@ -123,7 +123,7 @@ def puct_selections():
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("name", GAMES)
-def test_values_are_means_of_results_whoever_moves(name, policy):
+def test_values_are_means_of_results_for_any_order_of_turns(name, policy):
     """The values are recomputed in numpy from each node's state, without rewards and discounts.
 
     The value of a simulation, from player 0's perspective, is the result if the game is over at its

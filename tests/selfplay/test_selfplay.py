@@ -109,7 +109,7 @@ def replayed(name, policy):
 
 
 @pytest.mark.parametrize(("name", "policy"), CASES)
-def test_rows_are_games_played_by_the_rules(name, policy):
+def test_transitions_are_games_played_by_the_rules(name, policy):
     _, rows, _, _ = played(name, policy)
     possible, player, mover = replayed(name, policy)
     assert possible.any(-1).all()
@@ -148,8 +148,8 @@ def test_counts_are_those_of_a_recount(name, policy):
             expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
             plies[over] = 0
         np.testing.assert_array_equal(ends[cycle].plies, plies)
-        entropy, wanted = sums[cycle].pop("policy_entropy"), expected.pop("policy_entropy")
-        np.testing.assert_allclose(entropy, wanted, rtol=0.01)
+        entropy, recounted = sums[cycle].pop("policy_entropy"), expected.pop("policy_entropy")
+        np.testing.assert_allclose(entropy, recounted, rtol=0.01)
         assert sums[cycle] == expected
     assert (rows.discount == 0).sum() >= LANES
     assert plies.max() > 0

@@ -222,7 +222,7 @@ def test_the_gate_lets_the_better_one_through(change, monkeypatch):
     assert float(metrics["gate/score"]) == (change > 0)
 
 
-def test_nothing_to_gate():
+def test_a_gate_needs_a_gated_network():
     trainer = tiny.trainer(1)
     with pytest.raises(ValueError, match=re.escape('needs selfplay.actor = "gated"')):
         trainer.gate(tiny.start(trainer))

@@ -136,21 +136,21 @@ def test_a_signal_in_the_last_cycle_leaves_nothing_to_resume(tmp_path, monkeypat
     assert evaluated == [3]
 
 
-def test_a_watcher_is_told_of_every_cycle(tmp_path, monkeypatch):
-    config, out, told = tiny.config(), console(), []
+def test_a_watcher_is_called_after_every_cycle(tmp_path, monkeypatch):
+    config, out, calls = tiny.config(), console(), []
 
     def watch(run_dir, ends):
         lines = read_metrics(run_dir)
         evaluated = [x["cycle"] for x in lines if x["kind"] == "eval"]
-        told.append((lines[-1]["cycle"], evaluated, ends))
+        calls.append((lines[-1]["cycle"], evaluated, ends))
 
     at_cycle(monkeypatch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
     train(config, tmp_path / "run", console=out, watch=watch)
     resume(tmp_path / "run", console=out, watch=watch)
-    assert [cycle for cycle, _, _ in told] == [1, 2, 3, 4, 5, 6]
-    assert [ends for _, _, ends in told] == [False, False, False, True, False, True]
-    assert [evaluated for _, evaluated, _ in told] == [[], [], [3], [3], [3], [3, 6]]
-    # The watcher shows the cycles; what else is to be told is still printed.
+    assert [cycle for cycle, _, _ in calls] == [1, 2, 3, 4, 5, 6]
+    assert [ends for _, _, ends in calls] == [False, False, False, True, False, True]
+    assert [evaluated for _, evaluated, _ in calls] == [[], [], [3], [3], [3], [3, 6]]
+    # The watcher shows the cycles; what else is to be calls is still printed.
     assert "against random" in out.file.getvalue()
     assert "elapsed" not in out.file.getvalue()
 

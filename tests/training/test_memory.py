@@ -31,8 +31,8 @@ def test_sizes(devices):
     assert search_bytes(trainer) == 16 * (5 * node + 4 * 16 * ACTIONS) // devices
 
 
-def refused(monkeypatch, trainer, room):
-    monkeypatch.setattr(memory, "device_memory", lambda device: room)
+def refused(monkeypatch, trainer, capacity):
+    monkeypatch.setattr(memory, "device_memory", lambda device: capacity)
     with pytest.raises(UserError) as caught:
         check_memory(trainer)
     message = str(caught.value)
@@ -45,21 +45,21 @@ def refused(monkeypatch, trainer, room):
 def test_a_shorter_window_is_named_and_fits(monkeypatch):
     changes = {"replay": {"capacity_plies": 8000}}
     trainer = tiny.trainer(2, **changes)
-    room = search_bytes(trainer) + replay_bytes(trainer) // 3
-    fitting = refused(monkeypatch, trainer, room)
+    capacity = search_bytes(trainer) + replay_bytes(trainer) // 3
+    fitting = refused(monkeypatch, trainer, capacity)
     (plies,) = fitting["replay"].values()
     assert plies % 8 == 0
     assert 8000 // 3 - 8 <= plies <= 8000 // 3
     check_memory(tiny.trainer(2, replay={"capacity_plies": plies}))
-    monkeypatch.setattr(memory, "device_memory", lambda device: room)
-    refused(monkeypatch, tiny.trainer(2, replay={"capacity_plies": plies + 8}), room)
+    monkeypatch.setattr(memory, "device_memory", lambda device: capacity)
+    refused(monkeypatch, tiny.trainer(2, replay={"capacity_plies": plies + 8}), capacity)
 
 
 def test_fewer_games_are_named_and_fit(monkeypatch):
     changes = {"selfplay": {"parallel_games": 4096}, "search": {"num_simulations": 500}}
     trainer = tiny.trainer(4, **changes)
-    room = search_bytes(trainer) // 2
-    fitting = refused(monkeypatch, trainer, room)
+    capacity = search_bytes(trainer) // 2
+    fitting = refused(monkeypatch, trainer, capacity)
     (games,) = fitting["selfplay"].values()
     assert games % 4 == 0
     assert 1800 < games <= 2048
@@ -71,11 +71,11 @@ def test_fewer_games_are_named_and_fit(monkeypatch):
 def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):
     trainer = tiny.trainer(1)
     need = replay_bytes(trainer) + search_bytes(trainer)
-    for room in (need, None):
-        monkeypatch.setattr(memory, "device_memory", lambda device, room=room: room)
+    for capacity in (need, None):
+        monkeypatch.setattr(memory, "device_memory", lambda device, capacity=capacity: capacity)
         check_memory(trainer)
-    refused_room = need - 1
-    refused(monkeypatch, trainer, refused_room)
+    too_small = need - 1
+    refused(monkeypatch, trainer, too_small)
 
 
 def test_memory_of_this_machine(devices):

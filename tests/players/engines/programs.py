@@ -1,4 +1,4 @@
-"""How the tests name their engines."""
+"""The specs and processes of the tests' engines."""
 
 import functools
 import os
@@ -11,12 +11,12 @@ from azjax.errors import UserError
 from azjax.players.engines.process import find_program
 from tests.absent import skip_without
 
-TOLD = Path(__file__).parents[2] / "oracles" / "engine.py"
+ENGINE = Path(__file__).parents[2] / "oracles" / "engine.py"
 
 
-def told(protocol, behaviour, notes, options="") -> str:
-    """The spec of an engine of tests/oracles/engine.py."""
-    command = [sys.executable, str(TOLD), protocol, behaviour, str(notes)]
+def scripted(protocol, behaviour, notes, options="") -> str:
+    """Returns the spec of an engine of tests/oracles/engine.py."""
+    command = [sys.executable, str(ENGINE), protocol, behaviour, str(notes)]
     return f"{protocol}:{shlex.join(command)}{options}"
 
 

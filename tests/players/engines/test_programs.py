@@ -1,4 +1,4 @@
-"""The engines that people have: whole games, held to referees that are not ours."""
+"""Real engines in whole games, checked by independent referees."""
 
 import chess
 import jax
@@ -21,7 +21,7 @@ KEY = jax.random.key(1)
 
 @pytest.fixture
 def record(monkeypatch):
-    """What a match on the host leaves: the moves of its games but the last ones, and the ends."""
+    """Records the moves of a match on the host, except the last ones, and its final states."""
     seen = {}
     write_down, returns = host_match._write_down, host_match._returns
 
@@ -50,7 +50,7 @@ def record(monkeypatch):
 @needs("gnugo")
 @pytest.mark.parametrize(("size", "level", "games"), [(5, 1, 12), (9, 1, 6)])
 def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
-    """It never plays what superko forbids, and agrees on who has won where it has passed last."""
+    """It never breaks superko, and agrees on the winner of games in which it passed last."""
     game = make("go", size=size)
     engine = load_player(f"gtp:gnugo --level {level} --seed 1", game=game)
     seen = record(game, engine, RandomPlayer(game), games)
@@ -78,7 +78,7 @@ def test_gnu_go_plays_go_and_nothing_else():
 
 
 @needs("gnugo")
-def test_arguments_that_gnu_go_does_not_know():
+def test_unknown_arguments_of_gnu_go():
     with pytest.raises(UserError, match=r"engine gnugo: it ended .*; its last lines: .*--levle"):
         load_player("gtp:gnugo --levle 3", game=make("go_5x5"))
 
@@ -96,7 +96,7 @@ def test_stockfish_plays_chess(record):
         for seat, text in line:
             assert seat == (board.turn == chess.BLACK)
             board.push_uci(text)
-        # The last move, which mates, is not written down: it is the one that python-chess finds.
+        # The last move, which mates, is not recorded; python-chess finds it.
         mates = []
         for move in board.legal_moves:
             board.push(move)
@@ -114,7 +114,7 @@ def test_stockfish_plays_no_gardner_chess():
 
 @needs("fairy-stockfish")
 def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
-    """The same games again, whatever has been thought before and however many engines think."""
+    """Games repeat, whatever was searched before and for any number of engines."""
     game = make("gardner_chess")
     lines = []
     for cores, matches in ((1, 2), (3, 1)):

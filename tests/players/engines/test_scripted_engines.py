@@ -1,4 +1,4 @@
-"""Engines that do as the tests tell them: what they are sent, and what becomes of bad ones."""
+"""Engines with scripted behaviour: the commands that they receive, and the errors of bad ones."""
 
 import gc
 import os
@@ -19,7 +19,7 @@ from azjax.players.engines.gtp import GtpPlayer
 from azjax.players.load import load_player
 from azjax.players.random_player import RandomPlayer
 from tests.oracles.players import Lowest
-from tests.players.engines.programs import pids, told, wait_for_end
+from tests.players.engines.programs import pids, scripted, wait_for_end
 
 HEX = make("hex", size=3)
 CHESS = make("chess")
@@ -31,14 +31,14 @@ def start(game):
 
 
 def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
-    """The first free cell is our lowest action: the very games of a player that needs no engine."""
+    """The engine plays the first free cell, as our player of the lowest action does."""
     monkeypatch.setattr(pool, "_cores", lambda: 1)
     notes = tmp_path / "notes"
-    engine = load_player(told("gtp", "well", notes), game=HEX)
+    engine = load_player(scripted("gtp", "well", notes), game=HEX)
     there = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
     sent = notes.read_text().splitlines()
     engine.close()
-    # Each question tells a game from its start, players by turns.
+    # Each question contains a game from its start, with alternating players.
     games = "\n".join(sent).split("clear_board\n")[2:]
     assert len(games) > 8
     for game in games:
@@ -55,7 +55,7 @@ def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
 
 
 def test_gtp_calls_the_swap_of_hex_swap_pieces():
-    """HexGui's name, and that of the engines that it shows."""
+    """HexGui and the engines that it shows use this name."""
     game, asked = make("hex", size=3, swap=True), []
 
     class Engines:
@@ -72,15 +72,15 @@ def test_gtp_calls_the_swap_of_hex_swap_pieces():
 
 
 class HostLowest(Lowest):
-    """Moved on the host, as an engine is, so that lots fall alike."""
+    """A player on the host, as an engine is, so that the random numbers are the same."""
 
     jittable = False
 
 
-def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
+def test_uci_receives_all_moves_and_python_chess_finds_them_legal(tmp_path):
     notes = tmp_path / "notes"
     engine = load_player(
-        told("uci", "well", notes, "?nodes=7&skill level=3&uci_elo=1400"), game=CHESS
+        scripted("uci", "well", notes, "?nodes=7&skill level=3&uci_elo=1400"), game=CHESS
     )
     result = play_match(CHESS, engine, RandomPlayer(CHESS), KEY, num_games=4, opening_plies=2)
     engine.close()
@@ -98,7 +98,7 @@ def test_uci_is_told_all_moves_and_python_chess_finds_them_legal(tmp_path):
 
 
 def test_uci_is_asked_about_a_position_alone(tmp_path):
-    engine = load_player(told("uci", "well", tmp_path / "notes"), game=CHESS)
+    engine = load_player(scripted("uci", "well", tmp_path / "notes"), game=CHESS)
     fens = [
         "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
         "8/8/8/8/8/k7/7r/K7 b - - 0 1",
@@ -115,17 +115,17 @@ def test_uci_is_asked_about_a_position_alone(tmp_path):
 
 
 def test_gtp_is_not_asked_about_a_position_alone(tmp_path):
-    engine = load_player(told("gtp", "well", tmp_path / "notes"), game=HEX)
+    engine = load_player(scripted("gtp", "well", tmp_path / "notes"), game=HEX)
     with pytest.raises(UserError, match="needs the whole game"):
         engine(KEY, start(HEX))
 
 
 @pytest.mark.parametrize("cores", [1, 3])
 def test_engines_side_by_side(tmp_path, monkeypatch, cores):
-    """Answers come in the order of the questions, however many engines share them."""
+    """Answers come in the order of the questions for any number of engines."""
     monkeypatch.setattr(pool, "_cores", lambda: cores)
     notes = tmp_path / "notes"
-    engine = load_player(told("gtp", "well", notes), game=HEX)
+    engine = load_player(scripted("gtp", "well", notes), game=HEX)
     states = jax.tree.map(lambda x: np.repeat(x, 5, 0), start(HEX))
     cells = ["a1", "b1", "c1", "a2", "b2"]
     actions = engine(KEY, states, [[(0, cell) for cell in cells[:n]] for n in range(5)])
@@ -148,7 +148,7 @@ def test_engines_side_by_side(tmp_path, monkeypatch, cores):
 def test_engines_that_break_down(tmp_path, protocol, behaviour, complaint):
     game = HEX if protocol == "gtp" else CHESS
     notes = tmp_path / "notes"
-    player = load_player(told(protocol, behaviour, notes, "?timeout=2"), game=game)
+    player = load_player(scripted(protocol, behaviour, notes, "?timeout=2"), game=game)
     with pytest.raises(UserError, match=complaint) as error:
         player(KEY, start(game), [[]])
     assert "\n" not in str(error.value)
@@ -171,14 +171,14 @@ def test_engines_that_never_come_to_play(tmp_path, protocol, behaviour, complain
     notes = tmp_path / "notes"
     game = HEX if protocol == "gtp" else CHESS
     with pytest.raises(UserError, match=complaint) as error:
-        load_player(told(protocol, behaviour, notes, "?timeout=1"), game=game)
+        load_player(scripted(protocol, behaviour, notes, "?timeout=1"), game=game)
     assert "\n" not in str(error.value)
     for pid in pids(notes):
         wait_for_end(pid)
 
 
 def test_who_resigns_loses(tmp_path):
-    engine = load_player(told("gtp", "resign", tmp_path / "notes"), game=HEX)
+    engine = load_player(scripted("gtp", "resign", tmp_path / "notes"), game=HEX)
     result = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=4)
     engine.close()
     assert result.losses == 4
@@ -187,9 +187,9 @@ def test_who_resigns_loses(tmp_path):
 
 @pytest.mark.parametrize("behaviour", ["well", "stay"])
 def test_an_engine_ends_with_its_player(tmp_path, behaviour):
-    """One that does not mind the end of its input is killed."""
+    """An engine that ignores the end of its input is killed."""
     notes = tmp_path / "notes"
-    player = load_player(told("gtp", behaviour, notes), game=HEX)
+    player = load_player(scripted("gtp", behaviour, notes), game=HEX)
     (pid,) = pids(notes)
     del player
     gc.collect()
@@ -198,12 +198,13 @@ def test_an_engine_ends_with_its_player(tmp_path, behaviour):
 
 @pytest.mark.parametrize(("behaviour", "end"), [("stay", ""), ("well", "os.kill(os.getpid(), 9)")])
 def test_an_engine_ends_with_python(tmp_path, behaviour, end):
-    """At exit even one that stays; and when Python itself is killed, one that minds its input."""
+    """Any engine ends at exit. If Python itself is killed, an engine ends with its input."""
     notes = tmp_path / "notes"
+    command = [sys.executable, *scripted("gtp", behaviour, notes).split()[1:]]
     script = f"""
 import os
 from azjax.players.engines.process import EngineProcess
-engine = EngineProcess({[sys.executable, *told("gtp", behaviour, notes).split()[1:]]}, timeout=20)
+engine = EngineProcess({command}, timeout=20)
 engine.send(["name"])
 engine.read()
 {end}
@@ -275,9 +276,9 @@ def test_gtp_has_one_option_only():
 )
 def test_options_that_an_engine_has_not(tmp_path, options, complaint):
     with pytest.raises(UserError, match=complaint):
-        load_player(told("uci", "well", tmp_path / "notes", f"?{options}"), game=CHESS)
+        load_player(scripted("uci", "well", tmp_path / "notes", f"?{options}"), game=CHESS)
 
 
 def test_an_engine_that_plays_another_game(tmp_path):
     with pytest.raises(UserError, match="it does not play gardner; Fairy-Stockfish does"):
-        load_player(told("uci", "well", tmp_path / "notes"), game=make("gardner_chess"))
+        load_player(scripted("uci", "well", tmp_path / "notes"), game=make("gardner_chess"))
