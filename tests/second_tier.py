@@ -1,4 +1,4 @@
-"""Tests that `make test` leaves to `make test-all`: they compile much, or play many games.
+"""Tests of `make test-all` only, because they compile much or play many games.
 
 Each entry is the beginning of a test's id below `tests/`. An entry that fits no test is an error,
 so that the list stays true. Some tests of every module, and of every game's rules against

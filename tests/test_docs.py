@@ -29,7 +29,7 @@ def blocks(page, language):
 
 
 def prose(page):
-    """The page without its blocks of code."""
+    """Returns the page without its code blocks."""
     return re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
 
 
@@ -50,7 +50,7 @@ SNIPPETS = [
 
 
 class ParsedError(Exception):
-    """Raised in place of what a command does."""
+    """Raised in place of a command's work."""
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
@@ -85,7 +85,7 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
 
 
 def names_setting(path):
-    """Whether a path such as search.gumbel.value_scale names a setting."""
+    """Returns whether a path such as search.gumbel.value_scale names a setting."""
     config = Config()
     for name in path.split("."):
         if not hasattr(config, name):
@@ -116,7 +116,7 @@ def test_files_exist(page):
 
 
 def anchors(page):
-    """The anchors of a page's headings, as GitHub and the site make them."""
+    """Returns the anchors of a page's headings, as GitHub and the site make them."""
     headings = re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)
     kept = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
     return {heading.replace(" ", "-") for heading in kept}

@@ -1,4 +1,4 @@
-"""Docstrings of public functions: they exist, and say first what is done, not which dtype."""
+"""Docstrings of public functions exist and do not begin with a dtype."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ DTYPE = re.compile(r"(float|u?int|bfloat|bool|str|key)\d*\b[ \[(,:]", re.IGNOREC
 
 
 def public_functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.ClassDef]:
-    """Functions and classes at the top of a module, and the methods of these classes."""
+    """Yields the functions and classes at the top of a module, and these classes' methods."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
             yield node

@@ -1,4 +1,4 @@
-"""The package graph: who imports whom, read from the source without importing anything."""
+"""The graph of imports between packages, read from the source without importing anything."""
 
 import ast
 from pathlib import Path
@@ -11,12 +11,12 @@ MODULES = sorted(p.stem for p in ROOT.glob("*.py"))
 TRAINING = {"training", "learning", "selfplay", "replay"}
 PLAYING = {"players", "play", "web", "notebook", "evaluation", "exact"}
 
-# (importing file, imported package): why it must.
+# (importing file, imported package): the reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {}
 
 
 def imported(file: Path) -> set[str]:
-    """The packages and top modules of azjax that a file imports, inside functions too."""
+    """Returns the packages and top modules of azjax that a file imports, also in functions."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):

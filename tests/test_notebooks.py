@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, in small, and are saved with what they really printed."""
+"""The notebooks run from top to bottom with small settings, and are saved with real outputs."""
 
 import json
 import os
@@ -17,7 +17,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
 QUICK = {"05_add_your_own_game"}
 LARGEST = 1 << 20
-PATIENCE_S = 600  # for a cell, on a machine that does other work
+PATIENCE_S = 600  # for one cell, on a busy machine
 
 
 def read(path):
@@ -50,13 +50,13 @@ def test_there_are_five():
         for path in NOTEBOOKS
     ],
 )
-# Of the client's own libraries, which are not ours to mend.
+# These warnings come from the client's own libraries.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_they_run(path, tmp_path, monkeypatch):
     monkeypatch.setenv("AZJAX_FAST", "1")
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
-    # The package that is tested, wherever the kernel starts.
+    # The kernel imports the tested package, wherever it starts.
     paths = [str(ROOT), str(ROOT / "envs"), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     notebook = read(path)
@@ -71,12 +71,12 @@ def test_they_run(path, tmp_path, monkeypatch):
     client.execute()  # raises where a cell does
     assert all(cell.execution_count for cell in code_cells(notebook))
     assert len(list(tmp_path.glob("runs/*/metrics.jsonl"))) == (path.stem != "02_the_games")
-    # Every kind of output that is saved is made in small, too.
+    # The small run makes every kind of output that is saved.
     assert kinds(notebook) == kinds(read(path))
 
 
 def kinds(notebook):
-    """The MIME types of each cell's outputs."""
+    """Returns the MIME types of each cell's outputs."""
     return [
         {mime for output in cell.outputs for mime in output.get("data", {})}
         for cell in code_cells(notebook)
@@ -97,7 +97,7 @@ def test_they_are_saved_with_their_outputs(path):
     assert cells[-1].outputs
     images = [mime for found in kinds(notebook) for mime in found if mime == "text/html"]
     assert images
-    # Nothing of the machine that ran them.
+    # The outputs contain nothing of the machine that ran them.
     assert not re.search(r"/(tmp|home|root|work|Users)/", path.read_text())
 
 

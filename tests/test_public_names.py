@@ -16,7 +16,7 @@ HEAVY = ("jax", "flax", "optax", "orbax", "mctx", "matplotlib", "rich", "numpy")
 
 
 def names_for_type_checkers(module):
-    """The names under `if TYPE_CHECKING:`, each explicitly exported as `x as x`."""
+    """Returns the names under `if TYPE_CHECKING:`, each explicitly exported as `x as x`."""
     tree = ast.parse(Path(module.__file__).read_text())
     (block,) = (
         node

@@ -1,4 +1,4 @@
-"""Checks of batches: what a researcher did wrong is said while JAX traces, and costs nothing."""
+"""Checks of batches: mistakes are reported while JAX traces, at no cost at run time."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""The README's snippets run, its figures are the records', and it stays short."""
+"""The README's snippets run, its figures equal the records, and it is short."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
 
 
 def test_commands_train_and_measure(tmp_path, monkeypatch, capsys):
-    """The README's commands, on a shortened run of another name."""
+    """Returns the README's commands, for a shortened run of another name."""
     monkeypatch.chdir(tmp_path)
     config = str(ROOT / "configs" / "tic_tac_toe.toml")
     run = str(tmp_path / "runs" / "short")
@@ -66,7 +66,7 @@ def test_it_is_short():
 
 
 def table(heading):
-    """Cells of the table below a heading, without its two head rows."""
+    """Returns the cells of the table below a heading, without its two head rows."""
     section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [line[1:-1].split("|") for line in section.splitlines() if line.startswith("|")]
     return rows[2:]
@@ -89,7 +89,7 @@ def test_the_speeds_are_the_records():
 
 
 def mistakes(record, player, *, suites=None):
-    """Mistakes and positions of a player, over the first position suites of a recorded report."""
+    """Returns a player's mistakes and positions in the first suites of a recorded report."""
     report = json.loads((RESULTS / record / "report.json").read_text())
     (found,) = (entry for entry in report["players"] if entry["name"] == player)
     scores = found["scores"][:suites]

@@ -10,7 +10,7 @@ GAME = make("tic_tac_toe")
 
 @pytest.mark.parametrize("plies", [0, 3, 8])
 def test_openings_move_by_move_are_the_same_openings(plies):
-    """Of eight random plies some would end the game, and the opening stops short of that."""
+    """Some of eight random plies would end the game; the opening stops before that."""
     arguments = GAME, jax.random.key(5), 64, plies
     states, lengths = jax.jit(random_openings, static_argnums=(0, 2, 3))(*arguments)
     lines, actions = jax.jit(opening_lines, static_argnums=(0, 2, 3))(*arguments)

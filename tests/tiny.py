@@ -1,4 +1,4 @@
-"""One tiny run for the tests of the training spine, and the processes that train it."""
+"""A tiny run for the tests of training, and the processes that train it."""
 
 import contextlib
 import dataclasses
@@ -42,12 +42,12 @@ VALUES: dict[str, Any] = {
     "checkpoint": {"every": 3},
 }
 
-# A dead peer, a deadlock: nothing here may wait for longer.
+# Nothing may wait longer than this, for a dead peer or in a deadlock.
 PATIENCE_S = 120
 
 
 def values(**changes: Any) -> dict[str, Any]:
-    """The tiny config as nested dicts; `learning={"l2": 1.0}` changes a key of a table."""
+    """Returns the tiny config as nested dicts; `learning={"l2": 1.0}` changes a key."""
     merged = dict(VALUES)
     for key, change in changes.items():
         merged[key] = {**merged.get(key, {}), **change} if isinstance(change, dict) else change
@@ -69,13 +69,13 @@ def _trainer(config: Config, devices: int) -> Trainer:
 
 
 def trainer(devices: int = 1, **changes: Any) -> Trainer:
-    """A trainer whose functions are compiled once for all tests."""
+    """Returns a trainer whose functions are compiled once for all tests."""
     return _trainer(config(**changes), devices)
 
 
 @functools.lru_cache(maxsize=64)
 def shared_make_trainer(game: Any, config: Config, mesh: Any = None) -> Trainer:
-    """`make_trainer`, to stand in its place where several runs of one config are trained."""
+    """Returns what `make_trainer` does, but one trainer for all runs of one config."""
     return make_trainer(game, config, mesh)
 
 
@@ -84,7 +84,7 @@ def start(trainer: Trainer, seed: int = 0) -> TrainState:
 
 
 def on_host(tree: Any) -> Any:
-    """A copy that nothing on a device can change."""
+    """Returns a copy on the host that no donated buffer can change."""
     return jax.tree.map(lambda x: np.array(x, copy=True), tree)
 
 
@@ -94,7 +94,7 @@ def leaves(tree: Any) -> dict[str, np.ndarray]:
 
 
 def assert_equal(left: Any, right: Any) -> None:
-    """Every leaf of two trees is the same, bit for bit."""
+    """Checks that all leaves of two trees are equal, bit for bit."""
     left, right = leaves(left), leaves(right)
     assert left.keys() == right.keys()
     assert left
@@ -109,14 +109,14 @@ def replace(config: Any, **changes: Any) -> Any:
 
 
 def with_learner(state: TrainState, **changes: Any) -> TrainState:
-    """The state with another network, average and so on in its learner."""
+    """Returns the state with changes to its learner."""
     return replace(state, learner=replace(state.learner, **changes))
 
 
 def start_azjax(
     *arguments: str | Path, devices: int = 1, cwd: Path | None = None
 ) -> subprocess.Popen:
-    """The command line in a process of its own, with both outputs in pipes."""
+    """Starts the command line in its own process, with both outputs in pipes."""
     environment = {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
@@ -136,7 +136,7 @@ def start_azjax(
 
 @contextlib.contextmanager
 def killed_at_the_end(*processes: subprocess.Popen) -> Iterator[None]:
-    """Whatever happens inside, none of the processes outlives it."""
+    """Kills the processes at the end of the context, also after an error."""
     try:
         yield
     finally:
@@ -151,7 +151,7 @@ def killed_at_the_end(*processes: subprocess.Popen) -> Iterator[None]:
 def run_azjax(
     *arguments: str | Path, devices: int = 1, cwd: Path | None = None
 ) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
+    """Returns exit code, standard output and standard error."""
     process = start_azjax(*arguments, devices=devices, cwd=cwd)
     with killed_at_the_end(process):
         out, err = process.communicate(timeout=PATIENCE_S)

@@ -59,13 +59,13 @@ def test_a_large_game_has_no_exact_player():
 
 
 def test_a_board_too_large_to_enumerate_is_played_from_a_table():
-    """In dots and boxes 3x3 the second player wins, whatever the first does."""
+    """In dots and boxes 3x3 the second player wins against any play."""
     game = make("dots_and_boxes_3x3")
     match = play_match(
         game, RandomPlayer(game), exact_player(game), jax.random.key(0), num_games=128
     )
     assert match.as_first == (0, 0, 64)
-    assert match.losses > 120  # random play keeps no win
+    assert match.losses > 120  # random play does not keep the win
 
 
 def test_the_table_player_plays_every_best_move_and_no_other():

@@ -10,7 +10,7 @@ PLAYER = MonteCarloPlayer(GAME, 50)
 
 
 def test_totals_are_exact_where_nothing_is_left_to_chance():
-    """Cells 7 and 8 are free, X to move has 0 1 5 6 or the like; playouts have one continuation."""
+    """Cells 7 and 8 are free, so each playout has one continuation only."""
     states = after(GAME, [[0, 1, 4, 2, 5, 3, 6]])  # O to move, cells 7 and 8 free
     totals = np.asarray(jax.jit(PLAYER.total_results)(jax.random.key(0), states))[0]
     # O on 7: X takes 8 and has 0-4-8. O on 8: X takes 7, a draw.

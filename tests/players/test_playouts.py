@@ -25,7 +25,7 @@ def test_forced_ends_in_tic_tac_toe():
 
 
 def test_the_value_is_the_mover_s_through_extra_turns():
-    """Dots and boxes 1x2: edges 0 and 1 above, 2 and 3 below, 4 to 6 upright."""
+    """Dots and boxes 1x2 has edges 0 and 1 above, 2 and 3 below, and 4 to 6 upright."""
     states = after(
         BOXES,
         [

@@ -24,7 +24,7 @@ BOXES = {
 
 @functools.lru_cache
 def played():
-    """A trainer's game and its window after some cycles, on the host, and the targets."""
+    """Returns a trainer's game, and on the host its replay buffer after some cycles, and targets."""
     trainer = tiny.trainer(1, **BOXES)
     state = tiny.start(trainer)
     for _ in range(4):
@@ -33,7 +33,7 @@ def played():
 
 
 def test_targets_are_the_final_boxes_from_each_movers_perspective():
-    """Forward from each stored position by the moves that were made, to the game's last state."""
+    """Follows the moves from each stored position to the game's last state."""
     trainer, state, _ = played()
     game, rows = trainer.game, state.replay.transitions
     targets = compute_targets(state.replay, trainer.config)
@@ -44,13 +44,15 @@ def test_targets_are_the_final_boxes_from_each_movers_perspective():
     last = jax.tree.map(
         lambda x: x[np.asarray(targets.end).reshape(-1)[known], known % lanes], rows.states
     )
-    # Of the last position every legal move ends the game; the one that was made has its result.
+    # In the last position every legal move ends the game; the recorded result belongs to one.
     after = jax.vmap(lambda s: jax.vmap(functools.partial(game.step, s))(jnp.arange(12)))(last)
     legal = np.asarray(jax.vmap(game.legal_action_mask)(last))
     assert (legal.sum(-1) == 1).all()  # one edge is left
     end = jax.tree.map(lambda x: np.asarray(x)[np.arange(len(known)), legal.argmax(-1)], after)
     points = np.asarray(jax.vmap(game.score)(end))
-    owners = np.asarray(jax.vmap(game.ownership)(end))  # seen by the last state's player
+    owners = np.asarray(
+        jax.vmap(game.ownership)(end)
+    )  # from the perspective of the last state's player
     viewer = np.asarray(jax.vmap(game.current_player)(end))
     me = mover.reshape(-1)[known]
     margin = (points[np.arange(len(me)), me] - points[np.arange(len(me)), 1 - me]) / 4

@@ -22,7 +22,7 @@ RING, LANES, ACTIONS = 12, 5, 3
 
 
 def random_rows(lots, plies, *, ends):
-    """Plies of games that end with probability `ends`, numbered by their state."""
+    """Returns plies of games that end with probability `ends`; the states are their numbers."""
     over = lots.random((plies, LANES)) < ends
     return {
         "states": lots.integers(0, 1 << 30, (plies, LANES)),
@@ -74,7 +74,7 @@ def test_an_empty_ring():
 
 
 def test_the_ring_keeps_the_newest():
-    """Filled in steps, partly at first and then twice round."""
+    """The ring is filled in steps, first in part and then twice around."""
     lots = np.random.default_rng(0)
     replay, plies = new_ring(), []
     for count in range(1, 8):
@@ -142,7 +142,7 @@ pack_jit, unpack_jit = jax.jit(pack_policy), jax.jit(unpack_policy, static_argnu
 
 
 def policies(lots, weighted, count=MANY):
-    """float32 [len(weighted), count]: as many actions with weight as are asked for, anywhere."""
+    """Returns policies, float32 [N, count], with the given numbers of actions above zero."""
     found = np.zeros((len(weighted), count), np.float32)
     for row, size in zip(found, weighted, strict=True):
         places = lots.permutation(count)[:size]
@@ -179,7 +179,7 @@ def test_of_more_weights_the_largest_are_kept_and_sum_to_one():
         np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-7)
         assert abs(got.sum() - 1) < 1e-3
         assert set(np.flatnonzero(got)) <= set(kept)
-    # The ones left out had weight: this is not what the whole would have given.
+    # The dropped actions had weight, so the whole policy would differ.
     assert np.abs(back - policy).max(-1).min() > 0
 
 

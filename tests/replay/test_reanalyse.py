@@ -77,7 +77,7 @@ def test_nothing_changes_where_nothing_is_known():
 
 
 def test_the_window_keeps_whole_states_to_search_from():
-    """Tic-tac-toe's are whole anyway; a game's that keeps more than it shows are only here."""
+    """Tic-tac-toe's states are always whole, so this needs a game with unobserved parts."""
     for reanalysed_, kept in [(0, False), (4, True)]:
         game = {"name": "chess"}
         trainer = tiny.trainer(

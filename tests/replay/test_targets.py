@@ -22,17 +22,17 @@ def config_of(decay=1.0, own=0.0, games=0):
 
 @dataclasses.dataclass
 class Reference:
-    """The ring as a plain list of plies, oldest first, and what followed by walking forward."""
+    """The ring as a plain list of plies, oldest first; targets follow by walking forward."""
 
     plies: list
     decay: float
     own: float
 
     def value(self, age, lane):
-        """The target of the ply `age` places from the oldest; None where the game goes on.
+        """Returns the target of the ply at `age`, from the oldest; None if the game goes on.
 
-        The lambda-return as the mean of all n-step returns: (1 - decay) * decay ** (n - 1) of that
-        which takes the root's value after n plies, and what is left of the result.
+        The lambda-return is a mean of n-step returns. The one that ends with the root's value
+        after n plies has the weight (1 - decay) * decay ** (n - 1), and the result has the rest.
         """
         sign, weight, total = 1.0, 1.0, 0.0
         for later, ply in enumerate(self.plies[age:]):
@@ -47,7 +47,7 @@ class Reference:
         return None
 
     def last(self, age, lane):
-        """(place of the game's last ply, whether its mover is the same)."""
+        """Returns (place of the game's last ply, whether its mover is the same)."""
         sign = 1
         for place in range(age, len(self.plies)):
             if self.plies[place]["discount"][lane] == 0:
@@ -56,7 +56,7 @@ class Reference:
         raise AssertionError("the game goes on")
 
     def later_games(self, place, lane):
-        """How many games ended in later plies than `place`, in all lanes."""
+        """Returns the number of games, in all lanes, that ended in later plies than `place`."""
         del lane
         return sum((ply["discount"] == 0).sum() for ply in self.plies[place + 1 :])
 
@@ -73,7 +73,7 @@ def test_an_empty_ring_knows_nothing():
     ("decay", "own", "games"), [(1.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 0.25, 0), (0.9, 0.5, 6)]
 )
 def test_against_plain_lists(ends, decay, own, games):
-    """Filled in steps, partly at first and then twice round; turns need not alternate."""
+    """The ring is filled in steps, first in part, then twice around; turns need not alternate."""
     lots = np.random.default_rng(int(100 * ends))
     config, devices = config_of(decay, own, games), 2 if games else 1
     replay, reference = new_ring(), Reference([], decay, own)
@@ -122,7 +122,7 @@ def test_a_double_turn_keeps_the_sign():
 
 
 def test_a_search_that_knew_better_than_the_result():
-    """At lambda 0 the value is that of the search one ply later, seen from here."""
+    """At lambda 0 the target is the next search's value, from this ply's perspective."""
     rows = {name: np.repeat(x, 3, axis=0) for name, x in no_rows().items()}
     rows["discount"][:] = np.asarray([-1, -1, 0])[:, None]
     rows["reward"][2], rows["value"][:] = 1, np.asarray([0.5, 0.25, -0.75])[:, None]

@@ -17,7 +17,7 @@ from tests import tiny
 
 @functools.cache
 def states():
-    """Host copies of the states after 0, 1, ... 4 cycles."""
+    """Returns host copies of the states after 0 to 4 cycles."""
     trainer = tiny.trainer(1)
     state = tiny.start(trainer)
     kept = [tiny.on_host(state)]
@@ -42,7 +42,7 @@ def save(run_dir, cycles, *, keep=9, metrics=()):
 
 
 def restore(run_dir, devices=1, trainer=None):
-    """The newest state, and what was said on the way."""
+    """Returns the newest state and the warnings."""
     said = []
     abstract = (trainer or tiny.trainer(devices)).abstract_state()
     with Checkpoints(run_dir, keep=9) as checkpoints:
@@ -94,7 +94,7 @@ def test_restored_on_other_devices(devices, tmp_path):
     ],
 )
 def test_the_newest_and_the_best_are_kept(metrics, kept, best, tmp_path):
-    # In two sittings: what came before a resumption counts too.
+    # The manager is opened twice: checkpoints from before a resumption count too.
     save(tmp_path, [1, 2], keep=2, metrics=metrics[:2])
     save(tmp_path, [3, 4], keep=2, metrics=metrics[2:])
     with Checkpoints(tmp_path, keep=2) as checkpoints:
@@ -136,7 +136,7 @@ def test_no_damaged_file_gives_wrong_values(damage, tmp_path):
             assert "\n" not in said[0], file
         tiny.assert_equal(restored, states()[2 if said else 4])
         shutil.rmtree(run)
-    # What is read on the way to the values is never missed.
+    # A damaged file that is needed for the values is always noticed.
     undetected = [str(f) for f in files if f not in detected]
     assert {"rest/manifest.ocdbt", "variables/manifest.ocdbt", "rest/_METADATA"}.isdisjoint(
         undetected
@@ -218,7 +218,7 @@ def test_one_cycle(tmp_path):
 
 
 def test_a_write_cut_short_is_no_checkpoint(tmp_path):
-    """What a kill leaves behind: a folder that was not yet given its name."""
+    """A killed process leaves a folder without its final name."""
     save(tmp_path, [2])
     folder = tmp_path / "checkpoints"
     shutil.copytree(folder / "2", folder / "4.orbax-checkpoint-tmp-3")

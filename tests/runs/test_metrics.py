@@ -1,4 +1,4 @@
-"""The metrics file, TensorBoard's files, and what is shown meanwhile."""
+"""The metrics file, TensorBoard's files, and the displayed progress."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def logger(run_dir, console=None, **options):
 
 
 def tensorboard_events(run_dir):
-    """(tag, step, value) of everything in the run's TensorBoard files, read as TFRecords."""
+    """Returns (tag, step, value) of everything in the TensorBoard files, read as TFRecords."""
     found = []
     for path in sorted((run_dir / "tensorboard").iterdir()):
         data, at = path.read_bytes(), 0
@@ -84,7 +84,7 @@ def test_a_resumed_run_reads_as_one(tmp_path):
         ("eval", 1, None),
         ("cycle", 2, 1.0),
         ("eval", 2, None),
-        ("cycle", 3, 2.0),  # and nothing of what came after the first cycle 2
+        ("cycle", 3, 2.0),  # and nothing from after the first cycle 2
     ]
     times = [line["time_s"] for line in lines]
     assert times == sorted(times)

@@ -1,4 +1,4 @@
-"""The pictures of a run are drawn from whatever was measured, and from nothing else."""
+"""Plots of a run show the metrics that exist, and nothing else."""
 
 import numpy as np
 import pytest

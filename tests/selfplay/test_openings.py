@@ -26,7 +26,7 @@ def test_games_begin_at_the_lines_of_a_file(tmp_path):
     shown = np.asarray(jax.vmap(GAME.observe)(games.states))
     stones = shown.sum((1, 2, 3)).astype(int)
     np.testing.assert_array_equal(stones, games.plies)
-    # Each line as often as the others, with no more move or one more.
+    # All lines are equally frequent, each with none or one more move.
     assert set(stones) == {0, 1, 2, 3, 4}
     counts = np.bincount(stones, minlength=5)
     assert (counts[[0, 4]] > 60).all()

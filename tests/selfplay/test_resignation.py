@@ -9,7 +9,7 @@ from tests import tiny
 
 
 def stats_from(values, not_lost):
-    """Of players by their lowest values, some of whom did not lose."""
+    """Returns statistics of players by their lowest values, some of whom did not lose."""
     games = len(values)
     minima = GameMinima(
         lowest=jnp.stack([jnp.asarray(values, jnp.float32), jnp.ones(games)], -1),
@@ -32,7 +32,7 @@ def test_nobody_resigns_without_statistics():
 
 
 def test_the_threshold_is_the_highest_that_keeps_the_share():
-    """Below -0.9 nobody came back; between there and -0.5 one in ten, and above one in two."""
+    """Nobody below -0.9 avoids the loss, one in ten up to -0.5, and one in two above."""
     lots = np.random.default_rng(0)
     values = lots.uniform(-1, 0, 20_000)
     chance = np.where(values < -0.9, 0.0, np.where(values < -0.5, 0.1, 0.5))
@@ -77,7 +77,7 @@ def test_old_statistics_decay():
 
 @pytest.mark.parametrize("devices", [1, 2])
 def test_players_resign_in_training(devices):
-    """Where statistics allow it, games end as soon as a value is low, unless it is disabled."""
+    """If statistics allow it, games end as soon as a value is low, unless this is disabled."""
     trainer = tiny.trainer(
         devices, selfplay={"resign_false_positive_rate": 0.9, "resign_disabled_fraction": 0.5}
     )

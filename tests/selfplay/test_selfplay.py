@@ -29,7 +29,7 @@ def config_of(policy):
 
 @functools.lru_cache
 def played(name, policy):
-    """(rows [T, B, ...], states [T + 1, B, ...], plies [T + 1, B], sums [cycle]) of some cycles."""
+    """Returns transitions [T, B, ...], states and plies [T + 1, B, ...], and sums of each cycle."""
     game = make(name)
     options = {"xla_backend_optimization_level": 0}  # compiling takes longer than playing
     run = jax.jit(
@@ -39,22 +39,22 @@ def played(name, policy):
         compiler_options=options,
     )
     games = start_games(game, jax.random.key(0), LANES, SelfPlayConfig())
-    rows, ends, sums = [], [], []
+    transitions, ends, sums = [], [], []
     for cycle in range(CYCLES):
-        # All expect to win, so that a move seems lost wherever it leads, and all are tried.
+        # Every mover expects to win, so that all moves seem lost and all are tried.
         params = flat_params(game, value=50.0)
         games, new, total = run(params, jax.random.key(cycle), games)
-        rows.append(new)
+        transitions.append(new)
         ends.append(games)
         total = jax.tree.map(float, vars(total))
         sums.append({name: x for name, x in total.items() if x is not None})
-    rows = jax.tree.map(lambda *x: np.concatenate(x), *rows)
-    return game, rows, ends, sums
+    transitions = jax.tree.map(lambda *x: np.concatenate(x), *transitions)
+    return game, transitions, ends, sums
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def children(game, states):
-    """After every action of states [N]: states [N, A], over, returns; and mover and mask before."""
+    """Returns states [N, A], ends and returns after every action, and mover and mask before."""
 
     def one(state):
         after = jax.vmap(game.step, in_axes=(None, 0))(state, jnp.arange(game.num_actions))
@@ -74,23 +74,23 @@ def children(game, states):
 
 @functools.lru_cache
 def replayed(name, policy):
-    """The moves [T, B] that lead from row to row, a bool [T, B, A] of all that could have."""
-    game, rows, ends, _ = played(name, policy)
+    """Returns all actions that could lead from each transition to the next, bool [T, B, A]."""
+    game, transitions, ends, _ = played(name, policy)
     steps = CYCLES * PLIES
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rows.states)
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), transitions.states)
     found = jax.tree.map(
         lambda x: np.asarray(x).reshape(steps, LANES, *x.shape[1:]), children(game, flat)
     )
     after, over, returns, player, mover, legal = found
     following = jax.tree.map(
         lambda x, end: np.concatenate([x[1:], end[None]]),
-        rows.states,
+        transitions.states,
         jax.tree.map(np.asarray, ends[-1].states),
     )
     start = jax.tree.map(np.asarray, game.init())
 
     def same(a, b):
-        """[T, B, A]: whether all leaves agree."""
+        """Returns whether all leaves are equal, bool [T, B, A]."""
         equal = jax.tree.map(lambda x, y: x == y, a, b)
         leaves = [x.reshape(*x.shape[:3], -1).all(-1) for x in jax.tree.leaves(equal)]
         return np.logical_and.reduce(leaves)
@@ -100,50 +100,50 @@ def replayed(name, policy):
         jax.tree.map(lambda x: x[:, :, None], following),
         jax.tree.map(lambda x: np.broadcast_to(x, (1, 1, 1, *x.shape)), start),
     )
-    # A game's end is not in the rows: any move that ends it with the reward that was written.
+    # Transitions do not hold a game's end, so any move that ends it with this reward may be it.
     result = np.take_along_axis(returns, mover[:, :, None, None], axis=-1)[..., 0]
-    ends_so = over & begun_again & (result == rows.reward[:, :, None])
-    over_now = rows.discount == 0
+    ends_so = over & begun_again & (result == transitions.reward[:, :, None])
+    over_now = transitions.discount == 0
     possible = legal & np.where(over_now[:, :, None], ends_so, goes_on)
     return possible, player, mover
 
 
 @pytest.mark.parametrize(("name", "policy"), CASES)
 def test_transitions_are_games_played_by_the_rules(name, policy):
-    _, rows, _, _ = played(name, policy)
+    _, transitions, _, _ = played(name, policy)
     possible, player, mover = replayed(name, policy)
     assert possible.any(-1).all()
-    goes_on = rows.discount != 0
+    goes_on = transitions.discount != 0
     assert (possible[goes_on].sum(-1) == 1).all()
-    assert (rows.reward[goes_on] == 0).all()
+    assert (transitions.reward[goes_on] == 0).all()
     action = possible.argmax(-1)[..., None]
     again = np.take_along_axis(player, action, axis=-1)[..., 0] == mover
-    np.testing.assert_array_equal(rows.discount[goes_on], np.where(again, 1, -1)[goes_on])
-    assert (rows.discount == 1).any() == (name == "dots_and_boxes_2x2")
-    assert rows.policy.dtype == np.float16
-    assert rows.reward.dtype == np.float16
-    assert rows.discount.dtype == np.int8
-    np.testing.assert_allclose(rows.policy.astype(np.float32).sum(-1), 1, atol=5e-3)
-    # A move that was played is one that the search has looked at.
-    assert (np.where(possible, rows.policy, 0).max(-1) > 0).all()
+    np.testing.assert_array_equal(transitions.discount[goes_on], np.where(again, 1, -1)[goes_on])
+    assert (transitions.discount == 1).any() == (name == "dots_and_boxes_2x2")
+    assert transitions.policy.dtype == np.float16
+    assert transitions.reward.dtype == np.float16
+    assert transitions.discount.dtype == np.int8
+    np.testing.assert_allclose(transitions.policy.astype(np.float32).sum(-1), 1, atol=5e-3)
+    # The search has visited every move that was played.
+    assert (np.where(possible, transitions.policy, 0).max(-1) > 0).all()
 
 
 @pytest.mark.parametrize(("name", "policy"), CASES)
 def test_counts_are_those_of_a_recount(name, policy):
-    _, rows, ends, sums = played(name, policy)
+    _, transitions, ends, sums = played(name, policy)
     _, _, mover = replayed(name, policy)
     plies = np.zeros(LANES, int)
     for cycle in range(CYCLES):
         expected = dict.fromkeys(sums[cycle], 0.0)
         for t in range(cycle * PLIES, (cycle + 1) * PLIES):
-            over = rows.discount[t] == 0
+            over = transitions.discount[t] == 0
             plies += 1
-            first = np.where(mover[t] == 0, 1, -1) * rows.reward[t]
+            first = np.where(mover[t] == 0, 1, -1) * transitions.reward[t]
             expected["games_finished"] += over.sum()
             expected["game_plies"] += plies[over].sum()
-            expected["draws"] += (over & (rows.reward[t] == 0)).sum()
+            expected["draws"] += (over & (transitions.reward[t] == 0)).sum()
             expected["first_player_result"] += first[over].sum()
-            policy_ = np.asarray(rows.policy[t], np.float64)
+            policy_ = np.asarray(transitions.policy[t], np.float64)
             expected["full_searches"] += LANES
             expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
             plies[over] = 0
@@ -151,30 +151,30 @@ def test_counts_are_those_of_a_recount(name, policy):
         entropy, recounted = sums[cycle].pop("policy_entropy"), expected.pop("policy_entropy")
         np.testing.assert_allclose(entropy, recounted, rtol=0.01)
         assert sums[cycle] == expected
-    assert (rows.discount == 0).sum() >= LANES
+    assert (transitions.discount == 0).sum() >= LANES
     assert plies.max() > 0
 
 
-def plies_of(rows):
-    """int [T, B], how many moves had been made before each row."""
-    plies, now = np.zeros(rows.discount.shape, int), np.zeros(LANES, int)
-    for t, over in enumerate(rows.discount == 0):
+def plies_of(transitions):
+    """Returns the number of moves before each transition, int [T, B]."""
+    plies, now = np.zeros(transitions.discount.shape, int), np.zeros(LANES, int)
+    for t, over in enumerate(transitions.discount == 0):
         plies[t] = now
         now = np.where(over, 0, now + 1)
     return plies
 
 
 def test_gumbel_noise_is_for_the_first_plies_only():
-    """Later, one position has one policy and one move, whichever game it occurs in."""
-    game, rows, _, _ = played("tic_tac_toe", "gumbel")
+    """After the first plies, equal positions have equal policies and moves in all games."""
+    game, transitions, _, _ = played("tic_tac_toe", "gumbel")
     possible, _, _ = replayed("tic_tac_toe", "gumbel")
-    plies = plies_of(rows)
-    boards = np.stack([rows.states.own, rows.states.taken], -1)
+    plies = plies_of(transitions)
+    boards = np.stack([transitions.states.own, transitions.states.taken], -1)
     seen = {}
     for t, lane in np.ndindex(plies.shape):
         position = (plies[t, lane] < EXPLORE, *boards[t, lane])
-        moves = np.flatnonzero(possible[t, lane]) if rows.discount[t, lane] else [-1]
-        found = (rows.policy[t, lane].tobytes(), tuple(moves))
+        moves = np.flatnonzero(possible[t, lane]) if transitions.discount[t, lane] else [-1]
+        found = (transitions.policy[t, lane].tobytes(), tuple(moves))
         seen.setdefault(position, []).append(found)
     late = [found for (early, *_), found in seen.items() if not early and len(found) > 1]
     assert len(late) > 5
@@ -184,10 +184,10 @@ def test_gumbel_noise_is_for_the_first_plies_only():
 
 
 def test_puct_is_greedy_after_the_first_plies():
-    _, rows, _, _ = played("tic_tac_toe", "puct")
+    _, transitions, _, _ = played("tic_tac_toe", "puct")
     possible, _, _ = replayed("tic_tac_toe", "puct")
-    late = plies_of(rows) >= EXPLORE
-    best = np.asarray(rows.policy).argmax(-1)[..., None]
+    late = plies_of(transitions) >= EXPLORE
+    best = np.asarray(transitions.policy).argmax(-1)[..., None]
     greedy = np.take_along_axis(possible, best, axis=-1)[..., 0]
     assert greedy[late].all()
     assert not greedy[~late].all()
@@ -262,14 +262,14 @@ def test_fast_searches_are_short_and_without_noise():
         search=SearchConfig(num_simulations=24),
         selfplay=SelfPlayConfig(plies_per_cycle=2, full_search_fraction=0.5, fast_simulations=3),
     )
-    _, rows, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
-    np.testing.assert_array_equal(rows.full, np.broadcast_to([[False], [True]], (2, 32)))
-    states = jax.tree.map(lambda x: x[0], rows.states)
+    _, transitions, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
+    np.testing.assert_array_equal(transitions.full, np.broadcast_to([[False], [True]], (2, 32)))
+    states = jax.tree.map(lambda x: x[0], transitions.states)
     short = dataclasses.replace(config.search, num_simulations=3)
     found = search(
         game, make_evaluate(game), random_params(game, key), jax.random.key(5), states, config=short
     )
-    np.testing.assert_array_equal(rows.policy[0], found.policy.astype(jnp.float16))
-    assert (rows.policy[0] == rows.policy[0, 0][None]).all()
-    assert len(np.unique(rows.policy[1], axis=0)) > 4
+    np.testing.assert_array_equal(transitions.policy[0], found.policy.astype(jnp.float16))
+    assert (transitions.policy[0] == transitions.policy[0, 0][None]).all()
+    assert len(np.unique(transitions.policy[1], axis=0)) > 4
     assert sums.full_searches == 32

@@ -42,7 +42,7 @@ def test_cycles_on_a_mesh_of(count, devices):
     assert len(state.replay.transitions.reward.sharding.device_set) == count
     after = tiny.on_host(state.learner.variables["params"])
     assert any((a != b).any() for a, b in zip(*map(jax.tree.leaves, (before, after)), strict=True))
-    # What is said to be the same on all devices is.
+    # Arrays that should be the same on all devices are equal.
     for x in jax.tree.leaves((state.learner.variables, state.learner.optimizer_state)):
         copies = [np.asarray(s.data) for s in x.addressable_shards]
         assert len(copies) == count
@@ -77,7 +77,7 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
     trainer = tiny.trainer(2)
     game = trainer.game
     state = tiny.start(trainer)
-    for _ in range(3):  # once around the ring and a half
+    for _ in range(3):  # one and a half times around the ring
         state, metrics = trainer.cycle(state)
     state = tiny.on_host(state)
     rows, position = state.replay.transitions, int(state.replay.position)
@@ -179,7 +179,7 @@ def test_the_gated_network_plays_while_the_latest_learns():
     assert kernels
     for name in kernels:
         assert (tiny.leaves(state.learner.variables)[name] != tiny.leaves(gated)[name]).any()
-    # And it is the gated network that plays: another one plays other games from the same state.
+    # The gated network plays: another one plays other games from the same state.
     replay = tiny.on_host(state.replay)
     assert (replay.transitions.policy != np.asarray(free.replay.transitions.policy)).any()
 
@@ -189,7 +189,7 @@ def test_gate(threshold, passes, monkeypatch):
     traced = count_calls(monkeypatch, gate_module, "match_scores")
     trainer = tiny.trainer(1, gate={"threshold": threshold}, **GATED)
     state = tiny.start(trainer)
-    # Equal networks share the points, so that 1.0 is not reached.
+    # Equal networks share the points, so the score is below 1.0.
     state, metrics = trainer.gate(state)
     assert 0.25 <= float(metrics["gate/score"]) <= 0.75
     assert float(metrics["gate/passed"]) == passes
@@ -202,7 +202,7 @@ def test_gate(threshold, passes, monkeypatch):
     assert 0 <= float(metrics["gate/score"]) <= 1
     assert float(metrics["gate/passed"]) == passes
     tiny.assert_equal(state.gated, old.learner.variables if passes else old.gated)
-    # Nothing but the gated network changes.
+    # Only the gated network changes.
     tiny.assert_equal(tiny.replace(state, gated=None), tiny.replace(old, gated=None))
     assert len(traced) == 1
 
@@ -259,7 +259,7 @@ def test_abstract_state_is_what_init_makes():
 
 
 def count_calls(monkeypatch, module, name):
-    """A list that grows with each call of a function of a module: with each trace."""
+    """Returns a list that grows with each call of a module's function, so with each trace."""
     calls, function = [], getattr(module, name)
 
     def counted(*arguments):

@@ -15,7 +15,7 @@ from azjax.runs.metrics import read_metrics
 from azjax.training.loop import train
 from tests import tiny
 
-# As many plies as the longest game has, and some: games end, and there is something to learn.
+# More plies than the longest game has, so that games end and updates are made.
 CYCLES = {"gardner_chess": 5, "chess": 9, "shogi": 9}
 
 

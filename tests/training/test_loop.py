@@ -63,14 +63,14 @@ def test_killed_and_resumed_is_as_never_stopped(changes, tmp_path, monkeypatch):
             x["gate/passed"] for x in read_metrics(tmp_path / "straight") if "gate/score" in x
         ]
         assert len(passed) == 3
-    # Killed after cycle 5, which is lost: the checkpoint is of cycle 3.
+    # The run is killed after cycle 5. Its checkpoint is of cycle 3.
     at_cycle(monkeypatch, 5, power_cut)
     with pytest.raises(RuntimeError, match="power cut"):
         train(config, tmp_path / "killed", console=console())
     assert newest_cycle(tmp_path / "killed") == 3
     resumed = resume(tmp_path / "killed", console=console())
     tiny.assert_equal(straight, resumed)
-    # And what was saved last is that state.
+    # The last checkpoint holds that state.
     restored = restore(tmp_path / "killed", config)
     tiny.assert_equal(straight, restored)
     deciding = [
@@ -150,7 +150,7 @@ def test_a_watcher_is_called_after_every_cycle(tmp_path, monkeypatch):
     assert [cycle for cycle, _, _ in calls] == [1, 2, 3, 4, 5, 6]
     assert [ends for _, _, ends in calls] == [False, False, False, True, False, True]
     assert [evaluated for _, evaluated, _ in calls] == [[], [], [3], [3], [3], [3, 6]]
-    # The watcher shows the cycles; what else is to be calls is still printed.
+    # The watcher shows the cycles; evaluations are still printed.
     assert "against random" in out.file.getvalue()
     assert "elapsed" not in out.file.getvalue()
 
@@ -174,7 +174,7 @@ def test_what_lies_in_a_run_directory(tmp_path):
     assert {p.name for p in (run / "checkpoints").iterdir()} >= {"3", "6"}
     with Checkpoints(run, read_only=True) as checkpoints:
         assert checkpoints.best() in (3, 6)
-    # All is done: nothing to resume, and nothing is touched.
+    # All cycles are done: there is nothing to resume, and no file changes.
     kept = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()}
     with pytest.raises(UserError, match=re.escape("all 6 cycles are done")):
         resume(run, console=console())
@@ -182,7 +182,7 @@ def test_what_lies_in_a_run_directory(tmp_path):
 
 
 def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
-    """The second update has a rate of 1e30: what came before is kept, what came after is not."""
+    """The second update has a rate of 1e30. Earlier checkpoints are kept; there are no later ones."""
     config = tiny.config(
         cycles=12,
         learning={
@@ -226,7 +226,7 @@ def test_an_occupied_directory_is_left_alone(tmp_path):
 
 
 def test_signals_and_a_kill_of_a_real_process(tmp_path):
-    """Ctrl-C, SIGTERM, SIGKILL, each followed by a resumption; then as if there had been none."""
+    """A run that is stopped by Ctrl-C, SIGTERM and SIGKILL ends like one without stops."""
     changes = {"cycles": 150, "checkpoint": {"every": 10}, **QUIET}
     file = tiny.write_config(tmp_path / "tiny.toml", **changes)
     run = tmp_path / "run"
@@ -236,7 +236,7 @@ def test_signals_and_a_kill_of_a_real_process(tmp_path):
         (signal.SIGTERM, ("resume", run)),
         (signal.SIGKILL, ("resume", run)),
     ]:
-        # Some cycles of its own.
+        # Each part of the run makes some cycles.
         target = (stops[-1] if stops else 0) // 10 * 10 + 10
         process = tiny.start_azjax(*command)
         with tiny.killed_at_the_end(process):

@@ -21,12 +21,11 @@ def state_bytes(trainer):
 def test_sizes(devices):
     trainer = tiny.trainer(devices)
     # A ply: the state, a float16 policy, a float16 reward, an int8 discount, a float16 value, a
-    # bool. A ring of 16 plies of 16 games, and as much again for the copy that a checkpoint is made
-    # from.
+    # bool. A ring of 16 plies of 16 games, twice: a checkpoint needs a copy.
     ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1 + 2 + 1
     assert replay_bytes(trainer) == 2 * 16 * 16 * ply // devices
     # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
-    # prior and the child of each action. With each game the rows that are at work.
+    # prior and the child of each action. For each game, also the rows that the search works on.
     node = state_bytes(trainer) + 4 * (7 + 2 * ACTIONS)
     assert search_bytes(trainer) == 16 * (5 * node + 4 * 16 * ACTIONS) // devices
 
@@ -79,5 +78,5 @@ def test_what_fits_or_is_unknown_is_not_refused(monkeypatch):
 
 
 def test_memory_of_this_machine(devices):
-    # Four devices share what is free.
+    # Four devices share the free memory.
     assert 2**20 < device_memory(devices[0]) < 2**45

@@ -1,4 +1,4 @@
-"""All training methods at once: they must not get in each other's way."""
+"""All training methods at once: they must work together."""
 
 import functools
 
@@ -54,7 +54,7 @@ def trained(state, cycles):
 
 @functools.lru_cache
 def whole_run():
-    """The state after four cycles, on the host, and the last cycle's metrics."""
+    """Returns the state after four cycles, on the host, and the last cycle's metrics."""
     state, metrics = trained(tiny.start(tiny.trainer(2, **EVERYTHING)), 4)
     return tiny.on_host(state), {k: float(v) for k, v in metrics.items()}
 
@@ -95,7 +95,7 @@ def test_stopped_and_resumed_it_is_the_same_to_the_bit(tmp_path):
 
 @pytest.mark.parametrize("actor", ["latest", "gated"])
 def test_what_plays_a_run(actor, tmp_path):
-    """The average of the weights; with a gate, the network that passed it."""
+    """The moving average of the weights plays; with a gate, the network that passed it."""
     trainer = tiny.trainer(selfplay={"actor": actor}, learning={"ema_decay": 0.9})
     state = tiny.start(trainer)
     networks = {

@@ -19,7 +19,7 @@ CHANGES = {"cycles": 120, "checkpoint": {"every": 10}, "evaluation": {"every": 6
 
 @contextlib.contextmanager
 def two(*command):
-    """Both processes of a run, started together; none outlives the block."""
+    """Starts both processes of a run, and kills them at the end of the context."""
     address = f"127.0.0.1:{tiny.free_port()}"
     processes = [
         tiny.start_azjax(
@@ -34,7 +34,7 @@ def two(*command):
 
 
 def finish(processes):
-    """Exit codes and outputs of both."""
+    """Returns the exit codes and outputs of both."""
     outputs = [p.communicate(timeout=tiny.PATIENCE_S) for p in processes]
     return [(p.returncode, *texts) for p, texts in zip(processes, outputs, strict=True)]
 
@@ -52,7 +52,7 @@ def test_two_processes_train_one_is_killed_and_both_resume(tmp_path):
     with two("train", file, "--run-dir", run) as processes:
         tiny.wait_until((run / "checkpoints" / "10").is_dir, *processes)
         processes[1].send_signal(signal.SIGKILL)
-        # By itself, within the heartbeat's timeout and what it takes to leave.
+        # It ends by itself, within the heartbeat's timeout and the time to shut down.
         _, err = processes[0].communicate(timeout=3 * HEARTBEAT_S)
         assert re.search("heartbeat|Connection|Gloo", err), err
         assert processes[0].returncode != 0
@@ -70,7 +70,7 @@ def test_two_processes_train_one_is_killed_and_both_resume(tmp_path):
     assert all(np.isfinite(x).all() for x in tiny.leaves(state.learner.variables).values())
     assert [x["cycle"] for x in read_metrics(run) if x["kind"] == "cycle"] == list(range(1, 121))
 
-    # An occupied directory is refused by both, and one says why.
+    # Both refuse a directory that is not empty, and one says why.
     with two("train", file, "--run-dir", run) as processes:
         for code, _, err in finish(processes):
             assert code == 2

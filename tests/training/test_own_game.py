@@ -1,4 +1,4 @@
-"""Runs of a game that no name leads to: a class of a notebook, say."""
+"""Runs of a game that cannot be made from a name, such as a class in a notebook."""
 
 import shutil
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ def own_game(name="mine"):
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """The game, and a run of two cycles."""
+    """Returns the game and a run of two cycles."""
     game, run = own_game(), tmp_path_factory.mktemp("own") / "run"
     config = tiny.config(cycles=2)
     azjax.train(config, run, game=game)

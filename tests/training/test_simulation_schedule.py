@@ -18,7 +18,7 @@ def test_simulations_double_up_to_the_last(start, end, stages):
 def test_stages_are_equal_shares_of_the_run():
     config = tiny.config(cycles=10, search={"num_simulations": 32, "start_simulations": 8})
     assert [stage_of(config, c) for c in range(10)] == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
-    assert stage_of(config, 25) == 2  # a run that was made longer
+    assert stage_of(config, 25) == 2  # a run whose number of cycles was raised
     assert [at_stage(config, s).search.num_simulations for s in range(3)] == [8, 16, 32]
     assert at_stage(config, 0).selfplay.fast_simulations == 8
 

@@ -1,4 +1,4 @@
-"""What a person does on the page."""
+"""The actions of a person on the page."""
 
 import time
 from pathlib import Path
