@@ -202,7 +202,7 @@ class GateConfig:
     games: int = 64
     """Games of a gate, half from each seat, over all devices."""
     threshold: float = 0.55
-    """Score from which the latest network takes over self-play (paper: 0.55)."""
+    """Score from which the candidate takes over self-play (paper: 0.55)."""
     opening_plies: int = 2
     """Random plies before the players start, the same for both games of a pair."""
 

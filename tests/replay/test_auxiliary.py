@@ -24,7 +24,7 @@ BOXES = {
 
 @functools.lru_cache
 def played():
-    """Returns a trainer's game, and on the host its replay buffer after some cycles, and targets."""
+    """Returns a trainer's game, its replay buffer after some cycles, and the targets, in numpy."""
     trainer = tiny.trainer(1, **BOXES)
     state = tiny.start(trainer)
     for _ in range(4):

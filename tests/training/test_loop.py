@@ -182,7 +182,7 @@ def test_what_lies_in_a_run_directory(tmp_path):
 
 
 def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
-    """The second update has a rate of 1e30. Earlier checkpoints are kept; there are no later ones."""
+    """The second update has a rate of 1e30. Only earlier checkpoints exist afterwards."""
     config = tiny.config(
         cycles=12,
         learning={
