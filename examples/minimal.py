@@ -2,7 +2,7 @@
 
     python examples/minimal.py
 
-It learns connect four on a board of 4 x 5 cells, with four seeds at the same time, in about a
+It learns connect four on a board of 4 x 5 cells. Four seeds train at the same time, in about a
 minute on two CPU cores. `train_step` is one pure function from a training state to the next:
 self-play with Gumbel search, value targets, gradient steps. `jax.vmap` maps it over the seeds, and
 `jax.jit` compiles the whole of it.

@@ -48,8 +48,8 @@ def estimate_elo(
     The interval of the mean score is Student's, and its ends are converted to Elo. If all P pairs
     scored the same v, the sample variance is zero and would claim certainty. The interval then
     follows from the P equal outcomes alone. If a pair scores v with probability p, seeing it P
-    times has probability p**P. So p >= (1 - confidence)**(1/P) at this confidence, the remaining
-    mass may lie anywhere, and the mean is in [p v, p v + 1 - p]. After a perfect match that is a
+    times has probability p**P. So p >= (1 - confidence)**(1/P) at this confidence. The remaining
+    mass may lie anywhere, so the mean is in [p v, p v + 1 - p]. After a perfect match that is a
     finite lower end and no upper one.
 
     Args:

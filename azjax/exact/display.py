@@ -10,7 +10,7 @@ _WIDTH = 100
 
 
 class Displayed:
-    """Prints an object that rich can render: with `print`, with rich, and in a notebook.
+    """An object that rich can render, for `print`, for rich and for notebooks.
 
     Subclasses define `__rich__` or `__rich_console__`.
     """

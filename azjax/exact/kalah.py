@@ -142,8 +142,8 @@ def _moves(game: Mancala, state: MancalaState) -> tuple[Array, Array, Array]:
 def _rank(counts: Array) -> Array:
     """Returns the index of each row of seeds in holes [M, holes] among all rows: int32 [M].
 
-    Fewer seeds come first. With s_i the seeds up to hole i, the numbers s_i + i form a set, and the
-    index is that of the set in colexicographic order (the combinatorial number system).
+    Fewer seeds come first. Let s_i be the seeds up to hole i. The numbers s_i + i form a set, whose
+    index in colexicographic order (the combinatorial number system) is the result.
     """
     holes = counts.shape[-1]
     places = jnp.cumsum(counts, -1) + np.arange(holes)[None]

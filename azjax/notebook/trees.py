@@ -50,6 +50,7 @@ class SearchTree:
 
     @property
     def simulations(self) -> int:
+        """Number of simulations so far."""
         return len(self.parents) - 1
 
     def after(self, simulations: int) -> SearchTree:

@@ -137,7 +137,10 @@ def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value)
 
 
 def _divide(op: str) -> Callable:
-    """In XLA, an integer divided by 0 gives -1 with itself as the remainder; ONNX Runtime fails."""
+    """Divides as XLA does: an integer divided by 0 gives -1 with itself as the remainder.
+
+    ONNX Runtime would fail.
+    """
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
         names, dtype = [graph.name_of(x), graph.name_of(y)], x.dtype

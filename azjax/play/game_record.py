@@ -35,10 +35,12 @@ class GameRecord:
 
     @property
     def current(self) -> Position:
+        """The newest position."""
         return self.positions[-1]
 
     @property
     def num_moves(self) -> int:
+        """Number of moves made."""
         return len(self.positions) - 1
 
     @property

@@ -35,10 +35,12 @@ class Session:
 
     @property
     def game(self) -> Game:
+        """The game being played."""
         return self.record.game
 
     @property
     def current(self) -> Position:
+        """The newest position."""
         return self.record.current
 
     def result(self) -> PlayResult:

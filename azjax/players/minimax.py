@@ -83,8 +83,8 @@ def _alpha_beta(game: Game, depth: int, root: State) -> Array:
     """Returns player 0's value after each action of the root, float32 [num_actions].
 
     The search is depth-first with an explicit stack, because a traced program has no recursion.
-    Each iteration looks at one action of the top entry. The action either gets its value at once
-    (the game ends, or one ply is left and all its moves are tried in parallel), or its position
+    Each iteration looks at one action of the top entry. The action gets its value at once if the
+    game ends, or if one ply is left, whose moves are all tried in parallel. Otherwise its position
     becomes the new top.
     """
     levels = depth - 1

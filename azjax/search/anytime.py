@@ -107,6 +107,7 @@ class SearchInProgress:
 
     @property
     def full(self) -> bool:
+        """Whether the tree is full."""
         return self.simulations >= self.search.max_nodes - 1
 
     def run(self, simulations: int) -> SearchInProgress:

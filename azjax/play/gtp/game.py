@@ -27,7 +27,9 @@ class SquareGame(Game[Any], Protocol):
     """A game on a square board, as all of GTP's games are."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Length of the board's sides."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,12 @@ class GtpGame:
 
     @property
     def game(self) -> SquareGame:
+        """The game being played."""
         return cast(SquareGame, self.search.game)
 
     @property
     def current(self) -> Position:
+        """The newest position."""
         return self.record.current
 
     def clear(self) -> GtpGame:
@@ -110,6 +114,7 @@ class GtpGame:
         return replace(self, record=self.record.truncate(num_moves), undo_lengths=tuple(earlier))
 
     def resigned(self) -> bool:
+        """Returns whether the game ended by a resignation."""
         return self.current.move == _RESIGN
 
     def set_clock(self, player: int, clock: Clock | None) -> GtpGame:

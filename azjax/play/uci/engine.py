@@ -75,6 +75,7 @@ class EngineState:
 
     @property
     def search(self) -> AnytimeSearch:
+        """The search, whose tree has the size that the client has set."""
         return self.make_search(self.megabytes)
 
     def position(self) -> ClientGame | None:

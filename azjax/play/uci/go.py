@@ -49,6 +49,7 @@ class Limits:
 
     @property
     def waits(self) -> bool:
+        """Whether the best move must wait for a later command."""
         return self.infinite or self.ponders
 
 
