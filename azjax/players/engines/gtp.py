@@ -88,9 +88,9 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
     """Starts a GTP engine, such as "gnugo --level 3" or "gnugo --level 3?timeout=20".
 
     GNU Go gets arguments before its own. They make it speak GTP, score by area, and use positional
-    superko as `game` does. GNU Go then also captures dead stones before it passes, because we count
-    them as alive, and plays games to their end. It remembers 500 moves, so superko may be incomplete
-    in longer games.
+    superko as `game` does. GNU Go then also captures dead stones before it passes, because we
+    count them as alive, and plays games to their end. It remembers 500 moves, so superko may be
+    incomplete in longer games.
 
     Args:
       spec: the command.
