@@ -70,7 +70,7 @@ def check_array(array: Array, shape: tuple[int | str, ...], dtype: Any, *, name:
 
     Args:
       array: the array.
-      shape: the expected shape; a string such as "B" stands for an axis of any length.
+      shape: the expected shape; a string such as "B" is an axis of any length.
       dtype: the expected dtype, such as `jnp.int32`; `float` and `int` for any of that kind.
       name: what the error message calls the array.
 

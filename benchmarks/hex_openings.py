@@ -42,7 +42,7 @@ def main(options: Arguments) -> None:
     first = first_moves(game)
     if first is None:
         raise SystemExit(f"the winning first moves of {game.name} are not known")
-    opened = np.flatnonzero(first.results[1:] < 0)  # lost for who is to move then
+    opened = np.flatnonzero(first.results[1:] < 0)  # lost for the player to move
     rows = np.repeat(opened + 1, options.games)
     states = jax.tree.map(lambda x: jnp.asarray(x)[rows], first.states)
     step, over = jax.jit(jax.vmap(game.step)), jax.jit(jax.vmap(game.is_terminal))

@@ -1,7 +1,7 @@
 """Random games, played as fast as possible, to measure the speed of the rules alone.
 
-This file needs only jax, also an old version: `benchmarks/side_by_side.py` loads it in the Python
-of each other library, so that all play in the same way.
+This file needs only jax, in any recent or older version. `benchmarks/side_by_side.py` loads it in
+the Python of each other library, so that all play in the same way.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from rich.text import Text
 from azjax.players.base import Analysis
 
 COLOURS = ("bright_cyan", "bright_yellow")
-"""The colours of the two players, and of the marks X and O that stand for their pieces."""
+"""The colours of the two players, and of their marks X and O."""
 
 _EVEN = 0.1
 _LEADS = ((0.35, "slightly ahead"), (0.65, "ahead"), (0.9, "far ahead"))

@@ -122,7 +122,9 @@ def append(replay: Replay, transitions: Transition) -> Replay:
         name = f"transitions{jax.tree_util.keystr(path)}"
         check_array(x, (new, *ring.shape[1:]), ring.dtype, name=name)
     if size % new:
-        raise ValueError(f"{new} plies at a time do not divide a ring of {size}")
+        raise ValueError(
+            f"{new} plies cannot be appended to a ring of {size} plies: they must divide it"
+        )
     written = jax.tree.map(
         lambda ring, x: jax.lax.dynamic_update_slice_in_dim(ring, x, replay.position, axis=0),
         replay.transitions,

@@ -164,7 +164,9 @@ class Checkpoints:
         if cycle is not None:
             if cycle not in self.cycles():
                 known = ", ".join(map(str, self.cycles())) or "none"
-                raise UserError(f"{self.directory}: there is no checkpoint {cycle}, only {known}")
+                raise UserError(
+                    f"{self.directory}: there is no checkpoint {cycle}; available: {known}"
+                )
             restored, reason = _attempt(lambda: restore(cycle))
             if reason is not None:
                 raise BrokenCheckpointError(

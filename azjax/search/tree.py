@@ -3,7 +3,7 @@
 `mctx.Tree` stores six numbers for each action of each node, [B, N, A]. Nearly all are unused,
 because a tree of N nodes has only N - 1 edges that lead anywhere. Chess has 4672 actions, so 65
 nodes of 256 games would take 1.9 GB. But the visits and the value of an edge are always those of
-its child, and its reward and discount can be stored with the child too. So a compact tree stores
+its child. Its reward and discount can be stored with the child too. So a compact tree stores
 only the prior logits for each action. A row of the other arrays is computed when it is needed.
 """
 

@@ -185,7 +185,7 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
         assert "nobody" in message
         assert "uct:" in message
     assert "minimax" in refused("eval", trained, "--against", "minimax")
-    assert "there is no checkpoint 7, only 1, 2" in refused("eval", f"{trained}@7")
+    assert "there is no checkpoint 7; available: 1, 2" in refused("eval", f"{trained}@7")
     assert "simulations" in refused("eval", f"{trained}:many")
     assert "--game" in refused("match", "random", "uct:4", "--games", "4")
     assert "tic_tac_to" in refused("match", "random", "random", "--game", "tic_tac_to")

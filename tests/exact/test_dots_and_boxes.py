@@ -51,7 +51,7 @@ def test_in_every_position_the_scores_are_the_solvers_margins_and_their_signs_it
 def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
     game = make("dots_and_boxes_3x3")
     oracle = Minimax("dots_and_boxes(num_rows=3,num_cols=3,utility_margin=true)")
-    lots, step = random.Random(0), jax.jit(game.step)
+    rng, step = random.Random(0), jax.jit(game.step)
     states, expected = [], []
     for _ in range(25):
         ours, theirs = game.init(), oracle.start()
@@ -63,7 +63,7 @@ def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
                     row[action] = sign * oracle.value(theirs.child(action))
                 states.append(ours)
                 expected.append(row)
-            action = lots.choice(theirs.legal_actions())
+            action = rng.choice(theirs.legal_actions())
             ours = step(ours, action)
             theirs = theirs.child(action)
     states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)

@@ -59,7 +59,7 @@ def test_results_are_the_margins_signs():
 )
 def test_values_are_those_of_an_independent_search(name, spiel, payoff):
     """All actions in every position of random games."""
-    solution, oracle, lots = solved(name, payoff), Minimax(spiel), random.Random(0)
+    solution, oracle, rng = solved(name, payoff), Minimax(spiel), random.Random(0)
     seen = 0
     for _ in range(100):
         state, index = oracle.start(), 0
@@ -72,7 +72,7 @@ def test_values_are_those_of_an_independent_search(name, spiel, payoff):
             expected = np.full(solution.game.num_actions, -np.inf)
             expected[legal] = [sign * oracle.value(state.child(action)) for action in legal]
             np.testing.assert_array_equal(solution.action_values(np.array([index]))[0], expected)
-            action = lots.choice(legal)
+            action = rng.choice(legal)
             state, index = state.child(action), solution.children[index, action]
             seen += 1
         assert solution.terminal[index]

@@ -27,14 +27,14 @@ def test_policy_loss_by_hand():
 
 
 def test_policy_loss_and_its_gradient_are_those_over_the_legal_actions_alone():
-    lots = np.random.default_rng(0)
-    logits = lots.normal(size=(SIZE, 9)).astype(np.float32)
-    masks = lots.random((SIZE, 9)) < 0.6
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(SIZE, 9)).astype(np.float32)
+    masks = rng.random((SIZE, 9)) < 0.6
     masks[0] = False  # over: nothing is legal
     masks[1] = np.arange(9) == 4
-    target = np.where(masks, lots.random((SIZE, 9)), 0)
+    target = np.where(masks, rng.random((SIZE, 9)), 0)
     target /= np.maximum(target.sum(-1, keepdims=True), 1e-9)
-    logits[~masks] = lots.choice([1e8, -1e8, 30.0, 0.0], (~masks).sum())
+    logits[~masks] = rng.choice([1e8, -1e8, 30.0, 0.0], (~masks).sum())
 
     def total(logits):
         loss = policy_loss(logits, jnp.asarray(masks), jnp.asarray(target, jnp.float32))

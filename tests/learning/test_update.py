@@ -190,8 +190,8 @@ def test_config_of_the_optimizer_is_used():
 
 
 def test_the_average_follows_and_forgets_its_start():
-    lots = np.random.default_rng(0)
-    newest = lots.normal(size=400)
+    rng = np.random.default_rng(0)
+    newest = rng.normal(size=400)
     average = 100.0  # a start that the average must forget
     for n, value in enumerate(newest):
         average = float(update_ema(average, value, jnp.asarray(n), decay=0.95))

@@ -36,12 +36,12 @@ def spiel_after(spiel: str, lines):
     return states
 
 
-def random_lines(spiel: str, count: int, lots):
+def random_lines(spiel: str, count: int, rng):
     """Returns the moves of `count` random games, each cut at a random ply before its end."""
     lines = []
     for _ in range(count):
         state = pyspiel.load_game(spiel).new_initial_state()
         while not state.is_terminal():
-            state.apply_action(lots.choice(state.legal_actions()))
-        lines.append(state.history()[: lots.randrange(len(state.history()))])
+            state.apply_action(rng.choice(state.legal_actions()))
+        lines.append(state.history()[: rng.randrange(len(state.history()))])
     return lines

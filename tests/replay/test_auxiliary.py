@@ -35,14 +35,14 @@ def played():
 def test_targets_are_the_final_boxes_from_each_movers_perspective():
     """Follows the moves from each stored position to the game's last state."""
     trainer, state, _ = played()
-    game, rows = trainer.game, state.replay.transitions
+    game, transitions = trainer.game, state.replay.transitions
     targets = compute_targets(state.replay, trainer.config)
-    size, lanes = rows.reward.shape
+    size, lanes = transitions.reward.shape
     known = np.flatnonzero(np.asarray(targets.valid))
     found = jax.device_get(auxiliary_targets(state.replay, targets, jnp.asarray(known)))
-    mover = np.asarray(jax.vmap(jax.vmap(game.current_player))(rows.states))
+    mover = np.asarray(jax.vmap(jax.vmap(game.current_player))(transitions.states))
     last = jax.tree.map(
-        lambda x: x[np.asarray(targets.end).reshape(-1)[known], known % lanes], rows.states
+        lambda x: x[np.asarray(targets.end).reshape(-1)[known], known % lanes], transitions.states
     )
     # In the last position every legal move ends the game; the recorded result belongs to one.
     after = jax.vmap(lambda s: jax.vmap(functools.partial(game.step, s))(jnp.arange(12)))(last)

@@ -21,37 +21,39 @@ from tests.oracles.wide import Wide
 RING, LANES, ACTIONS = 12, 5, 3
 
 
-def random_rows(lots, plies, *, ends):
+def random_transitions(rng, plies, *, ends):
     """Returns plies of games that end with probability `ends`; the states are their numbers."""
-    over = lots.random((plies, LANES)) < ends
+    over = rng.random((plies, LANES)) < ends
     return {
-        "states": lots.integers(0, 1 << 30, (plies, LANES)),
-        "policy": lots.dirichlet(np.ones(ACTIONS), (plies, LANES)),
-        "reward": np.where(over, lots.choice([-1.0, 0.0, 1.0], (plies, LANES)), 0.0),
-        "discount": np.where(over, 0, lots.choice([-1, 1], (plies, LANES), p=[0.6, 0.4])),
-        "value": lots.uniform(-1, 1, (plies, LANES)).astype(np.float16),
-        "full": lots.random((plies, LANES)) < 0.6,
+        "states": rng.integers(0, 1 << 30, (plies, LANES)),
+        "policy": rng.dirichlet(np.ones(ACTIONS), (plies, LANES)),
+        "reward": np.where(over, rng.choice([-1.0, 0.0, 1.0], (plies, LANES)), 0.0),
+        "discount": np.where(over, 0, rng.choice([-1, 1], (plies, LANES), p=[0.6, 0.4])),
+        "value": rng.uniform(-1, 1, (plies, LANES)).astype(np.float16),
+        "full": rng.random((plies, LANES)) < 0.6,
     }
 
 
-def as_row(rows):
+def as_transitions(plies):
     return Transition(
-        states={"board": jnp.asarray(rows["states"], jnp.int32)},
-        policy=jnp.asarray(rows["policy"], jnp.float16),
-        reward=jnp.asarray(rows["reward"], jnp.float16),
-        discount=jnp.asarray(rows["discount"], jnp.int8),
-        value=jnp.asarray(rows["value"], jnp.float16),
-        full=jnp.asarray(rows["full"], bool),
+        states={"board": jnp.asarray(plies["states"], jnp.int32)},
+        policy=jnp.asarray(plies["policy"], jnp.float16),
+        reward=jnp.asarray(plies["reward"], jnp.float16),
+        discount=jnp.asarray(plies["discount"], jnp.int8),
+        value=jnp.asarray(plies["value"], jnp.float16),
+        full=jnp.asarray(plies["full"], bool),
         terminal=None,
     )
 
 
 def new_ring():
-    shapes = jax.eval_shape(lambda: jax.tree.map(lambda x: x[0], as_row(no_rows())))
+    shapes = jax.eval_shape(
+        lambda: jax.tree.map(lambda x: x[0], as_transitions(empty_transitions()))
+    )
     return empty_replay(shapes, RING)
 
 
-def no_rows():
+def empty_transitions():
     return {
         "states": np.zeros((1, LANES)),
         "policy": np.zeros((1, LANES, ACTIONS)),
@@ -75,11 +77,11 @@ def test_an_empty_ring():
 
 def test_the_ring_keeps_the_newest():
     """The ring is filled in steps, first in part and then twice around."""
-    lots = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     replay, plies = new_ring(), []
     for count in range(1, 8):
-        rows = random_rows(lots, 4, ends=0.25)
-        replay = append_jit(replay, as_row(rows))
+        rows = random_transitions(rng, 4, ends=0.25)
+        replay = append_jit(replay, as_transitions(rows))
         plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
         plies = plies[-RING:]
         assert replay.filled == len(plies) == min(4 * count, RING)
@@ -94,14 +96,16 @@ def test_the_ring_keeps_the_newest():
 
 
 def test_append_needs_a_divisor():
-    rows = {name: np.repeat(x, 5, axis=0) for name, x in no_rows().items()}
-    with pytest.raises(ValueError, match="5 plies at a time do not divide a ring of 12"):
-        append(new_ring(), as_row(rows))
+    rows = {name: np.repeat(x, 5, axis=0) for name, x in empty_transitions().items()}
+    with pytest.raises(
+        ValueError, match="5 plies cannot be appended to a ring of 12 plies: they must divide it"
+    ):
+        append(new_ring(), as_transitions(rows))
 
 
 def test_draws_are_uniform_over_what_is_known():
-    lots = np.random.default_rng(0)
-    known = lots.random((RING, LANES)) < 0.4
+    rng = np.random.default_rng(0)
+    known = rng.random((RING, LANES)) < 0.4
     known[0, 0] = known[-1, -1] = True  # both ends of the ring
     draws = 60_000
     indices = jax.jit(draw_indices, static_argnums=2)(
@@ -127,11 +131,13 @@ def test_draws_from_one_or_nothing():
 
 
 def test_take_reads_what_was_written():
-    rows = random_rows(np.random.default_rng(1), RING, ends=0.3)
-    replay = append_jit(new_ring(), as_row(rows))
+    rows = random_transitions(np.random.default_rng(1), RING, ends=0.3)
+    replay = append_jit(new_ring(), as_transitions(rows))
     places = [(0, 0), (3, 4), (RING - 1, LANES - 1), (3, 4), (7, 1)]
     taken = take_jit(replay, jnp.asarray([t * LANES + lane for t, lane in places]))
-    expected = jax.tree.map(lambda x: jnp.stack([x[t, lane] for t, lane in places]), as_row(rows))
+    expected = jax.tree.map(
+        lambda x: jnp.stack([x[t, lane] for t, lane in places]), as_transitions(rows)
+    )
     chex.assert_trees_all_equal(taken, expected)
 
 
@@ -141,12 +147,12 @@ MANY, KEPT = 600, 128
 pack_jit, unpack_jit = jax.jit(pack_policy), jax.jit(unpack_policy, static_argnums=1)
 
 
-def policies(lots, weighted, count=MANY):
+def policies(rng, weighted, count=MANY):
     """Returns policies, float32 [N, count], with the given numbers of actions above zero."""
     found = np.zeros((len(weighted), count), np.float32)
     for row, size in zip(found, weighted, strict=True):
-        places = lots.permutation(count)[:size]
-        row[places] = lots.dirichlet(np.ones(size))
+        places = rng.permutation(count)[:size]
+        row[places] = rng.dirichlet(np.ones(size))
     return found
 
 

@@ -86,8 +86,8 @@ def test_the_window_keeps_whole_states_to_search_from():
             network={"channels": 4},
             replay={"capacity_plies": 16, "reanalyse_positions": reanalysed_},
         )
-        rows = trainer.abstract_state().replay.transitions
+        transitions = trainer.abstract_state().replay.transitions
         assert (
-            len(jax.tree.leaves(rows.states))
+            len(jax.tree.leaves(transitions.states))
             == len(jax.tree.leaves(jax.eval_shape(trainer.game.init)))
         ) == kept

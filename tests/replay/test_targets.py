@@ -7,7 +7,14 @@ import pytest
 from azjax.config import Config, LearningConfig, ReplayConfig
 from azjax.replay.buffer import append
 from azjax.replay.targets import compute_targets
-from tests.replay.test_buffer import LANES, RING, as_row, new_ring, no_rows, random_rows
+from tests.replay.test_buffer import (
+    LANES,
+    RING,
+    as_transitions,
+    empty_transitions,
+    new_ring,
+    random_transitions,
+)
 
 append_jit = jax.jit(append)
 find_jit = jax.jit(compute_targets, static_argnames=("config", "devices"))
@@ -74,13 +81,13 @@ def test_an_empty_ring_knows_nothing():
 )
 def test_against_plain_lists(ends, decay, own, games):
     """The ring is filled in steps, first in part, then twice around; turns need not alternate."""
-    lots = np.random.default_rng(int(100 * ends))
+    rng = np.random.default_rng(int(100 * ends))
     config, devices = config_of(decay, own, games), 2 if games else 1
     replay, reference = new_ring(), Reference([], decay, own)
     seen_known = seen_unknown = seen_old = 0
     for count in range(1, 8):
-        rows = random_rows(lots, 4, ends=ends)
-        replay = append_jit(replay, as_row(rows))
+        rows = random_transitions(rng, 4, ends=ends)
+        replay = append_jit(replay, as_transitions(rows))
         reference.plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
         reference.plies = reference.plies[-RING:]
         found = find_jit(replay, config, devices=devices)
@@ -112,10 +119,10 @@ def test_against_plain_lists(ends, decay, own, games):
 
 def test_a_double_turn_keeps_the_sign():
     """The winner moved twice at the end, after the loser had moved."""
-    rows = {name: np.repeat(x, 4, axis=0) for name, x in no_rows().items()}
+    rows = {name: np.repeat(x, 4, axis=0) for name, x in empty_transitions().items()}
     rows["discount"][:] = np.asarray([-1, -1, 1, 0])[:, None]
     rows["reward"][3] = 1
-    targets = find_jit(append_jit(new_ring(), as_row(rows)), config_of())
+    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of())
     np.testing.assert_array_equal(targets.value[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.side[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.valid[:, 0], [True] * 4 + [False] * (RING - 4))
@@ -123,8 +130,8 @@ def test_a_double_turn_keeps_the_sign():
 
 def test_a_search_that_knew_better_than_the_result():
     """At lambda 0 the target is the next search's value, from this ply's perspective."""
-    rows = {name: np.repeat(x, 3, axis=0) for name, x in no_rows().items()}
+    rows = {name: np.repeat(x, 3, axis=0) for name, x in empty_transitions().items()}
     rows["discount"][:] = np.asarray([-1, -1, 0])[:, None]
     rows["reward"][2], rows["value"][:] = 1, np.asarray([0.5, 0.25, -0.75])[:, None]
-    targets = find_jit(append_jit(new_ring(), as_row(rows)), config_of(decay=0.0))
+    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(decay=0.0))
     np.testing.assert_allclose(targets.value[:3, 0], [-0.25, 0.75, 1])

@@ -210,7 +210,7 @@ def test_one_cycle(tmp_path):
         lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states()[1].learner.variables
     )
     with Checkpoints(tmp_path, read_only=True) as checkpoints:
-        with pytest.raises(UserError, match=re.escape("there is no checkpoint 7, only 1, 2")):
+        with pytest.raises(UserError, match=re.escape("there is no checkpoint 7; available: 1, 2")):
             checkpoints.restore_variables(shapes, 7, warn=print)
         tiny.assert_equal(
             checkpoints.restore_variables(shapes, 1, warn=print), states()[1].learner.variables

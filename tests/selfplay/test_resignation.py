@@ -33,10 +33,10 @@ def test_nobody_resigns_without_statistics():
 
 def test_the_threshold_is_the_highest_that_keeps_the_share():
     """Nobody below -0.9 avoids the loss, one in ten up to -0.5, and one in two above."""
-    lots = np.random.default_rng(0)
-    values = lots.uniform(-1, 0, 20_000)
+    rng = np.random.default_rng(0)
+    values = rng.uniform(-1, 0, 20_000)
     chance = np.where(values < -0.9, 0.0, np.where(values < -0.5, 0.1, 0.5))
-    back = lots.random(20_000) < chance
+    back = rng.random(20_000) < chance
     stats = stats_from(values, back)
     for error in (0.01, 0.05, 0.08, 0.2):
         below, share = threshold(stats, error)

@@ -64,7 +64,7 @@ def _set_game(game: GtpGame, reply: Reply, name: str) -> GtpGame:
 
 
 def _analyze_commands(game: GtpGame, reply: Reply) -> GtpGame:
-    """Answers HexGui's question for commands of its own, which it asks of every engine: none."""
+    """Answers that there are no commands of HexGui's own; HexGui asks every engine for them."""
     reply.answer("")
     return game
 

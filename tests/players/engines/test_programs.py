@@ -30,12 +30,12 @@ def record(monkeypatch):
         if len(moves) == seen["games"]:
             seen["moves"] = moves
 
-    def ending(game, states):
+    def final(game, states):
         seen["states"], seen["returns"] = jax.device_get((states, returns(game, states)))
         return returns(game, states)
 
     monkeypatch.setattr(host_match, "_write_down", writing)
-    monkeypatch.setattr(host_match, "_returns", ending)
+    monkeypatch.setattr(host_match, "_returns", final)
 
     def play(game, player_a, player_b, games, opening_plies=2):
         seen["games"] = games
