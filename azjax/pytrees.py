@@ -93,7 +93,7 @@ def check_states(game: Game, states: State) -> int:
 
     Args:
       game: the game.
-      states: pytree of arrays [B, ...], as `jax.vmap(game.init)` makes them.
+      states: pytree of arrays [B, ...], as `azjax_envs.init_batch` makes them.
 
     Raises:
       ValueError: the states are another game's, are not batched, or differ in shape or dtype.

@@ -166,11 +166,27 @@ def test_figures_of_a_game(page):
     assert rows["Observation"] == " x ".join(map(str, game.observation_shape))
     assert rows["Longest game"] == f"{game.max_steps:,} plies"
     assert rows["Symmetries"] == str(game.num_symmetries)
+    move = draw_boards.POSITIONS[page.stem][1].split()[0]
+    number = game.string_to_action(game.init(), move)
+    assert rows["First move"] == f"`{move}`, for example, is action {number:,}"
+    index = (DOCS / "games" / "index.md").read_text()
+    assert f"`{page.stem}`: " in index
+    card = index.split(f"`{page.stem}`: ")[1]
+    assert f"{game.num_actions:,} actions, at most {game.max_steps:,} plies" in card.split("- [")[0]
     assert rows["State"] == f"{size:,} bytes"
     speed = re.search(
         rf"^\| {page.stem}(?:_19x19)? (?:\(.*\) )?\| ([\d.]+ [kM]) ", SPEEDS, re.MULTILINE
     )
     assert rows["Steps a second"].startswith(speed[1])
+
+
+@pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])
+def test_tables_of_planes_name_every_plane_once(page):
+    table = page.read_text().split("| planes | contents |")[1].split("\n\n")[0]
+    planes = []
+    for row in re.findall(r"^\| (\d+)(?: (?:to|and) (\d+))? \|", table, flags=re.MULTILINE):
+        planes += range(int(row[0]), int(row[1] or row[0]) + 1)
+    assert planes == list(range(make(page.stem).observation_shape[-1]))
 
 
 @pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, init_batch
 
 from azjax.config import SelfPlayConfig
 from azjax.errors import UserError
@@ -46,7 +46,7 @@ def start_games(
     """
     init_key, line_key, length_key, move_key, resign_key = jax.random.split(key, 5)
     if openings is None:
-        states = jax.vmap(game.init)(jax.random.split(init_key, batch))
+        states = init_batch(game, init_key, batch)
         before = jnp.zeros(batch, jnp.int32)
     else:
         line = jax.random.randint(line_key, (batch,), 0, openings.plies.shape[0])
