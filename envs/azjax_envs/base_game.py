@@ -1,4 +1,4 @@
-"""`BaseGame`: what most games have in common, so that a new game is a few short methods."""
+"""`BaseGame`: a base class with defaults, so that a new game needs only a few short methods."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ _COLOURS = ("#2f6fbd", "#dd5a48", "#3f9b6c", "#d8a13a", "#7b5ea7", "#5aa0b8", "#
 
 
 class BaseGame:
-    """A base class with defaults for everything of the `Game` protocol that is not a rule.
+    """A base class with defaults for everything in the `Game` protocol that is not a rule.
 
     A subclass is a frozen dataclass whose fields are the game's parameters. It defines:
 
     - `num_actions`, `observation_shape` and `max_steps`, as class attributes or properties;
-    - `init(key=None)`: the first state;
-    - `play(state, action)`: the state after a legal action;
-    - `forfeit(state)`: the state after an illegal one, which the player to move loses;
+    - `init(key=None)`, which returns the first state;
+    - `play(state, action)`, which returns the state after a legal action;
+    - `forfeit(state)`, which returns the state after an illegal action: the player to move loses;
     - `current_player`, `legal_action_mask`, `is_terminal`, `returns` and `observe`.
 
-    Each may be overridden. The defaults are:
+    A subclass may override every default:
 
-    - `step` plays legal actions, forfeits after others, and leaves a finished game as it is;
-    - `name` is "module:Class", which `azjax_envs.make` takes;
-    - there is no symmetry;
-    - an action's text is its number;
-    - text and drawing show a grid with a symbol or a disc for each cell. Planes 0 and 1 of the
-      observation are taken for the pieces of the mover and of the opponent, any other plane for
-      a kind of cell. A click on cell i plays action i, where there are at least as many actions
-      as cells.
+    - `step` plays legal actions, forfeits after illegal ones, and returns a finished game
+      unchanged.
+    - `name` is "module:Class", which `azjax_envs.make` accepts.
+    - The only symmetry is the identity.
+    - The text of an action is its number.
+    - Text and drawing show a grid with a symbol or a disc in each cell. Planes 0 and 1 of the
+      observation are the pieces of the player to move and of the opponent. Any other plane is a
+      kind of cell.
+    - A click on cell i plays action i, provided the game has at least as many actions as cells.
 
     Example:
         ```python
@@ -61,39 +62,76 @@ class BaseGame:
         return f"{type(self).__module__}:{type(self).__qualname__}"
 
     def init(self, key: Array | None = None) -> Any:
-        """Returns the first state. `key` is for games with a random start."""
+        """Returns the first state.
+
+        Args:
+          key: PRNG key for games with a random start; other games ignore it.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define init")
 
     def play(self, state: Any, action: Array) -> Any:
-        """Returns the state after a legal action; `step` never calls it with another result."""
+        """Returns the state after a legal action.
+
+        `step` also computes it for illegal actions, which it clips into range, but then discards
+        the result.
+
+        Args:
+          state: the state before the action.
+          action: integer [], in 0..num_actions-1.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define play")
 
     def forfeit(self, state: Any) -> Any:
-        """Returns the state after an illegal action: the player to move has lost."""
+        """Returns the state after an illegal action: the player to move in `state` has lost."""
         raise NotImplementedError(f"{type(self).__name__} must define forfeit")
 
     def current_player(self, state: Any) -> Array:
-        """Returns the player to move, int32 []: 0 or 1."""
+        """Returns the player to move.
+
+        Returns:
+          int32 [], 0 or 1.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define current_player")
 
     def legal_action_mask(self, state: Any) -> Array:
-        """Returns the legal actions, bool [num_actions]; none once the game is over."""
+        """Returns which actions are legal; none are after the end.
+
+        Returns:
+          bool [num_actions].
+        """
         raise NotImplementedError(f"{type(self).__name__} must define legal_action_mask")
 
     def is_terminal(self, state: Any) -> Array:
-        """Returns whether the game is over, bool []."""
+        """Returns whether the game is over.
+
+        Returns:
+          bool [].
+        """
         raise NotImplementedError(f"{type(self).__name__} must define is_terminal")
 
     def returns(self, state: Any) -> Array:
-        """Returns the result of each player, float32 [2]; see `returns_of`."""
+        """Returns the result of each player; see `returns_of`.
+
+        Returns:
+          float32 [2], 1 for a win, 0 for a draw and -1 for a loss; zeros before the end.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define returns")
 
     def observe(self, state: Any) -> Array:
-        """Returns the network's input, float32 `observation_shape`, from the mover's side."""
+        """Returns the network's input from the perspective of the player to move.
+
+        Returns:
+          float32 [height, width, channels], as in `observation_shape`.
+        """
         raise NotImplementedError(f"{type(self).__name__} must define observe")
 
     def step(self, state: Any, action: Array) -> Any:
-        """Returns the state after `action`, an integer scalar; an illegal one loses at once."""
+        """Returns the state after the player to move plays `action`.
+
+        Args:
+          state: the state before the action.
+          action: integer [], the action. An illegal one loses the game.
+        """
         action = jnp.asarray(action)
         inside = jnp.clip(action, 0, self.num_actions - 1)
         return settle(
@@ -105,7 +143,7 @@ class BaseGame:
         )
 
     def symmetries(self) -> Symmetries:
-        """Returns the identity alone."""
+        """Returns the identity as the only symmetry."""
         height, width, _ = self.observation_shape
         cells = np.arange(height * width, dtype=np.int32)[None]
         actions = np.arange(self.num_actions, dtype=np.int32)[None]
@@ -120,15 +158,18 @@ class BaseGame:
         """Returns the legal action that `text` names.
 
         Raises:
-          ValueError: there is none; it says what is legal.
+          ValueError: no legal action has that name; the message lists legal ones.
         """
         return find_legal(self, state, text)
 
     def view(self, state: Any) -> Array:
-        """Returns the code of each cell, int32 [height * width].
+        """Returns the code of each cell.
 
-        0 is empty, 1 and 2 a piece of player 0 and player 1, k + 1 a cell of plane k above 1. With
-        one plane only, its cells have code 1.
+        Code 0 is an empty cell. Codes 1 and 2 are pieces of player 0 and player 1. Code k + 1 is a
+        cell of plane k, for k > 1. In a game with a single plane, its cells have code 1.
+
+        Returns:
+          int32 [height * width].
         """
         height, width, channels = self.observation_shape
         planes = self.observe(state).reshape(height * width, channels) > 0.5

@@ -1,4 +1,4 @@
-"""Batches of games: how they start, and how a game that has ended starts again."""
+"""Batches of games: `init_batch` starts them, `auto_reset` restarts games that have ended."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from azjax_envs.game import Game
 
 
 class ResetStep(NamedTuple):
-    """The result of a step of `auto_reset`; under `jax.vmap` every array has a leading axis."""
+    """The result of one step of `auto_reset`; under `jax.vmap` every array has a leading axis."""
 
-    state: Any  # the state to go on from: of a new game where the old one has ended
+    state: Any  # the next state; the start of a new game if the old one has ended
     returns: Array  # float32 [2], the result of each player if the game ended, zeros otherwise
     done: Array  # bool [], whether the game ended with this step
 
 
 def init_batch(game: Game, key: Array, batch_size: int) -> Any:
-    """Starts `batch_size` games.
+    """Returns the start of `batch_size` games.
 
     Args:
       game: the game.
-      key: PRNG key, split for games with a random start.
+      key: PRNG key, split into one key for each game; only games with a random start use it.
       batch_size: the number of games.
 
     Returns:
-      States, each array with a leading axis [batch_size, ...].
+      A batch of states: every array has shape [batch_size, ...].
 
     Example:
         ```python
@@ -40,12 +40,18 @@ def init_batch(game: Game, key: Array, batch_size: int) -> Any:
 
 
 def auto_reset(game: Game) -> Callable[..., ResetStep]:
-    """Returns a step function that starts a new game wherever the old one has ended.
+    """Returns a step function that starts a new game when the old one has ended.
 
-    The function takes (state, action, key) of one game, where `key` is for the start of the new
-    game and may be left out for games without a random start. It returns a `ResetStep`: the result
-    and the end are those of the step, while the state is the one to go on from. So the final
-    position itself is not seen; take `game.step` where you need it.
+    The returned function steps one unbatched game. `ResetStep.returns` and `ResetStep.done`
+    describe the game that was stepped. `ResetStep.state` is the state to continue from, so the
+    final position of a game is not returned. Call `game.step` if you need that position.
+
+    Args:
+      game: the game.
+
+    Returns:
+      A function (state, action, key=None) -> `ResetStep`. `action` is an integer []. `key` is the
+      PRNG key of the new game; it may be omitted unless the game has a random start.
 
     Example:
         ```python

@@ -1,4 +1,4 @@
-"""Bitboards of any size: lanes of equal width, packed whole into 32-bit words."""
+"""Bitboards of any size: lanes of equal width, each packed whole into a 32-bit word."""
 
 import dataclasses
 import itertools
@@ -10,19 +10,20 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-Words = tuple[Array, ...]  # num_words times uint32 []
+Words = tuple[Array, ...]  # num_words scalars, each uint32 []
 
 
 @dataclasses.dataclass(frozen=True)
 class Lanes:
-    """Packs a [lanes, width] board of bits, `width` at most 32, into as few words as hold it.
+    """The layout of a [lanes, width] board of bits in as few words as possible; `width` <= 32.
 
-    A lane never straddles two words, so that adding within a lane carries into no other word. The
-    bits of a board are in the order of `lane * width + offset`, and `shift` moves along that order
+    A lane never straddles two words, so an addition within a lane carries into no other word. Bit
+    `lane * width + offset` is the cell at `offset` in `lane`. `shift` moves bits along that order,
     across words.
 
-    A board is a tuple of scalars, and states keep it so: over a batch, XLA fuses such scalars into
-    one vector loop, where stacked words cost a copy at every step (measured: ten times slower).
+    A board is a tuple of scalars, and states keep it that way. Over a batch, XLA fuses such scalars
+    into one vector loop. Stacked words would be copied at every step, which was measured to be ten
+    times slower.
     """
 
     lanes: int
@@ -40,7 +41,7 @@ class Lanes:
         return (jnp.zeros((), jnp.uint32),) * self.num_words
 
     def constant(self, cells: np.ndarray) -> tuple[np.uint32, ...]:
-        """Packs cells, bool [lanes, width], into words, in numpy."""
+        """Packs cells, bool [lanes, width], into words of numpy."""
         lanes = np.arange(self.lanes)[:, None]
         offsets = np.arange(self.width)[None, :]
         bits = np.where(cells, np.uint64(1) << self._place(lanes, offsets).astype(np.uint64), 0)
@@ -48,19 +49,23 @@ class Lanes:
         return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
 
     def place(self, index: int) -> tuple[int, np.uint32]:
-        """Returns the word that holds bit `index`, lane * width + offset, and its place in it."""
+        """Returns the word that holds a bit, and the bit's place in that word.
+
+        Args:
+          index: lane * width + offset.
+        """
         lane, offset = divmod(index, self.width)
         return lane // self.lanes_per_word, np.uint32(self._place(lane, offset))
 
     def one(self, lane: Array, offset: Array | int = 0) -> Words:
-        """Returns the board with that one bit set; empty if `lane` is not in 0..lanes-1."""
+        """Returns the board with that one bit set; an empty one unless `lane` is in 0..lanes-1."""
         lane = jnp.where((lane >= 0) & (lane < self.lanes), lane, -1)
         bit = jnp.uint32(1) << self._place(lane, offset).astype(jnp.uint32)
         word = lane // self.lanes_per_word
         return tuple(jnp.where(word == i, bit, np.uint32(0)) for i in range(self.num_words))
 
     def shift(self, words: Sequence[Array], distance: int) -> Words:
-        """Moves every bit down by `distance` >= 0 places; those below place 0 drop out."""
+        """Moves every bit down by `distance` >= 0 places; bits below place 0 are dropped."""
         size = self.lanes_per_word * self.width
         whole, part = divmod(distance, size)
         zero = jnp.zeros_like(words[0])
@@ -72,8 +77,10 @@ class Lanes:
         return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
 
     def move(self, words: Sequence[Array], distance: int) -> Words:
-        """As `shift`, but up by -`distance` places where it is negative. Bits may end up
-        beyond the last lane."""
+        """Moves every bit down by `distance` places, or up by -`distance` if it is negative.
+
+        A move upwards may leave bits set beyond the last lane.
+        """
         if distance >= 0:
             return self.shift(words, distance)
         size = self.lanes_per_word * self.width
@@ -98,10 +105,12 @@ class Lanes:
         return tuple(flipped)
 
     def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
-        """Returns whether `length` bits are set, each `step` places after the one before, bool [].
+        """Returns whether `length` bits are set, each `step` places after the one before.
 
-        It is for boards whose lanes keep a bit clear at the end, so that no row runs from lane to
-        lane.
+        Every lane must end with a clear bit, or runs would continue into the next lane.
+
+        Returns:
+          bool [].
         """
         have = 1
         while have < length:
@@ -112,7 +121,7 @@ class Lanes:
         return any_bit(words)
 
     def unpack(self, words: Words) -> Array:
-        """words -> bool [lanes, width]."""
+        """Unpacks words into bool [lanes, width]."""
         size = self.lanes_per_word * self.width
         bits = jnp.stack(words)[:, None] >> np.arange(size, dtype=np.uint32)[None, :]
         return (bits & np.uint32(1)).reshape(-1, self.width)[: self.lanes] != 0
@@ -130,7 +139,7 @@ class Lanes:
 
 
 def each(operation: Callable[..., Array], *boards: Sequence[ArrayLike]) -> Words:
-    """Applies `operation` word by word; boards may be constants of numpy."""
+    """Applies `operation` word by word; boards may be numpy constants."""
     return tuple(operation(*words) for words in zip(*boards, strict=True))
 
 

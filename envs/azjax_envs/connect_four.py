@@ -17,7 +17,10 @@ from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, s
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class ConnectFourState:
-    """Bitboards with one lane for each column, from the bottom up, and a clear bit at its top."""
+    """A position as bitboards.
+
+    Each column is a lane, from the bottom up, with one bit above its top that is always clear.
+    """
 
     own: Words  # the discs of the player to move
     taken: Words  # all discs
@@ -26,17 +29,22 @@ class ConnectFourState:
 
 @dataclasses.dataclass(frozen=True)
 class ConnectFour:
-    """Connect four: discs fall to the lowest free cell of a column, and `connect` in a row wins.
+    """Connect four: `connect` discs in a row win.
 
-    A row runs across, up or diagonally, and may be longer than `connect`. A full board without a
-    row is a draw. Action c drops a disc into column c, counted from the left; its text is that
-    column's number, from 1.
+    **Rules.** The players take turns to drop a disc into a column that is not full. It falls to
+    the lowest free cell. A player wins with `connect` or more discs in a row: horizontally,
+    vertically or diagonally. A full board without such a row is a draw. Player 0 moves first.
 
-    Observation [rows, columns, 2], the top row first: discs of the player to move, discs of the
-    opponent.
+    **Actions** (`columns`). Action c drops a disc into column c, counted from the left. The text
+    is the number of the column, from 1.
 
-    The bitboards, and the addition that finds a column's lowest free cell, are those of John
-    Tromp's Fhourstones benchmark (https://tromp.github.io/c4/fhour.html).
+    **Observation.** float32 [rows, columns, 2], the top row first:
+
+    - plane 0: discs of the player to move
+    - plane 1: discs of the opponent
+
+    **Source.** John Tromp's Fhourstones benchmark (https://tromp.github.io/c4/fhour.html), for the
+    bitboards and for the addition that finds the lowest free cell of a column.
     """
 
     rows: int = 6
@@ -77,14 +85,14 @@ class ConnectFour:
 
     def step(self, state: ConnectFourState, action: Array) -> ConnectFourState:
         board = self._lanes.constant(self._cells)
-        # Adding a bit at the foot of a column carries through its discs to the lowest free cell,
-        # which in a full column is the clear bit above the board.
+        # A bit added at the foot of a column carries through its discs to the lowest free cell.
+        # In a full column that is the clear bit above the board.
         foot = self._lanes.one(jnp.asarray(action))
         disc = each(
             lambda taken, bit, cells: taken + bit & ~taken & cells, state.taken, foot, board
         )
-        # The opponent is next to move, so a row of the mover's is the next mover's loss; and so is
-        # a forfeit, for there the turn stays.
+        # After a legal move the opponent is to move, so the mover's row is the opponent's loss.
+        # After a forfeit the turn stays, so `lost` again means the player to move.
         moved = ConnectFourState(
             own=each(operator.xor, state.taken, state.own),
             taken=each(operator.or_, state.taken, disc),
@@ -143,7 +151,11 @@ class ConnectFour:
         return _svg_board(self.rows, self.columns)
 
     def view(self, state: ConnectFourState) -> Array:
-        """Returns one code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
+        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+
+        Returns:
+          int32 [rows * columns], the top row first.
+        """
         own, taken = self._grid(state.own), self._grid(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32).reshape(-1)
@@ -154,7 +166,7 @@ class ConnectFour:
 
     @property
     def _cells(self) -> np.ndarray:
-        """bool [columns, rows + 1], all but the clear bits."""
+        """All bits except the clear ones, bool [columns, rows + 1]."""
         return np.broadcast_to(np.arange(self.rows + 1) < self.rows, (self.columns, self.rows + 1))
 
     def _has_row(self, discs: Words) -> Array:
@@ -164,7 +176,7 @@ class ConnectFour:
         return functools.reduce(operator.or_, runs)
 
     def _grid(self, words: Words) -> Array:
-        """words -> bool [rows, columns], the top row first."""
+        """Unpacks a board into bool [rows, columns], the top row first."""
         return self._lanes.unpack(words)[:, : self.rows].T[::-1]
 
 

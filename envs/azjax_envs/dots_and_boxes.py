@@ -1,4 +1,4 @@
-"""Dots and boxes, on a board of any size."""
+"""Dots and boxes on a board of 1x1 to 31x31 boxes."""
 
 import dataclasses
 import functools
@@ -19,35 +19,45 @@ from azjax_envs.symmetry import dihedral, on_cells
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class DotsAndBoxesState:
-    """Bitboards with one lane for each row of dots, from the top, and one bit for each dot, from
-    the left. That bit stands for the edge to the dot's right, for the edge below it, or for the box
-    to its lower right.
+    """A position as bitboards.
+
+    Each row of dots is a lane, from the top. Each dot is a bit of the lane, from the left. The bit
+    represents the edge to the right of the dot, the edge below it, or the box to its lower right.
     """
 
     horizontal: Words  # edges drawn to the right of dots
     vertical: Words  # edges drawn below dots
-    first: Words  # boxes of player 0; the other closed ones are player 1's
-    player: Array  # uint8 [], to move
+    first: Words  # boxes of player 0; the other closed boxes are player 1's
+    player: Array  # uint8 [], the player to move
     forfeited: Array  # bool [], the player to move has lost by an illegal action
 
 
 @dataclasses.dataclass(frozen=True)
 class DotsAndBoxes:
-    """Dots and boxes: draw the fourth edge of a box to own it, and move again.
+    """Dots and boxes: the player who draws the fourth edge of a box owns it and moves again.
 
-    `rows` and `columns` count boxes. The player to move draws one free edge; a player who
-    closes a box or two must move again, otherwise the turn passes. The game ends when all
-    edges are drawn. More boxes win, equal numbers draw; `score` counts them.
+    **Rules.** `rows` and `columns` count boxes. Player 0 moves first. The player to move draws one
+    free edge. A player who closes one or two boxes must move again; otherwise the turn passes. The
+    game ends when all edges are drawn. The player with more boxes wins; equal numbers draw. `score`
+    counts the boxes.
 
-    Actions are first the horizontal edges, row by row, then the vertical ones, row by row:
-    `row * columns + column` for the horizontal edge in that row of dots, `(rows + 1) * columns +
-    row * (columns + 1) + column` for the vertical edge in that row of boxes.
-    In text, rows and columns count from 1: `h-1-2` is the second edge of the top row of dots,
-    `v-1-2` the second vertical edge of the top row of boxes.
+    **Actions.** The horizontal edges come first, row by row, then the vertical edges, row by row:
 
-    Observation [2 * rows + 1, 2 * columns + 1, 5], a grid of dots, edges and boxes as they lie on
-    the board: drawn edges, free edges, boxes of the player to move, boxes of the opponent, open
-    boxes.
+    - `row * columns + column` is the horizontal edge in that row of dots. The text `h-1-2` is the
+      second edge of the top row of dots.
+    - `(rows + 1) * columns + row * (columns + 1) + column` is the vertical edge in that row of
+      boxes. The text `v-1-2` is the second vertical edge of the top row of boxes.
+
+    Rows and columns in texts count from 1.
+
+    **Observation.** float32 [2 * rows + 1, 2 * columns + 1, 5], a grid of dots, edges and boxes as
+    they are on the board:
+
+    - plane 0: drawn edges
+    - plane 1: free edges
+    - plane 2: boxes of the player to move
+    - plane 3: boxes of the opponent
+    - plane 4: open boxes
     """
 
     rows: int = 5
@@ -133,13 +143,19 @@ class DotsAndBoxes:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: DotsAndBoxesState) -> Array:
-        """Returns the boxes that each player has closed so far, float32 [2]."""
+        """Returns the number of boxes that each player has closed so far.
+
+        Returns:
+          float32 [2].
+        """
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: DotsAndBoxesState) -> Array:
-        """Returns the owner of each cell of the observed grid, float32 [height * width].
+        """Returns the owner of each cell of the observed grid.
 
-        A box of the player to move is 1, one of the opponent -1. Open boxes, dots and edges are 0.
+        Returns:
+          float32 [height * width]: 1 for a box of the player to move, -1 for a box of the opponent,
+          0 for open boxes, dots and edges.
         """
         boxes = [self._lanes.unpack(board) for board in self._sides(state)]
         none = jnp.zeros_like(boxes[0])
@@ -198,8 +214,15 @@ class DotsAndBoxes:
         return svg_board(self.rows, self.columns)
 
     def view(self, state: DotsAndBoxesState) -> Array:
-        """Codes: for each edge, as actions count them, 0 free or 1 drawn; then for each box, row by
-        row, 0 open, 1 player 0's, 2 player 1's."""
+        """Returns the code of each edge and of each box.
+
+        An edge is 0 if free and 1 if drawn. A box is 0 if open, 1 if it is player 0's, and 2 if it
+        is player 1's.
+
+        Returns:
+          int32 [num_actions + rows * columns], the edges in the order of the actions, then the
+          boxes row by row.
+        """
         first = self._boxes(state.first)
         closed = self._boxes(self._closed(state.horizontal, state.vertical))
         boxes = jnp.where(closed, jnp.where(first, 1, 2), 0).reshape(-1)
@@ -215,12 +238,12 @@ class DotsAndBoxes:
 
     @property
     def _has_right(self) -> np.ndarray:
-        """bool [rows + 1, columns + 1], the dots with an edge to their right."""
+        """The dots with an edge to their right, bool [rows + 1, columns + 1]."""
         return np.broadcast_to(np.arange(self.columns + 1) < self.columns, self._dots)
 
     @property
     def _has_below(self) -> np.ndarray:
-        """bool [rows + 1, columns + 1], the dots with an edge below them."""
+        """The dots with an edge below them, bool [rows + 1, columns + 1]."""
         return np.broadcast_to(np.arange(self.rows + 1)[:, None] < self.rows, self._dots)
 
     @property
@@ -228,8 +251,8 @@ class DotsAndBoxes:
         return (self.rows + 1, self.columns + 1)
 
     def _edge(self, action: Array) -> tuple[Words, Words]:
-        """Splits an action into one among the horizontal and one among the vertical edges."""
-        # Unsigned, so that a negative action is a large one.
+        """Returns a board of horizontal and one of vertical edges, with the edge of an action."""
+        # Unsigned, so that a negative action becomes a large one.
         action = jnp.asarray(action).astype(jnp.uint32)
         is_horizontal = action < self._num_horizontal
         nowhere = np.uint32(self.rows + 1)
@@ -246,7 +269,7 @@ class DotsAndBoxes:
         return each(lambda a, b, c, d: a & b & c & d, horizontal, bottom, vertical, right)
 
     def _counts(self, state: DotsAndBoxesState) -> tuple[Array, Array]:
-        """int32 [] each, the boxes of player 0 and of player 1."""
+        """Returns the number of boxes of player 0 and of player 1, int32 [] each."""
         first = count_bits(state.first)
         return first, count_bits(self._closed(state.horizontal, state.vertical)) - first
 
@@ -259,18 +282,25 @@ class DotsAndBoxes:
         return each(pick, state.first, second), each(pick, second, state.first)
 
     def _drawn(self, state: DotsAndBoxesState) -> Array:
-        """bool [num_actions]."""
+        """Returns which edges are drawn, bool [num_actions]."""
         horizontal = self._lanes.unpack(state.horizontal)[:, : self.columns]
         vertical = self._lanes.unpack(state.vertical)[: self.rows]
         return jnp.concatenate([horizontal.reshape(-1), vertical.reshape(-1)])
 
     def _boxes(self, board: Words) -> Array:
-        """bool [rows, columns]."""
+        """Unpacks a board of boxes into bool [rows, columns]."""
         return self._lanes.unpack(board)[: self.rows, : self.columns]
 
     def _grid(self, right: ArrayLike, below: ArrayLike, box: ArrayLike) -> Array:
-        """What lies right of, below, and to the lower right of each dot, bool [rows + 1,
-        columns + 1] each, as they lie on the board: bool [2 * rows + 1, 2 * columns + 1]."""
+        """Arranges edges and boxes as they are on the board.
+
+        Args:
+          right, below, box: bool [rows + 1, columns + 1], the edge to the right of each dot, the
+            edge below it, and the box to its lower right.
+
+        Returns:
+          bool [2 * rows + 1, 2 * columns + 1].
+        """
         dots = jnp.zeros_like(right)
         even, odd = jnp.stack([dots, right], -1), jnp.stack([below, box], -1)
         grid = jnp.stack([even, odd], 1).reshape(2 * self.rows + 2, 2 * self.columns + 2)

@@ -1,10 +1,10 @@
-"""The picture of dots and boxes."""
+"""The drawing of the dots and boxes board."""
 
 from azjax_envs import svg
 
 
 def svg_board(rows: int, columns: int) -> str:
-    """Draws the board: `data-cell` follows `DotsAndBoxes.view`, `data-action` the actions."""
+    """Draws the board; `data-cell` follows `DotsAndBoxes.view`, `data-action` the actions."""
     size, left, top = 64, 44, 36
 
     def x(column: float) -> float:

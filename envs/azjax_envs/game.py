@@ -15,21 +15,32 @@ State = TypeVar("State")
 class Game(Protocol[State]):
     """A two-player, zero-sum board game as pure functions of one unbatched state.
 
-    A game is a frozen dataclass whose fields are its static parameters, so that equal games are
-    equal and hashable and never retrace. A state is a pytree of arrays of constant shapes and
-    dtypes. Callers batch with `jax.vmap` and compile with `jax.jit`.
+    A game is a frozen dataclass whose fields are its static parameters. Equal games are therefore
+    equal and hashable, and JAX does not trace them again. A state is a pytree of arrays with
+    constant shapes and dtypes. Callers batch with `jax.vmap` and compile with `jax.jit`.
 
     - **Turns** need not alternate: `current_player` alone says who moves.
     - **An illegal action**, or one out of range, loses at once for the player who plays it.
-    - **After the end** `step` returns the state unchanged and the mask is all False.
-    - Results are win +1, draw 0, loss -1.
+    - **After the end** `step` returns the state unchanged, and no action is legal.
+    - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
-    Some games have more: `HasScore`, `HasOwnership` and `HasClicks`.
+    Some games also implement `HasScore`, `HasOwnership`, `HasClicks` or `HasFen`.
+
+    Example:
+        ```python
+        game = make("tic_tac_toe")
+        state = game.init()
+        state = game.step(state, game.string_to_action(state, "b2"))
+        print(game.to_string(state))
+        ```
     """
 
     @property
     def name(self) -> str:
-        """The name: `azjax_envs.make(game.name) == game`, except for options that no name holds."""
+        """The name of the game.
+
+        `azjax_envs.make(game.name) == game`, except for options that a name cannot express.
+        """
 
     @property
     def num_actions(self) -> int:
@@ -37,39 +48,64 @@ class Game(Protocol[State]):
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        """(height, width, channels)."""
+        """The shape of an observation: (height, width, channels)."""
 
     @property
     def max_steps(self) -> int:
-        """The largest number of steps of a game."""
+        """The largest number of steps that a game can take."""
 
     @property
     def num_symmetries(self) -> int:
-        """The number K of symmetries, with the identity; 1 if there is no other."""
+        """The number K of symmetries, including the identity; at least 1."""
 
     def init(self, key: Array | None = None) -> State:
-        """Returns the state at the start. `key` is optional, for games with a random start."""
+        """Returns the state at the start.
+
+        Args:
+          key: PRNG key for games with a random start; other games ignore it.
+        """
 
     def step(self, state: State, action: Array) -> State:
-        """Returns the state after the player to move plays `action`, an integer []."""
+        """Returns the state after the player to move plays `action`.
+
+        Args:
+          state: the state before the action.
+          action: integer [], the action. An illegal one loses the game.
+        """
 
     def current_player(self, state: State) -> Array:
-        """Returns the player to move, 0 or 1, int32 []."""
+        """Returns the player to move.
+
+        Returns:
+          int32 [], 0 or 1.
+        """
 
     def legal_action_mask(self, state: State) -> Array:
-        """Returns which actions are legal, bool [num_actions]; none are once the game is over."""
+        """Returns which actions are legal; none are after the end.
+
+        Returns:
+          bool [num_actions].
+        """
 
     def is_terminal(self, state: State) -> Array:
-        """Returns whether the game is over, bool []."""
+        """Returns whether the game is over.
+
+        Returns:
+          bool [].
+        """
 
     def returns(self, state: State) -> Array:
-        """Returns the result of each player, float32 [2]: zeros until the end, then zero-sum."""
+        """Returns the result of each player.
+
+        Returns:
+          float32 [2], 1 for a win, 0 for a draw and -1 for a loss; zeros before the end.
+        """
 
     def observe(self, state: State) -> Array:
         """Returns the position from the perspective of the player to move.
 
         Returns:
-          float32 [height, width, channels], the `observation_shape`.
+          float32 [height, width, channels], as in `observation_shape`.
         """
 
     def symmetries(self) -> "Symmetries":
@@ -79,7 +115,11 @@ class Game(Protocol[State]):
         """Returns the action in the notation that players of the game use."""
 
     def string_to_action(self, state: State, text: str) -> int:
-        """Returns the legal action that `text` names; a ValueError lists what is legal."""
+        """Returns the legal action that `text` names.
+
+        Raises:
+          ValueError: no legal action has that name; the message lists legal ones.
+        """
 
     def to_string(self, state: State) -> str:
         """Returns the board as lines of text, for a terminal."""
@@ -88,25 +128,38 @@ class Game(Protocol[State]):
         """Returns the empty board as a complete SVG document; see `azjax_envs.svg`."""
 
     def view(self, state: State) -> Array:
-        """Returns the style code of each part that `svg_board` draws, int32 [num_cells]."""
+        """Returns the style code of each cell that `svg_board` draws.
+
+        Returns:
+          int32 [num_cells], not negative; see `azjax_envs.svg`.
+        """
 
 
 @runtime_checkable
 class HasScore(Protocol[State]):
-    """A game with points. Every game that has `score` is an instance."""
+    """A game with points. Every game that has a method `score` is an instance."""
 
     def score(self, state: State) -> Array:
-        """Returns the points of each player so far, float32 [2]; a draw has equal ones."""
+        """Returns the points of each player so far; in a draw they are equal.
+
+        Returns:
+          float32 [2].
+        """
 
 
 @runtime_checkable
 class HasOwnership(Protocol[State]):
-    """A game in which cells belong to players. Every game that has `ownership` is an instance."""
+    """A game in which cells belong to players.
+
+    Every game that has a method `ownership` is an instance.
+    """
 
     def ownership(self, state: State) -> Array:
-        """Returns the owner of each cell, float32 [height * width], from the mover's perspective.
+        """Returns the owner of each cell from the perspective of the player to move.
 
-        1 is the mover's, -1 the opponent's, 0 nobody's. At the end it is the final owner.
+        Returns:
+          float32 [height * width]: 1 for a cell of the player to move, -1 for one of the opponent,
+          0 for one of nobody. At the end of the game the owners are final.
         """
 
 
@@ -114,47 +167,52 @@ class HasOwnership(Protocol[State]):
 class HasClicks(Protocol[State]):
     """A game whose moves go from one cell of the drawing to another, such as chess and shogi.
 
-    The name of an action is cell_names[first] + cell_names[then] + click_choices[choice].
+    The text of an action is `cell_names[first] + cell_names[then] + click_choices[choice]`.
     """
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """Returns the text of each cell of the drawing."""
+        """The name of each cell of the drawing."""
 
     @property
     def click_choices(self) -> tuple[str, ...]:
-        """The names of the choices between moves of the same two cells, such as promotions."""
+        """The suffixes that distinguish moves with the same two cells, such as promotions."""
 
     def clicks(self, state: State) -> Array:
-        """Returns (first, then, choice) of each legal action, int32 [num_actions, 3].
+        """Returns the two cells to click and the choice for each legal action.
 
-        That is the cell to click first, the cell to click then, and a choice where both leave
-        several.
+        Returns:
+          int32 [num_actions, 3]: the first cell, the second cell, and an index into
+          `click_choices`. Rows of illegal actions have no meaning.
         """
 
 
 @runtime_checkable
 class HasFen(Protocol[State]):
-    """A game of the chess family, whose positions have a text in Forsyth-Edwards Notation."""
+    """A game whose positions can be written in Forsyth-Edwards Notation (FEN), such as chess."""
 
     def from_fen(self, text: str) -> State:
-        """Returns the position; ValueError if there is none."""
+        """Returns the position that `text` describes.
+
+        Raises:
+          ValueError: `text` describes no position of the game.
+        """
 
     def to_fen(self, state: State) -> str:
-        """Returns the position's text."""
+        """Returns the FEN of a position."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Symmetries:
     """The K symmetries of a game as permutations; number 0 is the identity.
 
-    Number k maps a position to another of the same value, and there
+    Symmetry k maps a position to another one of the same value. The transformed position has
 
         observation'.reshape(H * W, C)[i] == observation.reshape(H * W, C)[cells[k, i]]
         mask'[a] == mask[actions[k, a]]
 
-    and likewise for a policy. So action `a` of the transformed position is action `actions[k, a]`
-    of the original one, and `policy[..., actions[k]]` transforms a policy.
+    Action `a` of the transformed position is action `actions[k, a]` of the original one. So
+    `policy[..., actions[k]]` transforms a policy.
     """
 
     cells: np.ndarray  # int32 [K, H * W]
@@ -162,14 +220,16 @@ class Symmetries:
 
 
 def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: State) -> State:
-    """Returns `state` if the game is over, else `moved` or `forfeited`: the end of every `step`.
+    """Returns `state` if the game is over, else `moved` or `forfeited`.
+
+    Most games end their `step` with it.
 
     Args:
       state: the state before the action.
       over: bool [], whether it is terminal.
       legal: bool [], whether the action is legal there.
       moved: the state after a legal action.
-      forfeited: the state after an illegal one, lost for the player to move in `state`.
+      forfeited: the state after an illegal action, in which the player to move has lost.
     """
 
     def choose(before, after, forfeit):
@@ -179,10 +239,13 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
 
 
 def returns_of(result: Array) -> Array:
-    """Returns both players' results, float32 [2], from that of player 0.
+    """Returns the results of both players, given that of player 0.
 
     Args:
-      result: an integer, []: 1 for a win, -1 for a loss, 0 for a draw or an unfinished game.
+      result: integer [], 1 for a win, -1 for a loss, 0 for a draw or an unfinished game.
+
+    Returns:
+      float32 [2].
     """
     return jnp.stack([result, -result]).astype(jnp.float32)
 
@@ -193,15 +256,21 @@ def legal_actions(game: Game, state: State) -> list[int]:
 
 
 def clicks_of(game: HasClicks, state: State) -> np.ndarray:
-    """Returns `clicks` as a numpy array, for code that works on one position at a time."""
+    """Returns `game.clicks(state)` of one position as a numpy array.
+
+    Returns:
+      int32 [num_actions, 3].
+    """
     return np.asarray(_clicks(game, state))
 
 
-_NAMED = 40  # legal actions that a message lists
+_NAMED = 40  # the most legal actions that a message lists
 
 
 def find_legal(game: Game, state: State, text: str) -> int:
-    """Returns the legal action named `text`: a `string_to_action` for most games.
+    """Returns the legal action named `text`.
+
+    Most games use it as their `string_to_action`. Case and surrounding spaces do not matter.
 
     Raises:
       ValueError: no legal action has that name; the message lists legal ones.

@@ -1,4 +1,4 @@
-"""Gomoku, and the m,n,k-games it is one of: so many stones in a row win."""
+"""Gomoku and the other m,n,k-games: a given number of stones in a row wins."""
 
 import dataclasses
 import operator
@@ -19,8 +19,10 @@ from azjax_envs.xla_cpu import computed_once
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class StonesState:
-    """Bitboards with one word for each row, from the top, and one bit for each column, from the
-    left."""
+    """A position as bitboards.
+
+    Each row is a word, from the top. Each column is a bit of the word, from the left.
+    """
 
     first: Words  # the stones of player 0
     taken: Words  # all stones
@@ -29,7 +31,7 @@ class StonesState:
 
 
 class _Stones:
-    """The base of gomoku and the m,n,k-games: everything except the numbers."""
+    """The base class of gomoku and the m,n,k-games: everything except the numbers."""
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -38,12 +40,12 @@ class _Stones:
 
     @property
     def _line(self) -> int:
-        """The number of stones in a row that wins."""
+        """The number of stones in a row that win."""
         raise NotImplementedError
 
     @property
     def _exactly(self) -> bool:
-        """Whether only exactly that many stones in a row win."""
+        """Whether longer rows do not win."""
         raise NotImplementedError
 
     @property
@@ -89,8 +91,8 @@ class _Stones:
         first = each(lambda old, new: jnp.where(is_first, old | new, old), state.first, stone)
         taken = each(operator.or_, state.taken, stone)
         mine = each(lambda first, all: jnp.where(is_first, first, first ^ all), first, taken)
-        # The opponent is next to move, so a row of the mover's is the next mover's loss; and so is
-        # an illegal action, for there the turn stays.
+        # After a legal move the opponent is to move, so the mover's row is the opponent's loss.
+        # After an illegal action the turn stays, so `lost` again means the player to move.
         wins = has_line(mine, length=self._line, exactly=self._exactly)
         stones, lost = computed_once(state.stones + legal, state.lost | ~over & (wins | ~legal))
         return StonesState(first=first, taken=taken, stones=stones, lost=lost)
@@ -115,7 +117,7 @@ class _Stones:
         return jnp.stack(planes, -1).astype(jnp.float32)
 
     def symmetries(self) -> Symmetries:
-        # On a single row or column some are the same; and the identity sorts first.
+        # On a single row or column some symmetries coincide. The identity sorts first.
         cells = np.unique(dihedral(*self._shape), axis=0)
         return on_cells(cells, np.arange(self.num_actions), self.num_actions)
 
@@ -138,33 +140,40 @@ class _Stones:
         return _svg_board(*self._shape)
 
     def view(self, state: StonesState) -> Array:
-        """Returns one code for each cell, the top row first: 0 empty, 1 player 0, 2 player 1."""
+        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+
+        Returns:
+          int32 [height * width], the top row first.
+        """
         width = self._shape[1]
         first, taken = unpack(state.first, width), unpack(state.taken, width)
         return jnp.where(taken, jnp.where(first, 1, 2), 0).astype(jnp.int32)
 
     def _grid(self, board: Words) -> Array:
-        """bool [height, width]."""
+        """Unpacks a board into bool [height, width]."""
         return unpack(board, self._shape[1]).reshape(self._shape)
 
 
 @dataclasses.dataclass(frozen=True)
 class Gomoku(_Stones):
-    """Gomoku: five stones in a row win, on a board of any size from 5 to 19.
+    """Gomoku: five stones in a row win, on a square board of 5 to 19 points.
 
-    The players take turns to place a stone on any free point. Five or more in a row, across, up or
-    diagonally, win; with `exactly_five` (as in standard gomoku) only five do, and after a longer
-    row the game goes on. A full board without a winning row is a draw. There is no opening rule:
-    player 0, who is black, may begin anywhere.
+    **Rules.** The players take turns to place a stone on a free point. Player 0 is black and moves
+    first. Five or more stones in a row win: horizontally, vertically or diagonally. With
+    `exactly_five`, as in standard gomoku, only a row of exactly five wins, and the game continues
+    after a longer one. A full board without a winning row is a draw. There is no opening rule: the
+    first stone may be placed anywhere.
 
-    Action `row * size + column` places a stone, rows from the top. The text is the column's letter
-    (`a` to `s`, with `i`) and the row's number, 1 at the bottom: `h8` is the centre of the board of
-    15.
+    **Actions** (size * size). Action `row * size + column` places a stone; rows count from the top.
+    The text is the letter of the column (`a` to `s`, including `i`) and the number of the row, 1 at
+    the bottom. `h8` is the centre of the 15x15 board.
 
-    Observation [size, size, 2], the top row first: stones of the player to move, stones of the
-    opponent.
+    **Observation.** float32 [size, size, 2], the top row first:
 
-    Sources: freestyle and standard gomoku as in the rules of the Gomocup
+    - plane 0: stones of the player to move
+    - plane 1: stones of the opponent
+
+    **Source.** The rules of freestyle and standard gomoku of the Gomocup
     (https://gomocup.org/rules).
     """
 
@@ -199,15 +208,19 @@ class Gomoku(_Stones):
 class Mnk(_Stones):
     """The m,n,k-games: `k` stones in a row win, on a board of `m` columns and `n` rows.
 
-    The players take turns to place a stone on any free cell. A row of `k` or more, across, up or
-    diagonally, wins; a full board without one is a draw. 3,3,3 is tic-tac-toe, 15,15,5 is gomoku.
+    **Rules.** The players take turns to place a stone on a free cell; player 0 moves first. A row
+    of `k` or more stones wins: horizontally, vertically or diagonally. A full board without such a
+    row is a draw. The 3,3,3-game is tic-tac-toe, the 15,15,5-game is gomoku.
 
-    Action `row * m + column` places a stone, rows from the top. The text is the column's letter
-    and the row's number, 1 at the bottom, as in gomoku.
+    **Actions** (m * n). Action `row * m + column` places a stone; rows count from the top. The text
+    is the letter of the column and the number of the row, 1 at the bottom, as in gomoku.
 
-    Observation [n, m, 2], the top row first: stones of the player to move, stones of the opponent.
+    **Observation.** float32 [n, m, 2], the top row first:
 
-    Sources: J. W. H. M. Uiterwijk and H. J. van den Herik, The advantage of the initiative,
+    - plane 0: stones of the player to move
+    - plane 1: stones of the opponent
+
+    **Source.** J. W. H. M. Uiterwijk and H. J. van den Herik, The advantage of the initiative,
     Information Sciences 122 (2000), for the name and the values of the small games.
     """
 
@@ -275,7 +288,10 @@ def _svg_board(height: int, width: int) -> str:
 
 
 def _stars(height: int, width: int) -> list[tuple[int, int]]:
-    """Returns the marked points of a board: its centre, and on the fourth lines of a large one."""
+    """Returns the marked points of a board: the centre and four points on the fourth lines.
+
+    Small boards and boards with an even side have none.
+    """
     if min(height, width) < 9 or height % 2 == 0 or width % 2 == 0:
         return []
     corners = [(row, column) for row in (3, height - 4) for column in (3, width - 4)]

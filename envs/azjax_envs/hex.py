@@ -1,4 +1,4 @@
-"""Hex, on a board of any size, with or without the swap."""
+"""Hex on a board of 2x2 to 13x13, with or without the swap."""
 
 import dataclasses
 import functools
@@ -13,47 +13,56 @@ from jax import Array
 from azjax_envs import svg
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
 
-# Labels of chains that touch a side, above all others; `_labels` gives the others.
+# Labels of chains that touch a side. They are larger than the others, which `_labels` defines.
 _FIRST, _SECOND = 126, 127
 _NO_CHAIN = -128
 
-# Around a cell, so that two that follow one another are neighbours, too.
+# The neighbours of a cell in circular order: consecutive ones are neighbours of each other.
 _RING = ((-1, 0), (-1, 1), (0, 1), (1, 0), (1, -1), (0, -1))
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class HexState:
-    """The chain of each stone; enough to see at once who has connected."""
+    """A position as the chain of each stone, from which a connection is seen without a search."""
 
     chains: Array  # int8 [size * size], the label of each stone's chain, negative for player 1
-    ply: Array  # uint8 [], legal actions played
-    winner: Array  # int8 [], 0 while the game is open, 1 for player 0, -1 for player 1
+    ply: Array  # uint8 [], the number of legal actions played
+    winner: Array  # int8 [], 1 for player 0, -1 for player 1, 0 before the end
 
 
 @dataclasses.dataclass(frozen=True)
 class Hex:
-    """Hex: put a stone on a free cell; the player who joins their two sides of the board wins.
+    """Hex: the player who connects their two sides of the board wins.
 
-    The board is a rhombus of hexagons, each row half a cell to the right of the one above it, so
-    that cell (row, column) touches those at (-1, 0), (-1, +1), (0, -1), (0, +1), (+1, -1) and
-    (+1, 0) from it. Player 0 joins top and bottom, player 1 left and right. A corner belongs to
-    both its sides. The game ends with the connection. There are no draws: somebody always connects.
+    **Rules.** The players take turns to place a stone on a free cell. The board is a rhombus of
+    hexagons. Each row is half a cell to the right of the row above it. So cell (row, column)
+    touches the cells at offsets (-1, 0), (-1, +1), (0, -1), (0, +1), (+1, -1) and (+1, 0). Player 0
+    connects top and bottom and moves first; player 1 connects left and right. A corner belongs to
+    both its sides. The game ends with the connection. There are no draws, because a full board
+    always contains a connection.
 
-    With `swap`, the second player may take over the first stone. It becomes a stone of player 1 on
-    the cell mirrored at the long diagonal, (column, row), which lies to player 1's sides as the old
-    one lay to player 0's. Then player 0 is to move. The swap is legal on the second ply only.
+    **Swap.** With `swap`, the second player may take over the first stone instead of placing one.
+    The stone becomes player 1's and moves to the mirrored cell (column, row), which is to player
+    1's sides what the old cell was to player 0's. Then player 0 is to move. The swap is legal on
+    the second ply only.
 
-    Action row * size + column puts a stone there; with `swap`, size * size is the swap. The text is
-    the column's letter and the row's number, 1 at the top, such as `a1`; or `swap`.
+    **Actions** (size * size, one more with `swap`). Action `row * size + column` places a stone.
+    The text is the letter of the column and the number of the row, 1 at the top, as in `a1`. With
+    `swap`, the last action is the swap, `swap`.
 
-    Observation [size, size, 3 or 4]: stones of the player to move, stones of the opponent, one
-    everywhere if the player to move is player 0, and with `swap`, one everywhere if it is legal.
+    **Observation.** float32 [size, size, 3], or 4 planes with `swap`:
 
-    Each stone carries the label of its chain, the largest of the labels that `_labels` gives its
-    cells, so that a stone joins at most three chains by comparing labels, with no search.
+    - plane 0: stones of the player to move
+    - plane 1: stones of the opponent
+    - plane 2: ones if the player to move is player 0, otherwise zeros
+    - plane 3, with `swap`: ones if the swap is legal, otherwise zeros
 
-    Rules, numbering and the swap are those of OpenSpiel's `hex`.
+    **Source.** Rules, numbering and swap are those of OpenSpiel's `hex`.
+
+    **Implementation.** Each stone holds the label of its chain: the largest of the labels that
+    `_labels` assigns to the chain's cells. A new stone joins at most three chains, which takes
+    comparisons of labels and no search.
     """
 
     size: int = 11
@@ -98,7 +107,7 @@ class Hex:
         colour = (1 - 2 * player).astype(jnp.int8)
         legal = (action == cell) & (state.chains[cell] == 0)
 
-        # Two neighbours side by side are of one chain if both are the mover's.
+        # Adjacent neighbours belong to the same chain if both are stones of the player to move.
         around = colour * state.chains[jnp.asarray(_neighbours(self.size))[cell]]
         joined = jnp.max(around.reshape(3, 2), axis=1)  # int8 [3], positive where a chain is met
         labels = jnp.append(joined, jnp.asarray(_labels(self.size))[player, cell])
@@ -174,8 +183,13 @@ class Hex:
         return _svg_board(self.size, self.swap)
 
     def view(self, state: HexState) -> Array:
-        """One code for each cell: 0 empty, 1 player 0, 2 player 1; with `swap`, one more, 1 where
-        it is legal."""
+        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+
+        With `swap`, one more code is 1 if the swap is legal, otherwise 0.
+
+        Returns:
+          int32 [num_actions].
+        """
         codes = jnp.where(state.chains < 0, 2, jnp.sign(state.chains).astype(jnp.int32))
         return jnp.append(codes, self._may_swap(state)) if self.swap else codes
 
@@ -191,8 +205,8 @@ class Hex:
 def _neighbours(size: int) -> np.ndarray:
     """Returns the six neighbours of each cell, int32 [cells, 6].
 
-    Off the board that is the cell itself. It is free when a stone is played there, so it joins
-    nothing.
+    The cell itself replaces neighbours off the board. It is free when a stone is played there, so
+    it joins nothing.
     """
     row, column = np.divmod(np.arange(size**2), size)
     around = []
@@ -207,10 +221,11 @@ def _neighbours(size: int) -> np.ndarray:
 def _labels(size: int) -> np.ndarray:
     """Returns the label of each cell for each player, int8 [2, cells].
 
-    Cells on a player's first or second side have that side's. Two cells side by side share one, to
-    have few enough of them: stones of one player on both are of one chain. So the largest label
-    of a chain's cells names the chain, or the side it touches, or the second where it touches both.
-    What is a row to player 0 is a column to player 1, so the labels mirror, as the swap does.
+    Cells on a player's first or second side have the label of that side. Two adjacent cells share
+    a label, so that the labels fit into int8; stones of one player on both are in one chain. So the
+    largest label of a chain's cells names the chain, or the side that it touches, or the second
+    side if it touches both. A row for player 0 is a column for player 1, so the labels of player 1
+    are mirrored, as by the swap.
     """
     row, column = np.divmod(np.arange(size**2), size)
     inner = row * ((size + 1) // 2) + column // 2 + 1

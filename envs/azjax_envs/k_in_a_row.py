@@ -1,7 +1,7 @@
-"""Rows of stones: a board with one word for each of its rows, and so many in a row on it.
+"""Boards of stones with one word for each row, and the search for k stones in a row.
 
 A board is a tuple of `height` unsigned words, from the top; bit c of a word is the cell in column
-c. So looking up or down costs nothing, and a batch of such boards is plain vector code.
+c. Cells above and below then need no shift, and a batch of boards compiles to plain vector code.
 """
 
 import functools
@@ -20,7 +20,7 @@ def word_type(width: int) -> np.dtype:
 
 
 def cell(index: Array, height: int, width: int) -> Words:
-    """Returns the board with that one cell set; empty if `index` is not on the board."""
+    """Returns the board with one cell set; an empty one if `index` is not on the board."""
     row, column = index // width, index % width
     bit = (jnp.uint32(1) << column.astype(jnp.uint32)).astype(word_type(width))
     return tuple(jnp.where(row == r, bit, jnp.zeros_like(bit)) for r in range(height))
@@ -34,12 +34,15 @@ def unpack(board: Words, width: int) -> Array:
 
 
 def has_line(board: Words, *, length: int, exactly: bool) -> Array:
-    """Returns whether `length` cells in a row are set, in any of four directions, bool [].
+    """Returns whether `length` cells in a row are set, in any of the four directions.
 
     Args:
       board: the board.
-      length: at least 1.
-      exactly: whether a longer line does not count.
+      length: the length of the line, at least 1.
+      exactly: whether only lines of exactly that length count.
+
+    Returns:
+      bool [].
     """
     directions = ((0, 1), (1, 0), (1, 1), (1, -1))
     lines = [_lines(board, down, right, length, exactly) for down, right in directions]
@@ -60,9 +63,10 @@ def _lines(board: Words, down: int, right: int, length: int, exactly: bool) -> A
 
 
 def _look(board: Words, down: int, right: int) -> Words:
-    """What each cell sees so many rows below and columns to its right; beyond the board, nothing.
+    """Returns, for each cell, the cell `down` rows below it and `right` columns to its right.
 
-    Cells may see bits beyond the last column, none of which is ever set on a board.
+    Rows beyond the board are empty. Bits beyond the last column may be read; a board never sets
+    them.
     """
     blank = jnp.zeros_like(board[0])
     rows = range(down, down + len(board))

@@ -1,4 +1,4 @@
-"""Mancala in its best known form, Kalah, with any number of pits and seeds."""
+"""Mancala in its best known form, Kalah, with 1 to 10 pits and seeds."""
 
 import dataclasses
 import math
@@ -15,40 +15,51 @@ from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, s
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class MancalaState:
+    """A position as the number of seeds in each pit and store."""
+
     own: Array  # uint8 [pits + 1], seeds of the player to move: pits from their left, then store
-    other: Array  # uint8 [pits + 1], seeds of the opponent, from the opponent's left
-    player: Array  # uint8 [], to move
+    other: Array  # uint8 [pits + 1], seeds of the opponent: pits from their left, then store
+    player: Array  # uint8 [], the player to move
     forfeited: Array  # bool [], the player to move has lost by an illegal action
 
 
 @dataclasses.dataclass(frozen=True)
 class Mancala:
-    """Kalah: sow the seeds of a pit; the player with more seeds at the end wins.
+    """Kalah: the player with more seeds at the end wins.
 
-    Each player has `pits` pits with `seeds` seeds each, and a store to the right of them. The
-    player to move empties one of their pits and sows its seeds one by one to the right: through
-    their own pits, into their own store, through the opponent's pits from the opponent's left, past
-    the opponent's store, and on into their own pits, the emptied one included.
+    **Rules.** Each player has `pits` pits with `seeds` seeds each, and a store to the right of
+    them. Player 0 moves first. The player to move empties one of their pits and sows its seeds one
+    by one to the right. The seeds go through their own pits, into their own store, and through the
+    opponent's pits from the opponent's left. They skip the opponent's store and go on into the
+    player's own pits, including the emptied one.
 
     - If the last seed falls into their own store, they move again.
-    - If it falls into a pit of their own that was empty (a full lap's does: the pit it left), it
-      goes to their store with all seeds of the opposite pit, provided there are any. With
-      `empty_capture` it goes there even if there are none.
-    - The game ends when either side's pits are empty after a move; each player then puts the seeds
-      left in their own pits into their store. Equal numbers draw. `score` counts the stores.
+    - If the last seed falls into an empty pit of their own, it captures the seeds of the opposite
+      pit: all of them go to their store. After a full lap, the emptied pit counts as empty. If the
+      opposite pit has no seeds, nothing is captured; with `empty_capture` the last seed alone goes
+      to the store.
 
-    Action i is pit i, from the mover's left; in text its number, from 1.
+    **End and result.** The game ends when the pits of either side are empty after a move. Each
+    player then puts the seeds in their own pits into their store. The player with more seeds wins;
+    equal numbers draw. `score` counts the seeds in the stores.
 
-    Observation [2, pits + 2, 2 * pits + 5], the board from the mover's side: the mover's pits below
-    from left to right, the opponent's above, each opposite to its counterpart, and in the first and
-    last column the opponent's store and the mover's, over both rows. Planes: seeds in a store, as a
-    fraction of a side's seeds at the start; seeds in a pit, as a fraction of a lap, 2 * pits + 1;
-    pits whose last seed falls into their owner's store; then pits with 0, 1, ... 2 * pits seeds;
-    and pits with more.
+    **Actions** (`pits`). Action i empties pit i, from the left of the player to move. The text is
+    the number of the pit, from 1.
 
-    Rules as in G. Irving, J. Donkers and J. Uiterwijk, Solving Kalah, ICGA Journal 23(3), 2000,
-    which has `empty_capture`; without it, those of OpenSpiel's `mancala`, which numbers the pits
-    1 to 6 and 8 to 13.
+    **Observation.** float32 [2, pits + 2, 2 * pits + 5]. The lower row holds the pits of the player
+    to move from left to right. The upper row holds the opponent's pits, each above the opposite
+    pit. The first column is the opponent's store and the last column the store of the player to
+    move, over both rows.
+
+    - plane 0: seeds in a store, as a fraction of a side's seeds at the start
+    - plane 1: seeds in a pit, as a fraction of a lap (2 * pits + 1)
+    - plane 2: pits whose last seed falls into their owner's store
+    - planes 3 to 2 * pits + 3: pits with 0, 1, ..., 2 * pits seeds
+    - plane 2 * pits + 4: pits with more seeds
+
+    **Sources.** G. Irving, J. Donkers and J. Uiterwijk, Solving Kalah, ICGA Journal 23(3), 2000,
+    for the rules with `empty_capture`. OpenSpiel's `mancala` for the rules without it; it numbers
+    the pits 1 to 6 and 8 to 13.
     """
 
     pits: int = 6
@@ -78,11 +89,12 @@ class Mancala:
 
     @property
     def max_steps(self) -> int:
-        # Let each seed in a pit weigh the number of pits to the right of it on its side, plus one
-        # more than a whole lap's such numbers, which sum up to pits * (pits - 1). A move that
-        # reaches no store takes weight off each seed it moves. A move that puts k into the store
-        # takes k times that sum and k more away there, and the seeds that it sows after each of
-        # the k add at most the sum. So every move takes off at least one.
+        # A weight that every move decreases bounds the number of moves. Let the distance of a seed
+        # be the number of pits to the right of its pit on that side. The distances of all pits sum
+        # to pits * (pits - 1). A seed in a pit weighs its distance plus that sum plus one; a seed
+        # in a store weighs nothing. A move that reaches no store decreases the weight of each seed
+        # that it moves. A move that puts k seeds into the store loses k times (sum + 1) there, and
+        # the seeds sown after each of the k add at most the sum. So every move loses at least one.
         lap = self.pits * (self.pits - 1)
         return self._total * (lap + 1) + self.seeds * lap
 
@@ -106,7 +118,7 @@ class Mancala:
         sown = state.own[pit].astype(jnp.int32)
         legal = (action == pit) & (sown > 0)
 
-        # The holes that are sown in: the mover's pits and store, then the opponent's pits.
+        # The holes that receive seeds: the mover's pits and store, then the opponent's pits.
         hole = np.arange(lap)
         holes = jnp.append(state.own, state.other[:pits]).astype(jnp.int32)
         ahead = jnp.where(hole > pit, 0, lap) + hole - pit - 1  # holes between the pit and each
@@ -146,7 +158,7 @@ class Mancala:
         return (state.own[: self.pits] > 0) & ~state.forfeited
 
     def is_terminal(self, state: MancalaState) -> Array:
-        # At the end the seeds are all in the stores.
+        # At the end all seeds are in the stores.
         return state.forfeited | jnp.all(state.own[: self.pits] == 0)
 
     def returns(self, state: MancalaState) -> Array:
@@ -155,7 +167,11 @@ class Mancala:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: MancalaState) -> Array:
-        """Returns the seeds in each player's store, float32 [2]."""
+        """Returns the number of seeds in each player's store.
+
+        Returns:
+          float32 [2].
+        """
         return self._by_player(state)[:, self.pits].astype(jnp.float32)
 
     def observe(self, state: MancalaState) -> Array:
@@ -206,9 +222,14 @@ class Mancala:
         return _svg_board(self.pits, self._total)
 
     def view(self, state: MancalaState) -> Array:
-        """For each hole, player 0's pits and store and then player 1's: 1 if it may be emptied
-        now, else 0; the number of its seeds; and for each of the places where seeds are drawn, 1 if
-        it is taken, else 0."""
+        """Returns the codes of each hole: player 0's pits and store, then player 1's.
+
+        The first code of a hole is 1 if it may be emptied now, otherwise 0. The second counts its
+        seeds. The others are 1 for each place where a seed is drawn, and 0 for free places.
+
+        Returns:
+          int32 [2 * (pits + 1) * 26].
+        """
         counts = self._by_player(state)[..., None]
         playable = jnp.pad(self.legal_action_mask(state), (0, 1))[None, :]
         playable &= (np.arange(2) == state.player)[:, None]
@@ -220,18 +241,18 @@ class Mancala:
         return 2 * self.pits * self.seeds
 
     def _collect(self, side: Array, store: Array, ends: Array) -> Array:
-        """Returns a side's pits and store, uint8 [pits + 1]; at the end, all is in the store."""
+        """Returns a side's pits and store, uint8 [pits + 1]; at the end, all seeds in the store."""
         left = jnp.where(ends, jnp.sum(side), 0)
         return jnp.append(jnp.where(ends, 0, side), store + left).astype(jnp.uint8)
 
     def _by_player(self, state: MancalaState) -> Array:
-        """int32 [2, pits + 1], the seeds of player 0 and of player 1."""
+        """Returns the seeds of player 0 and of player 1, int32 [2, pits + 1]."""
         sides = jnp.stack([state.own, state.other]).astype(jnp.int32)
         return jnp.where(state.player == 0, sides, sides[::-1])
 
 
-_PLACES = 24  # where seeds are drawn in a hole; its number tells of more
-_PARTS = 2 + _PLACES  # cells of a hole, as `view` has them
+_PLACES = 24  # places for drawn seeds in a hole; the number next to it counts any more
+_PARTS = 2 + _PLACES  # codes of a hole in `view`
 
 
 def _svg_board(pits: int, total: int) -> str:
@@ -242,7 +263,7 @@ def _svg_board(pits: int, total: int) -> str:
         svg.element("line", cls="hinge", x1=end, y1=middle, x2=width - end, y2=middle),
     ]
     for player in range(2):
-        side = 1 - 2 * player  # player 0 sits below and sows to the right
+        side = 1 - 2 * player  # player 0 is at the bottom and sows to the right
         first = player * (pits + 1)
         for pit in range(pits):
             x, y = width / 2 + side * (pit - (pits - 1) / 2) * size, middle + side * 48
@@ -262,7 +283,7 @@ def _svg_board(pits: int, total: int) -> str:
             _number(first + pits, x, middle + side * 104, total),
         ]
         parts.append(svg.element("g", content, data_cell=(first + pits) * _PARTS))
-    # The style shows the number that is the cell's code.
+    # The style sheet shows only the number that equals the code of the cell.
     numbers = {f'[data-code="{n}"] > .n{n}': "display: inline" for n in range(total + 1)}
     return svg.document("Mancala", width, height + 2 * top, _STYLE | numbers, parts)
 
@@ -276,7 +297,7 @@ def _number(hole: int, x: float, y: float, total: int) -> str:
 def _seeds(hole: int, x: float, y: float, *, stretch: float) -> list[str]:
     seeds = []
     for place in range(_PLACES):
-        # Turned by the golden angle each, as in a sunflower, so that any number lies evenly.
+        # Each seed is turned by the golden angle, as in a sunflower: any number is spread evenly.
         distance, turn = 6.3 * math.sqrt(place + 0.4), place * math.pi * (3 - math.sqrt(5))
         spot = {
             "cx": round(x + distance * math.cos(turn), 2),

@@ -1,4 +1,4 @@
-"""Othello, on boards of 4x4, 6x6 and 8x8."""
+"""Othello on boards of 4x4, 6x6 and 8x8."""
 
 import dataclasses
 import functools
@@ -18,36 +18,45 @@ from azjax_envs.symmetry import dihedral, on_cells
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class OthelloState:
-    """Bitboards with one lane for each row, from the top, and one bit for each column, from the
-    left."""
+    """A position as bitboards.
+
+    Each row is a lane, from the top. Each column is a bit of the lane, from the left.
+    """
 
     own: Words  # the discs of the player to move
     taken: Words  # all discs
-    moves: Words  # where the player to move may place a disc; nowhere before a pass
-    player: Array  # uint8 [], to move
-    over: Array  # bool [], neither player can place a disc, or one has forfeited
+    moves: Words  # where the player to move may place a disc; empty if they must pass
+    player: Array  # uint8 [], the player to move
+    over: Array  # bool [], neither player can place a disc, or a player has forfeited
     forfeited: Array  # bool [], the player to move has lost by an illegal action
 
 
 @dataclasses.dataclass(frozen=True)
 class Othello:
-    """Othello (reversi with the crossed start): outflank the opponent's discs to turn them over.
+    """Othello (reversi with the crossed start): enclosed discs change colour, more discs win.
 
-    The board has 4, 6 or 8 rows and columns. Four discs stand crossed in its centre, the upper
-    left and lower right ones white. Player 0 is black and moves first. A move places a disc on an
-    empty cell. Between it and another disc of the mover, along a row, a column or a diagonal, must
-    lie an unbroken line of opponent's discs; all such lines are turned over. A player without such
-    a move must pass; nobody else may. The game ends when neither player can place a disc. More
-    discs win, equal numbers draw; `score` counts the discs, and empty cells count for nobody.
+    **Rules.** The board has 4, 6 or 8 rows and columns. The game starts with four discs in the
+    centre; those at the upper left and the lower right are white. Player 0 is black and moves
+    first. A move places a disc on an empty cell. It must enclose an unbroken line of opponent's
+    discs between itself and another disc of the same player, along a row, a column or a diagonal.
+    All lines enclosed in that way change colour. A player without such a move must pass; no other
+    pass is legal.
 
-    Action `row * size + column` places a disc, rows from the top; the last action is the pass. The
-    text is the column's letter and the row's number, 1 at the top: `d3`; or `pass`.
+    **End and result.** The game ends when neither player can place a disc. The player with more
+    discs wins; equal numbers draw. `score` counts the discs. Empty cells count for neither player.
 
-    Observation [size, size, 3]: discs of the player to move, discs of the opponent, and the cells
-    where the player to move may place a disc.
+    **Actions** (size * size + 1). Action `row * size + column` places a disc; rows count from the
+    top. The text is the letter of the column and the number of the row, 1 at the top, as in `d3`.
+    The last action is the pass, `pass`.
 
-    Sources: the rules of the World Othello Federation (https://www.worldothello.org), and for the
-    smaller boards the same start at their centre.
+    **Observation.** float32 [size, size, 3]:
+
+    - plane 0: discs of the player to move
+    - plane 1: discs of the opponent
+    - plane 2: cells where the player to move may place a disc
+
+    **Source.** The rules of the World Othello Federation (https://www.worldothello.org). Smaller
+    boards have the same start at their centre.
     """
 
     size: int = 8
@@ -70,7 +79,7 @@ class Othello:
 
     @property
     def max_steps(self) -> int:
-        # Two passes never follow each other, the first action is a disc, and so is the last.
+        # No two passes follow each other, and both the first and the last action place a disc.
         return 2 * (self.size**2 - 4) - 1
 
     @property
@@ -109,7 +118,7 @@ class Othello:
         passes = (action == self.size**2) & ~any_bit(state.moves) & ~state.over
         legal = any_bit(disc) | passes
 
-        # Without a disc nothing is turned over, so that the boards change by a legal action only.
+        # Without a disc nothing is turned over, so only a legal action changes the boards.
         theirs = each(operator.xor, state.taken, state.own)
         flips = self._flips(state.own, theirs, disc)
         own = each(
@@ -147,13 +156,19 @@ class Othello:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: OthelloState) -> Array:
-        """Returns the discs that each player has on the board, float32 [2]."""
+        """Returns the number of discs of each player.
+
+        Returns:
+          float32 [2].
+        """
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: OthelloState) -> Array:
-        """Returns the owner of each cell, float32 [size * size].
+        """Returns the owner of each cell from the perspective of the player to move.
 
-        A disc of the player to move is 1, a disc of the opponent -1, and an empty cell 0.
+        Returns:
+          float32 [size * size]: 1 for a disc of the player to move, -1 for a disc of the opponent,
+          0 for an empty cell.
         """
         own, theirs = (self._grid(board) for board in self._sides(state))
         return (own.astype(jnp.float32) - theirs).reshape(-1)
@@ -176,7 +191,7 @@ class Othello:
         return find_legal(self, state, text)
 
     def to_string(self, state: OthelloState) -> str:
-        """Returns the board as text: X black, O white, * a legal move."""
+        """Returns the board as text: X is black, O is white, and * is a legal move."""
         codes = np.asarray(self.view(state))[:-1].reshape(self.size, self.size)
         letters = "  " + " ".join("abcdefgh"[: self.size])
         rows = [[str(row + 1), *(".XO*"[code] for code in codes[row])] for row in range(self.size)]
@@ -186,8 +201,14 @@ class Othello:
         return svg_board(self.size)
 
     def view(self, state: OthelloState) -> Array:
-        """One code for each cell, row by row: 0 empty, 1 black, 2 white, 3 empty and a move of the
-        player to move; and one for the pass: 1 where it is to be played, otherwise 0."""
+        """Returns the code of each cell and of the pass.
+
+        A cell is 0 if empty, 1 if black, 2 if white, and 3 if it is empty and a legal move. The
+        pass is 1 if it is legal, otherwise 0.
+
+        Returns:
+          int32 [size * size + 1], the cells row by row, then the pass.
+        """
         own, theirs = (self._grid(board) for board in self._sides(state))
         moves = self.legal_action_mask(state)
         mine = self.current_player(state) + 1
@@ -202,8 +223,8 @@ class Othello:
     def _both_moves(self, own: Words, theirs: Words) -> tuple[Words, Words]:
         """Returns where the player to move may place a disc, and where the opponent could."""
 
-        # A loop, because XLA on a CPU fuses no computation into one: without it every word of the
-        # moves would be computed from the flips anew (measured: a step took four times as long).
+        # A loop, because XLA on a CPU fuses nothing into one. Without it, every word of the moves
+        # would be computed from the flips again; a step was measured to take four times as long.
         def side(boards, _):
             return boards[::-1], self._moves(*boards)
 
@@ -211,7 +232,7 @@ class Othello:
         return tuple(word[0] for word in moves), tuple(word[1] for word in moves)
 
     def _moves(self, own: Words, theirs: Words) -> Words:
-        """Returns the empty cells that, with a disc of `own`, bracket discs of `theirs`."""
+        """Returns the empty cells from which a disc of `own` would enclose discs of `theirs`."""
         found = self._lanes.empty()
         for distance, inside in self._directions:
             run = self._run(own, each(operator.and_, theirs, inside), distance)
@@ -220,7 +241,7 @@ class Othello:
         return each(lambda found, a, b, all: found & all & ~(a | b), found, own, theirs, board)
 
     def _flips(self, own: Words, theirs: Words, disc: Words) -> Words:
-        """Returns the discs of `theirs` that `disc` brackets with one of `own`."""
+        """Returns the discs of `theirs` that `disc` and another disc of `own` enclose."""
         flips = self._lanes.empty()
         for distance, inside in self._directions:
             run = self._run(disc, each(operator.and_, theirs, inside), distance)
@@ -251,11 +272,11 @@ class Othello:
         return [(sign * step, inside) for step, inside in steps for sign in (1, -1)]
 
     def _shift(self, words: Words, distance: int) -> Words:
-        """Moves every bit up by `distance` places, or down where it is negative."""
+        """Moves every bit up by `distance` places, or down if it is negative."""
         return self._lanes.move(words, -distance)
 
     def _counts(self, state: OthelloState) -> tuple[Array, Array]:
-        """int32 [] each, the discs of player 0 and of player 1."""
+        """Returns the number of discs of player 0 and of player 1, int32 [] each."""
         own, theirs = map(count_bits, self._sides(state))
         is_first = state.player == 0
         return jnp.where(is_first, own, theirs), jnp.where(is_first, theirs, own)

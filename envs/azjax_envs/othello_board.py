@@ -1,4 +1,4 @@
-"""The picture of othello."""
+"""The drawing of the othello board."""
 
 import itertools
 
@@ -25,7 +25,7 @@ def svg_board(size: int) -> str:
             svg.element("circle", cls="hint", r=7, **middle),
         ]
         parts.append(svg.element("g", shapes, data_cell=action, data_action=action))
-    # As on a real board, dots where the inner lines cross two cells from the edges.
+    # As on a real board, dots mark where the inner lines cross two cells from the edges.
     if size > 4:
         for row, column in itertools.product((2, size - 2), repeat=2):
             parts.append(

@@ -1,4 +1,4 @@
-"""From a name to a game: `make("connect_four_4x5")`, `make("my_module:MyGame", size=7)`."""
+"""Games by name: `make("connect_four_4x5")`, `make("my_module:MyGame", size=7)`."""
 
 import dataclasses
 import difflib
@@ -15,7 +15,7 @@ from azjax_envs.game import Game
 @dataclasses.dataclass(frozen=True)
 class _Entry:
     path: str  # "module:Class", imported when first made
-    size: tuple[str, ...] = ()  # the options that "_AxBxC" at the end of a name stands for
+    size: tuple[str, ...] = ()  # the options that "_AxBxC" at the end of a name sets
 
 
 _GAMES = {
@@ -35,7 +35,7 @@ _GAMES = {
 
 
 def available_games() -> tuple[str, ...]:
-    """Returns the names that `make` knows, without sizes."""
+    """Returns the names that `make` accepts, without sizes."""
     return tuple(_GAMES)
 
 
@@ -43,15 +43,19 @@ def make(name: str, **options: Any) -> Game:
     """Makes a game by name.
 
     Args:
-      name: one of `available_games()`; or such a name with a size, as in `"connect_four_4x5"` (4
-        rows, 5 columns); or `"module:Class"` for a game of your own, on the import path or in the
-        working directory; or `"pgx:go_9x9"` for one of pgx's (see
-        `azjax_envs.pgx.adapters`).
-      **options: parameters of the game, the fields of its class.
+      name: one of `available_games()`. A size may follow: `"connect_four_4x5"` has 4 rows and 5
+        columns. `"module:Class"` names a game of your own, on the import path or in the working
+        directory. `"pgx:go_9x9"` names a game of pgx; see `azjax_envs.pgx.adapters`.
+      **options: parameters of the game, which are the fields of its class.
 
     Raises:
       ValueError: the name or an option is unknown, or a value is out of range. The message says
         what would be right.
+
+    Example:
+        ```python
+        game = make("connect_four", rows=4, columns=5)
+        ```
     """
     if name.startswith("pgx:"):
         pgx_game = _load("azjax_envs.pgx.adapters:Pgx")
@@ -64,12 +68,12 @@ def make(name: str, **options: Any) -> Game:
     base, entry, size = _parse(name)
     twice = sorted(set(size) & set(options))
     if twice:
-        raise ValueError(f"{name!r} already says {', '.join(twice)}: give it once")
+        raise ValueError(f"{name!r} already sets {', '.join(twice)}: give it once")
     return _construct(base, _load(entry.path), size | options)
 
 
 def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
-    """Splits a name into the base name, its entry, and the options that its size stands for."""
+    """Splits a name into the base name, its entry, and the options that its size sets."""
     if name in _GAMES:
         return name, _GAMES[name], {}
     match = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)", name)
@@ -78,7 +82,7 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
     base, numbers = match[1], [int(number) for number in match[2].split("x")]
     entry = _GAMES[base]
     if len(entry.size) == 1 and len(numbers) == 2 and numbers[0] == numbers[1]:
-        numbers = numbers[:1]  # "go_9x9": one number says it all
+        numbers = numbers[:1]  # "go_9x9": the board is square, so one number is enough
     if not entry.size:
         raise ValueError(f"{base} has one size only: write {base!r}, not {name!r}")
     if not min(2, len(entry.size)) <= len(numbers) <= len(entry.size):
@@ -113,7 +117,7 @@ def _load(path: str) -> type:
         has = f"its classes are {', '.join(own)}" if own else "it has no classes"
         raise ValueError(f"{module_name!r} has no {class_name!r}: {hint}{has}")
     if not inspect.isclass(found) or not callable(getattr(found, "step", None)):
-        raise ValueError(f"{path!r} is not a game: it is no class with the methods of a Game")
+        raise ValueError(f"{path!r} is not a game: it must be a class with the methods of a Game")
     return found
 
 
@@ -122,7 +126,7 @@ def _is_class_of(value: Any, module_name: str) -> bool:
 
 
 def _import(module_name: str):
-    """Imports from the working directory, too: a console script does not have it on its path."""
+    """Imports a module; also from the working directory, which console scripts do not search."""
     try:
         return importlib.import_module(module_name)
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""Bitboards with one word for each row of the board: what flood fills want.
+"""Bitboards with one word for each row of the board, which suits flood fills.
 
 A board is an unsigned array [..., height]: bit c of word r is the cell in row r and column c.
 """
@@ -10,12 +10,12 @@ from jax import Array
 
 
 def word_type(width: int) -> np.dtype:
-    """Returns the smallest word type for rows of `width` cells and one spare bit for shifts."""
+    """Returns the smallest word type that holds `width` cells and one spare bit for shifts."""
     return np.dtype(np.uint16 if width < 16 else np.uint32)
 
 
 def one_cell(cell: Array, height: int, width: int) -> Array:
-    """Returns the board [height] with that one cell set; empty if `cell` is not on the board."""
+    """Returns the board [height] with one cell set; an empty one if `cell` is not on the board."""
     word = word_type(width)
     bit = jnp.ones((), word) << (cell % width).astype(word)
     return jnp.where(np.arange(height) == cell // width, bit, np.zeros((), word))
@@ -27,12 +27,12 @@ def neighbours(board: Array) -> Array:
 
 
 def above(board: Array) -> Array:
-    """`board`, moved up by a row."""
+    """Returns `board` moved up by one row."""
     return jnp.concatenate([board[..., 1:], jnp.zeros_like(board[..., :1])], axis=-1)
 
 
 def below(board: Array) -> Array:
-    """`board`, moved down by a row."""
+    """Returns `board` moved down by one row."""
     return jnp.concatenate([jnp.zeros_like(board[..., :1]), board[..., :-1]], axis=-1)
 
 
@@ -53,16 +53,23 @@ def unpack(board: Array, width: int) -> Array:
 
 
 def flood(seeds: Array, mask: Array) -> Array:
-    """Returns the cells of `mask` that are joined to `seeds` through cells of `mask`.
+    """Returns the cells of `mask` that are connected to `seeds` through cells of `mask`.
 
-    Each pass goes down the rows and up again and fills every row on its way, so that there are as
-    many passes as a region has turns, not as it is long.
+    Each pass goes down the rows and up again, and fills every row on its way. The number of passes
+    therefore depends on the turns of a region, not on its length.
+
+    Args:
+      seeds: unsigned [..., height], the cells to start from.
+      mask: unsigned [..., height], the cells that may be filled.
+
+    Returns:
+      unsigned [..., height].
     """
     return _flood(seeds, mask)
 
 
-# Batched by hand: `vmap` of a while loop would hold back, by selecting, boards that are finished,
-# though these do not change anyway. And with all boards on the last axis a row is one long vector.
+# Batched by hand for two reasons. `vmap` of a while loop adds a select that keeps finished boards
+# unchanged, which they are anyway. With all boards on the last axis, a row is one long vector.
 @jax.custom_batching.custom_vmap
 def _flood(seeds: Array, mask: Array) -> Array:
     height = mask.shape[-1]
@@ -72,7 +79,7 @@ def _flood(seeds: Array, mask: Array) -> Array:
     def spread(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:
         row, row_mask = row_and_mask
         row = (row | last) & row_mask
-        # Adding a seed to its run of the mask carries through all of the run above it.
+        # A seed added to its run of the mask carries through the whole run above it.
         row = ((row + row_mask) ^ row_mask | row) & row_mask
         row = row | row >> 1 & row_mask
         return row, row

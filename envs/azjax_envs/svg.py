@@ -1,13 +1,13 @@
-"""Drawings of boards as SVG text: `to_svg` for every game, and the helpers games draw with.
+"""Drawings of boards as SVG text: `to_svg` for every game, and helpers for authors of games.
 
 A game's `svg_board()` is a complete SVG document of the empty board. Each part whose look depends
-on the position carries `data-cell="i"`, and each part that plays when clicked `data-action="a"`.
-`view(state)` gives every cell a style code, and to show a position is nothing but to write
-`data-code="c"` beside `data-cell="i"`: the document's own style sheet does the rest. `to_svg` does
-so in Python, and a page does it by setting that attribute.
+on the position has the attribute `data-cell="i"`. Each part that plays an action when clicked has
+`data-action="a"`. `view(state)` returns a style code for every cell. A position is shown by adding
+`data-code="c"` next to `data-cell="i"`; the style sheet of the document does the rest. `to_svg`
+adds these attributes in Python, and a web page sets them on the elements.
 
-A board whose second player sits opposite can be turned: the parts to keep upright then are of the
-class `upright`. A board without any is always seen from the same side.
+A board can be turned if its second player sits opposite. Parts that must stay upright then have
+the class `upright`. A board without such parts is always shown from the same side.
 """
 
 import re
@@ -25,7 +25,7 @@ def to_svg(game: Game, state: State) -> str:
 
 
 class Drawing:
-    """A position as a picture; a notebook shows it."""
+    """A picture of a position, which a notebook displays."""
 
     def __init__(self, svg: str) -> None:
         self.svg = svg
@@ -35,16 +35,16 @@ class Drawing:
 
 
 def draw(game: Game, state: State) -> Drawing:
-    """Draws one position: an SVG that a notebook shows where it is the value of a cell."""
+    """Draws one position as an SVG, which a notebook displays as the value of a cell."""
     return Drawing(to_svg(game, state))
 
 
 def with_codes(board: str, codes: np.ndarray) -> str:
-    """Applies style codes, int32 [num_cells], to the drawing of an empty board.
+    """Adds style codes to the drawing of an empty board.
 
     Args:
-      board: the empty one, as `svg_board` draws it.
-      codes: what `view` gives.
+      board: the drawing, as `svg_board` returns it.
+      codes: int32 [num_cells], as `view` returns them.
     """
 
     def show(match: re.Match) -> str:
@@ -56,12 +56,12 @@ def with_codes(board: str, codes: np.ndarray) -> str:
 def document(
     title: str, width: float, height: float, rules: Mapping[str, str], parts: Iterable[str]
 ) -> str:
-    """Makes a whole SVG document.
+    """Returns a complete SVG document.
 
     Args:
-      title: what it shows; also the class that keeps `rules` from other drawings on a page.
-      width, height: the size in pixels, which is also the view box.
-      rules: from CSS selectors to declarations.
+      title: what it shows. The class made from it keeps `rules` from other drawings on a page.
+      width, height: the size in pixels, also that of the view box.
+      rules: CSS declarations by selector.
       parts: the elements, from back to front.
     """
     scope = "azjax-" + re.sub(r"\W+", "-", title.lower())
@@ -79,7 +79,7 @@ def document(
 
 
 def element(tag: str, content: str | Iterable[str] = (), **attributes: str | float) -> str:
-    """Makes one element. In names, `_` becomes a hyphen (`data_cell`), `cls` becomes `class`."""
+    """Returns one element. In names, `_` becomes a hyphen (`data_cell`); `cls` becomes `class`."""
     names = {"cls": "class"}
     written = "".join(
         f' {names.get(key, key).replace("_", "-")}="{_format(value)}"'
@@ -90,8 +90,8 @@ def element(tag: str, content: str | Iterable[str] = (), **attributes: str | flo
 
 
 def label(text: str | int, x: float, y: float, **attributes: str | float) -> str:
-    """Makes the text of a coordinate, centred on (x, y)."""
-    # Half the height of a digit down: few renderers know dominant-baseline.
+    """Returns the text of a coordinate, centred on (x, y)."""
+    # Half the height of a digit further down, because few renderers know dominant-baseline.
     return element("text", str(text), x=x, y=y + 4.5, **attributes)
 
 

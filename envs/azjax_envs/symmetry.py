@@ -6,11 +6,11 @@ from azjax_envs.game import Symmetries
 
 
 def dihedral(height: int, width: int) -> np.ndarray:
-    """Returns the turns and reflections of a board: 8 of a square, 4 of another rectangle.
+    """Returns the rotations and reflections of a board: 8 of a square, 4 of any other rectangle.
 
     Returns:
       int32 [K, height * width]. Row k holds, for each cell of the transformed board, the cell of
-      the original that lands there.
+      the original board that moves there.
     """
     board = np.arange(height * width, dtype=np.int32).reshape(height, width)
     turns = range(4) if height == width else (0, 2)
@@ -19,12 +19,12 @@ def dihedral(height: int, width: int) -> np.ndarray:
 
 
 def on_cells(cells: np.ndarray, action_cells: np.ndarray, num_actions: int) -> Symmetries:
-    """Makes the symmetries of a game whose actions are cells of the observation.
+    """Returns the symmetries of a game whose actions belong to cells of the observation.
 
     Args:
-      cells: int32 [K, H * W], as `dihedral` gives it.
-      action_cells: int [P], the cell on which each of the first P actions stands.
-      num_actions: at least P; the remaining actions (a pass, say) stay what they are.
+      cells: int32 [K, H * W], as `dihedral` returns it.
+      action_cells: int [P], the cell of each of the first P actions.
+      num_actions: at least P. No symmetry changes the remaining actions, such as a pass.
     """
     action_at = np.full(cells.shape[1], -1, np.int32)
     action_at[action_cells] = np.arange(len(action_cells), dtype=np.int32)

@@ -30,7 +30,7 @@ _LINES = np.array(
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class TicTacToeState:
-    """Two boards of nine bits, and the end of a lost game."""
+    """A position as two bitboards of nine bits, and whether the player to move has lost."""
 
     own: Array  # uint16 [], bit i: the player to move has a mark on cell i
     taken: Array  # uint16 [], bit i: cell i has a mark
@@ -39,12 +39,19 @@ class TicTacToeState:
 
 @dataclasses.dataclass(frozen=True)
 class TicTacToe:
-    """Tic-tac-toe: three in a row on a 3x3 board wins; a full board without a row is a draw.
+    """Tic-tac-toe: three marks in a row win.
 
-    Player 0 writes X and begins. Action `row * 3 + column` marks that cell, rows counted from the
-    top. Its text is the column's letter and the row's number: `a1` top left, `c3` bottom right.
+    **Rules.** The players take turns to mark a free cell of a 3x3 board. Player 0 writes X and
+    moves first. Three marks of a player in a row, a column or a diagonal win. A full board without
+    such a line is a draw.
 
-    Observation [3, 3, 2]: marks of the player to move, marks of the opponent.
+    **Actions** (9). Action `row * 3 + column` marks that cell; rows count from the top. The text is
+    the letter of the column and the number of the row: `a1` is top left, `c3` bottom right.
+
+    **Observation.** float32 [3, 3, 2]:
+
+    - plane 0: marks of the player to move
+    - plane 1: marks of the opponent
     """
 
     @property
@@ -77,8 +84,8 @@ class TicTacToe:
         bit = jnp.where(in_range, 1 << jnp.clip(action, 0, 8), 0).astype(jnp.uint16)
         mark = bit & ~state.taken
         marks = state.own | mark
-        # The opponent is next to move, so a line of `marks` is the next mover's loss; and so is a
-        # forfeit, for there the turn stays.
+        # After a legal move the opponent is to move, so a line of `marks` is the opponent's loss.
+        # After a forfeit the turn stays, so `lost` again means the player to move.
         moved = TicTacToeState(
             own=state.taken ^ state.own,
             taken=state.taken | mark,
@@ -126,14 +133,18 @@ class TicTacToe:
         return _svg_board()
 
     def view(self, state: TicTacToeState) -> Array:
-        """Returns the code of each cell: 0 empty, 1 X, 2 O."""
+        """Returns the code of each cell: 0 empty, 1 X, 2 O.
+
+        Returns:
+          int32 [9].
+        """
         own, taken = _cells(state.own), _cells(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32)
 
 
 def _cells(board: Array) -> Array:
-    """uint16 [] -> bool [9]."""
+    """Unpacks a board, uint16 [], into its cells, bool [9]."""
     return (board >> np.arange(9, dtype=np.uint16)) & 1 != 0
 
 

@@ -1,4 +1,4 @@
-"""Loops that keep XLA on a CPU from fusing a value with what is computed from it."""
+"""Loops that keep XLA on a CPU from fusing a value with the computations that use it."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from jax import Array
 def computed_once(*values: Any) -> tuple[Any, ...]:
     """Returns the same values, behind a barrier that makes XLA compute them only once.
 
-    XLA on a CPU fuses each result of a program with all that leads to it, and computes again what
-    they share; optimization barriers are gone by then, but loops are not. So the values go through
-    a loop that leaves them as they were (measured: a step and a restart of gomoku in two thirds of
-    the time).
+    XLA on a CPU fuses each result of a program with everything that leads to it, so shared values
+    are computed several times. It removes optimization barriers before that, but keeps loops. So
+    the values pass through a loop that does not change them. A step and a restart of gomoku were
+    measured to take two thirds of the time.
     """
 
     def stay(i: Array, values: Any) -> Any:
@@ -23,11 +23,14 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
 
 
 def materialized(array: Array) -> Array:
-    """Returns the same array [n, m, ...], n and m at least 2, written to memory in that shape.
+    """Returns the same array, written to memory in its shape.
 
-    XLA on a CPU fuses a reshape with what it reshapes, and then divides the number of each element
-    by the old sizes, even where none of the memory would have to move (measured: a mask of
-    64 x 73 moves takes 40 times as long to unpack). The loop exchanges two elements twice.
+    XLA on a CPU fuses a reshape with the array that it reshapes. It then divides the index of each
+    element by the old sizes, even if no memory would have to move. A mask of 64 x 73 moves was
+    measured to take 40 times as long to unpack. The loop here exchanges two elements twice.
+
+    Args:
+      array: any dtype [n, m, ...], n and m at least 2.
     """
 
     def swap(_: int, array: Array) -> Array:

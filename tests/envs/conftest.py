@@ -1,4 +1,4 @@
-"""Random games, whole batches in one jitted scan, and OpenSpiel as their referee."""
+"""Batches of random games in one jitted scan, and OpenSpiel as their referee."""
 
 import functools
 
@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="session")
 def play_randomly():
-    """(game, games, seed) -> arrays [max_steps + 1, games, ...], one row for each ply."""
+    """Returns a function (game, games, seed) -> arrays [max_steps + 1, games, ...], a row per ply."""
 
     @functools.partial(jax.jit, static_argnums=(0, 1))
     def play(game, games, seed):
@@ -38,7 +38,7 @@ def play_randomly():
 
 @pytest.fixture(scope="session")
 def agree_with_open_spiel(play_randomly):
-    """Plays random games and asserts that OpenSpiel sees the same at every ply."""
+    """Plays random games and asserts that OpenSpiel agrees at every ply."""
 
     def agree(game, spiel_game: str, games: int, seed: int = 0):
         record = play_randomly(game, games, seed)
@@ -67,7 +67,7 @@ def agree_with_open_spiel(play_randomly):
 
 @pytest.fixture(scope="session")
 def play_line():
-    """(game, actions) -> the state after them, eagerly."""
+    """Returns a function (game, actions) -> the state after them, without jit."""
 
     def play(game, actions):
         step = _step(game)

@@ -1,4 +1,4 @@
-"""`BaseGame`: a game of a few methods, of which the class makes a whole one."""
+"""`BaseGame` makes a complete game from a few methods."""
 
 import dataclasses
 
@@ -14,8 +14,8 @@ from azjax_envs.tic_tac_toe import TicTacToe
 @dataclasses.dataclass(frozen=True)
 class BoardState:
     board: jax.Array  # int32 [9], 0 empty, 1 player 0, -1 player 1
-    player: jax.Array  # int32 [], to move
-    result: jax.Array  # int32 [], for player 0
+    player: jax.Array  # int32 [], the player to move
+    result: jax.Array  # int32 [], the result of player 0
     over: jax.Array  # bool []
 
 
@@ -26,7 +26,7 @@ LINES = np.array(
 
 @dataclasses.dataclass(frozen=True)
 class Plain(BaseGame):
-    """Tic-tac-toe by the shortest way."""
+    """Tic-tac-toe in as few methods as possible."""
 
     num_actions = 9
     max_steps = 9
@@ -70,7 +70,7 @@ def test_a_short_game_keeps_the_contract():
 
 
 def test_it_plays_as_the_game_of_the_package():
-    """Random games, illegal actions included: the same masks, turns, ends and results."""
+    """Random games with illegal actions have the same masks, turns, ends and results."""
     mine, theirs = Plain(), TicTacToe()
     step = jax.jit(lambda a, b, x: (mine.step(a, x), theirs.step(b, x)))
     rng = np.random.default_rng(0)

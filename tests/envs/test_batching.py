@@ -1,4 +1,4 @@
-"""Batches of games that start and start again."""
+"""Batches of games start, and ended games restart."""
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ def test_a_batch_begins_at_the_start():
 def test_games_that_end_start_again_and_tell_their_result():
     step = jax.jit(jax.vmap(auto_reset(GAME)))
     states = init_batch(GAME, jax.random.key(0), 3)
-    # X wins by the first row; a draw; an illegal move on the third ply.
+    # X wins with the first row; a draw; an illegal move on the third ply.
     games = [[0, 3, 1, 4, 2], [0, 4, 8, 1, 7, 6, 2, 5, 3], [0, 1, 0]]
     ends = {4: (0, [1, -1]), 8: (1, [0, 0]), 2: (2, [-1, 1])}
     for ply in range(9):
@@ -41,7 +41,7 @@ def test_games_that_end_start_again_and_tell_their_result():
 
 
 def test_the_key_starts_the_new_game():
-    """A game whose start is random begins differently with another key."""
+    """A game with a random start begins differently with another key."""
 
     class Coin:
         def init(self, key=None):

@@ -1,4 +1,4 @@
-"""Bitboards against plain numpy boards."""
+"""Bitboards agree with plain numpy boards."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def test_shift(count, width):
 
 @pytest.mark.parametrize(("count", "width"), SIZES)
 def test_move_goes_both_ways(count, width):
-    """Upwards bits may come to stand beyond the board: only what is on it counts."""
+    """A move upwards may leave bits beyond the board; only bits on the board are compared."""
     lanes = Lanes(count, width)
     board = np.random.default_rng(2).random((count, width)) < 0.5
     words = tuple(map(np.uint32, lanes.constant(board)))

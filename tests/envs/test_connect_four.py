@@ -58,7 +58,7 @@ def test_published_positions_by_ply():
             legal = legal & (np.repeat(np.arange(size), 7) < count)
             parts.append(jax.tree.map(lambda x, keep=legal: x[keep], (flat, over)))
         children, over = jax.tree.map(lambda *x: np.concatenate(x), *parts)
-        # All discs plus the mover's is a number of its own for each position.
+        # All discs plus those of the player to move is a unique number for each position.
         low, high = (
             t.astype(np.uint64) + o for t, o in zip(children.taken, children.own, strict=True)
         )
@@ -92,7 +92,7 @@ def test_four_in_a_row_wins(play_line, line):
 
 def test_no_row_from_one_column_into_the_next(play_line):
     game = make("connect_four", rows=3, columns=4, connect=4)
-    state = play_line(game, columns("1313142"))  # X fills column 1 and takes the foot of column 2
+    state = play_line(game, columns("1313142"))  # X fills column 1 and takes the lowest cell of column 2
     assert game.to_string(state) == "X . . .\nX . O .\nX X O O\n1 2 3 4"
     assert not game.is_terminal(state)
 
@@ -123,7 +123,7 @@ def test_full_board(play_line):
     assert drawish.is_terminal(drawn)
     assert drawish.returns(drawn).tolist() == [0, 0]
     wide = make("connect_four", rows=1, columns=5, connect=2)
-    won = play_line(wide, [0, 1, 3, 4, 2])  # X . O X O -> X fills the last cell and joins d
+    won = play_line(wide, [0, 1, 3, 4, 2])  # X . O X O -> X fills the last cell, next to d
     assert wide.is_terminal(won)
     assert wide.returns(won).tolist() == [1, -1]
 

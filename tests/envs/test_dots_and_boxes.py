@@ -51,7 +51,7 @@ def test_margin_is_open_spiels(play_randomly):
     [((1, 1), -1), ((1, 2), 0), ((1, 3), -1), ((1, 4), 0), ((2, 2), 2), ((2, 3), -2)],
 )
 def test_published_values(size, margin):
-    """First player's boxes minus the second's under best play, over all sets of drawn edges."""
+    """Values are the first player's boxes minus the second's; all sets of edges are searched."""
     game = make("dots_and_boxes", rows=size[0], columns=size[1])
     edges = game.num_actions
     sets = np.arange(2**edges, dtype=np.uint32)
@@ -100,7 +100,7 @@ def test_closing_a_box_moves_again(play_line):
     state = GAME.step(state, 7)
     assert GAME.current_player(state) == 1
     assert GAME.score(state).tolist() == [0, 1]
-    # The grid of 5 x 5 dots, edges and boxes; the first box is in its second row and column.
+    # The grid has 5 x 5 dots, edges and boxes; the first box is in the second row and column.
     assert np.flatnonzero(GAME.ownership(state)).tolist() == [6]
     assert GAME.ownership(state)[6] == 1
     state = GAME.step(state, 5)
@@ -118,7 +118,7 @@ def test_one_edge_closes_two_boxes(play_line):
 
 
 def test_last_edge_closes_two_and_the_boxes_are_shared(play_line):
-    # The first player closes two, then opens the rest: two all, and the last mover stays.
+    # The first player closes two boxes, then opens the rest: two each, and the turn stays.
     state = play_line(GAME, [0, 1, 2, 3, 6, 8, 7, 9, 4, 5, 11])
     assert GAME.legal_action_mask(state).sum() == 1
     assert GAME.current_player(state) == 0

@@ -1,4 +1,4 @@
-"""The contract, for every game in every size."""
+"""Every game in many sizes keeps the contract."""
 
 import pytest
 from azjax_envs import available_games, check_game, make
@@ -47,7 +47,7 @@ def test_conforms(name, options):
 
 @st.composite
 def small_games(draw):
-    """A game that compiles quickly, of any kind, size and option."""
+    """Draws a game of any kind, size and option that compiles quickly."""
     game = draw(st.sampled_from(["connect_four", "dots_and_boxes", "hex", "mancala", "mnk"]))
     low, high = {"dots_and_boxes": (1, 3), "hex": (2, 5)}.get(game, (1, 7))
     sides = [draw(st.integers(low, high)) for _ in range(2)]

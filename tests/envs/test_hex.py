@@ -37,7 +37,7 @@ def test_open_spiel_swap(agree_with_open_spiel, size):
     game = make("hex", size=size, swap=True)
     lengths = agree_with_open_spiel(game, f"hex(board_size={size},swap=true)", games=200)
     if size == 3:
-        assert max(lengths) > 8  # a random game of 200 has swapped, and then all but filled up
+        assert max(lengths) > 8  # one of 200 random games swaps and then nearly fills the board
 
 
 @settings(max_examples=4, deadline=None, derandomize=True)
@@ -76,7 +76,7 @@ def test_swap_only_on_the_second_ply(play_line):
 
 
 def test_swapped_stone_reaches_the_side(play_line):
-    # Player 0's b1 touches the top; swapped it is player 1's a2, which touches the left.
+    # Player 0's b1 touches the top. After the swap it is player 1's a2, which touches the left.
     state = play_line(SWAP, [1, 9, 0, 4, 8, 5])
     assert SWAP.to_string(state) == "   a b c\n 1 X . .\n  2 O O O\n   3 . . X"
     assert SWAP.returns(state).tolist() == [-1, 1]
@@ -88,9 +88,9 @@ def solved():
 
 
 def winner_of(stones):
-    """1 or -1 for who has joined their sides in int [n, n], 0 for neither: breadth first."""
+    """Returns 1 or -1 for the player who has connected in a board, int [n, n], or 0 for none."""
     size = len(stones)
-    for player, board in ((1, stones), (-1, stones.T)):  # player 1's board, mirrored
+    for player, board in ((1, stones), (-1, stones.T)):  # the board of player 1, mirrored
         reached = {(0, column) for column in range(size) if board[0, column] == player}
         edge = list(reached)
         while edge:
@@ -113,7 +113,7 @@ def winner_of(stones):
 
 
 def positions_by_hand(size):
-    """Every reachable board, as bytes, with its winner; by plain enumeration."""
+    """Returns every reachable board, as bytes, with its winner, by plain enumeration."""
     start = np.zeros((size, size), np.int8)
     found = {start.tobytes(): 0}
     layer = [start]
@@ -146,7 +146,7 @@ def test_every_position_of_3x3(solved):
 
 
 def test_every_full_board_has_one_winner():
-    """The game cannot be drawn: on 3x3 any colouring joins one pair of sides, and only one."""
+    """Draws are impossible: any full 3x3 board connects exactly one pair of sides."""
     for number in range(2**9):
         stones = np.array([number >> cell & 1 for cell in range(9)]).reshape(3, 3) * 2 - 1
         assert winner_of(stones) == -winner_of(-stones.T) != 0
@@ -172,7 +172,7 @@ def cells(game, text):
 
 
 def test_one_stone_joins_three_chains(play_line):
-    # b3, d2 and c4 touch c3 and not one another; d1 and b5 complete the way from top to bottom.
+    # b3, d2 and c4 touch c3 but not each other; d1 and b5 complete the path from top to bottom.
     game = make("hex_5x5")
     before = play_line(game, cells(game, "d1 a1 d2 a2 b3 a3 c4 a4 b5 e1"))
     assert not game.is_terminal(before)
@@ -181,7 +181,7 @@ def test_one_stone_joins_three_chains(play_line):
 
 
 def test_chains_of_one_side_do_not_win(play_line):
-    # X touches the top with one chain and the bottom with another, which never meet.
+    # One chain of X touches the top and another the bottom; they never meet.
     game = make("hex_4x4")
     state = play_line(game, cells(game, "a1 b1 a2 b2 a4 a3 d4 c3 b4"))
     assert not game.is_terminal(state)
@@ -190,7 +190,7 @@ def test_chains_of_one_side_do_not_win(play_line):
 def test_the_last_cell_of_the_largest_board_closes_a_winding_chain(play_line):
     game = make("hex_13x13")
     way = [(0, 12)]
-    for row in range(2, 11, 4):  # along every other row, forth and back
+    for row in range(2, 11, 4):  # along every other row, back and forth
         way += [(row - 1, 12)] + [(row, column) for column in reversed(range(13))]
         way += [(row + 1, 0)] + [(row + 2, column) for column in range(13)]
     own = [row * 13 + column for row, column in way]

@@ -19,7 +19,7 @@ SMALL = make("mancala_3x2")
 
 
 def position(game, own, other, player=0):
-    """A state with those pits and stores, the store last."""
+    """Returns a state with these pits and stores; the store is last."""
     own, other = jnp.array(own, jnp.uint8), jnp.array(other, jnp.uint8)
     assert own.shape == other.shape == (game.pits + 1,)
     return dataclasses.replace(game.init(), own=own, other=other, player=jnp.uint8(player))
@@ -57,7 +57,7 @@ def test_open_spiel(play_randomly):
                 assert not mask.any()
                 assert returns.tolist() == state.returns()
                 break
-            first = 1 + 7 * player  # the id of the mover's leftmost pit
+            first = 1 + 7 * player  # OpenSpiel's action for the leftmost pit of the player to move
             assert player == state.current_player()
             assert (np.flatnonzero(mask) + first).tolist() == state.legal_actions()
             assert returns.tolist() == [0, 0]
@@ -69,7 +69,7 @@ def test_open_spiel(play_randomly):
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def play_out(game, plies, games, seed):
-    """Random games: the states and what is told of them, [plies + 1, games, ...]."""
+    """Plays random games; returns states, actions and results, [plies + 1, games, ...]."""
 
     def ply(states, key):
         seen = {
@@ -88,7 +88,7 @@ def play_out(game, plies, games, seed):
 @settings(max_examples=4, deadline=None, derandomize=True)
 @given(st.integers(1, 10), st.integers(1, 10), st.booleans(), st.integers(0, 99))
 def test_plain_rules_any_size(pits, seeds, empty_capture, seed):
-    """Every seed in its place at every ply, and the weights that bound the game fall."""
+    """Every seed is in its place at every ply, and the weight that bounds the game decreases."""
     game = make("mancala", pits=pits, seeds=seeds, empty_capture=empty_capture)
     plies, games = min(game.max_steps, 600), 24
     states, record = jax.tree.map(np.asarray, play_out(game, plies, games, seed))
@@ -119,7 +119,7 @@ def test_plain_rules_any_size(pits, seeds, empty_capture, seed):
         assert over
 
 
-PUBLISHED = [  # pits, seeds, the first player's margin with and without capture of a lone seed
+PUBLISHED = [  # pits, seeds, the first player's margin with and without empty captures
     ((3, 3), True, 2),
     ((6, 1), True, 2),
     ((4, 3), True, 8),
@@ -133,7 +133,7 @@ PUBLISHED = [  # pits, seeds, the first player's margin with and without capture
 
 @pytest.mark.parametrize(("size", "empty_capture", "margin"), PUBLISHED)
 def test_published_margins_by_plain_alpha_beta(size, empty_capture, margin):
-    """The plain rules, which the game keeps to seed by seed, have the published values."""
+    """The plain rules, which the game follows seed by seed, have the published values."""
     assert kalah.Solver(empty_capture=empty_capture).margin(*kalah.start(*size)) == margin
 
 
@@ -157,7 +157,7 @@ def test_published_margins_by_enumeration(size, empty_capture, margin):
     ("size", "empty_capture"), [((3, 2), False), ((3, 2), True), ((4, 2), False)]
 )
 def test_every_margin_is_plain_alpha_betas(size, empty_capture):
-    """Of the start, and of some of the positions reached from it."""
+    """The positions are the start and some that are reached from it."""
     game = make("mancala", pits=size[0], seeds=size[1], empty_capture=empty_capture)
     solution = solve(game, payoff="margin")
     some = np.arange(0, solution.num_states, max(1, solution.num_states // 500))
@@ -184,10 +184,10 @@ def test_a_seed_in_the_own_store_moves_again(play_line):
 
 
 def test_a_long_chain_of_turns_and_the_sweep_after_it():
-    """One whole side is played off, a seed into the store at each turn, and then the game ends."""
+    """A player empties the whole side, a seed into the store each turn, and the game ends."""
     pits = [0] * 6
     line = []
-    while 0 in pits:  # backwards: from the store and the pits before it into the first empty one
+    while 0 in pits:  # backwards: from the store and the pits before it into the first empty pit
         near = pits[::-1].index(0)
         pits = [*pits[: 5 - near], near + 1, *[count - 1 for count in pits[6 - near :]]]
         line.insert(0, 5 - near)
@@ -224,24 +224,24 @@ def test_no_capture_on_the_opponents_side_or_in_a_pit_with_seeds():
 
 
 def test_a_lap_passes_the_opponents_store_and_captures_at_its_end():
-    # Seven seeds go round to the pit they left, which then holds one, and take the opposite one.
+    # Seven seeds end in the pit that they left, which then holds one, and capture the opposite.
     state = step(SMALL, position(SMALL, (1, 7, 0, 5), (0, 4, 0, 6)), 1)
     assert sides(state) == ((1, 0, 1, 6), (2, 0, 1, 12))
-    # Eight end one further; nine in the pit after that.
+    # Eight seeds end one pit further, nine in the pit after that.
     state = step(SMALL, position(SMALL, (1, 8, 0, 5), (0, 4, 0, 6)), 1)
     assert sides(state) == ((1, 5, 1, 6), (2, 1, 2, 6))
-    # Two laps and two seeds end in the own store: another turn.
+    # Two laps and two seeds end in the player's own store: another turn.
     state = step(SMALL, position(SMALL, (0, 16, 0, 0), (0, 4, 0, 0)), 1)
     assert sides(state) == ((2, 2, 3, 3), (2, 6, 2, 0))
     assert SMALL.current_player(state) == 0
 
 
 def test_the_game_ends_when_either_side_is_empty():
-    # The mover's last seed goes into the store: no further turn, the rest is the opponent's.
+    # The mover's last seed goes into the store: the game ends, and the opponent keeps the rest.
     state = step(SMALL, position(SMALL, (0, 0, 1, 4), (1, 2, 0, 1)), 2)
     assert SMALL.is_terminal(state)
     assert SMALL.score(state).tolist() == [5, 4]
-    # A capture takes the opponent's last seeds: the rest is the mover's.
+    # A capture takes the opponent's last seeds: the game ends, and the mover keeps the rest.
     state = step(SMALL, position(SMALL, (1, 0, 2, 0), (0, 3, 0, 5), player=1), 0)
     assert SMALL.is_terminal(state)
     assert SMALL.score(state).tolist() == [5, 6]

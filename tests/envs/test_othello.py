@@ -25,7 +25,7 @@ def test_conforms(name):
 
 def test_open_spiel(agree_with_open_spiel):
     lengths = agree_with_open_spiel(GAME, "othello", games=300)
-    assert {60, 61, 62} <= lengths  # full boards, and games with passes
+    assert {60, 61, 62} <= lengths  # full boards and games with passes
 
 
 def test_notation_and_discs_are_open_spiels(play_randomly):
@@ -100,7 +100,7 @@ def test_any_line_of_play(size, picks):
     ],
 )
 def test_published_perft(size, counts):
-    """Sequences of actions; a pass is one."""
+    """Perft counts sequences of actions, including passes."""
     game = make("othello", size=size)
     chunk = 4096
 
@@ -131,7 +131,7 @@ def test_published_perft(size, counts):
 
 
 def test_value_of_the_smallest_board():
-    """White wins by eight discs: by azjax's solver, and by plain Python without it."""
+    """White wins by eight discs, by azjax's solver and by alpha-beta in plain Python."""
     solution = solve(SMALL, payoff="margin")
     assert solution.value == -8
     assert best_margin(Position(4)) == -8
@@ -141,7 +141,7 @@ def test_value_of_the_smallest_board():
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.sampled_from([4, 6, 8]), st.integers(0, 2**32), st.sampled_from([BLACK, WHITE]))
 def test_any_position(size, seed, turn):
-    """Also positions that no game reaches: full rows, far corners, lone colours."""
+    """Positions include those that no game reaches: full rows, far corners, a single colour."""
     chance = random.Random(seed)
     kinds = chance.choice(["XO", "XO.", "XXXO.", "XO......", "XOOOOOO."])
     text = "\n".join("".join(chance.choices(kinds, k=size)) for _ in range(size))
@@ -161,7 +161,7 @@ def test_any_position(size, seed, turn):
 
 
 def test_all_eight_symmetries_hold_away_from_the_start(play_randomly):
-    """`check_game` can play only the four that leave the start as it is."""
+    """`check_game` plays only the four that keep the start."""
     game = make("othello_6x6")
     tables = game.symmetries()
     assert game.num_symmetries == len(tables.cells) == 8

@@ -1,4 +1,4 @@
-"""Othello by positions: passes, ends, directions, mistakes, and what is seen and said."""
+"""Othello by positions: passes, ends, directions, mistakes, planes, drawing and texts."""
 
 import random
 
@@ -15,7 +15,7 @@ SMALL = make("othello_4x4")
 
 
 def test_wiped_out(play_line):
-    """The shortest game: Black leaves White without a disc after nine moves."""
+    """In the shortest game, White has no disc after nine moves."""
     before = play_line(GAME, _line("e6 f4 e3 f6 g5 d6 e7 f5"))
     assert not GAME.is_terminal(before)
     after = GAME.step(before, GAME.string_to_action(before, "c5"))
@@ -43,7 +43,7 @@ def test_pass_is_the_only_action_where_there_is_no_place(play_line):
 
 
 def test_same_player_again_and_again(play_line):
-    """Two passes of one player around a single move of the other."""
+    """One player passes twice, before and after a single move of the other."""
     line, _ = _find(lambda p: p.legal() == [PASS], lambda p: True, lambda p: p.legal() == [PASS])
     state = play_line(SMALL, line)
     movers = []
@@ -158,7 +158,7 @@ def _line(text):
 
 
 def _find(*wanted):
-    """The actions of a random 4x4 game up to where positions in a row are as wanted, and there."""
+    """Returns the actions of a random 4x4 game to positions that pass the tests, and the first."""
     chance = random.Random(0)
     while True:
         positions, line = [Position(4)], []

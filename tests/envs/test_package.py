@@ -9,7 +9,7 @@ ENVS = Path(__file__).parents[2] / "envs"
 
 
 def test_importing_touches_no_device_and_brings_jax_alone():
-    """With a platform that does not exist, whatever touched a device would fail."""
+    """The platform does not exist, so that any use of a device fails."""
     program = """
 import sys
 from azjax_envs import available_games, make

@@ -1,7 +1,7 @@
 """Published values and counts: who wins under best play, and the legal positions of go.
 
-The oracle knows the rules by itself. It is held to the published values, and our games are held to
-the oracle's rules over random games, best play and whole game trees.
+The oracle has its own rules and must reproduce the published values. Our games must agree with the
+oracle over random games, best play and whole game trees.
 """
 
 import jax
@@ -25,7 +25,7 @@ def oracle_rules(game):
 
 
 def oracle_end(rules, line):
-    """After how many plies of `line` the game ends, and player 0's result."""
+    """Returns the number of plies of `line` after which the game ends, and player 0's result."""
     stones = [0, 0]
     for ply, cell in enumerate(line, start=1):
         player = (ply - 1) % 2
@@ -79,7 +79,7 @@ def test_random_games_end_as_the_oracle_says(play_randomly, name):
 
 @pytest.mark.parametrize("name", ["hex_3x3", "mnk_3x3x3", "mnk_4x3x3"])
 def test_whole_trees_have_the_oracles_values(name):
-    """Every opening of the games, solved from their own step functions."""
+    """Solves every opening of the games with their own step functions."""
     game = make(name)
     solution = solve(game)
     solver = hex_solver(3) if name == "hex_3x3" else rows_solver(game.m, game.n, game.k)
@@ -90,7 +90,7 @@ def test_whole_trees_have_the_oracles_values(name):
 
 
 def test_go_2x2():
-    """+1 as published, where no cut ends the game; 0 if it is scored after eight plies."""
+    """The value is +1, as published, without a cut, and 0 if the game is cut after eight plies."""
     assert GoSolver(2).value() == 1
     assert GoSolver(2, cut=8).value() == 0
     assert solve(make("go_2x2", komi=0), payoff="margin").value == 0
@@ -102,7 +102,7 @@ def test_go_2x2_with_komi(komi, value):
 
 
 def test_go_3x3_is_all_black():
-    """The published +9: Black, playing as the oracle does, owns the board whatever White does."""
+    """The value is +9, as published: Black, played by the oracle, owns the whole board."""
     assert GoSolver(3).value(low=8) == 9
     game, solver = make("go_3x3", komi=8.5), GoSolver(3, cut=18)
     step, legal = jax.jit(game.step), jax.jit(game.legal_action_mask)
@@ -124,11 +124,11 @@ def test_go_3x3_is_all_black():
 
 
 def count_legal_positions(game, batch):
-    """How many colourings of the board are legal: all chains have a liberty.
+    """Returns the number of legal colourings of the board, in which all chains have a liberty.
 
-    Such a colouring can be built stone by stone in any order without a capture, for a chain without
-    a liberty lacks one in the whole colouring, too; and any other leads to a capture or to suicide.
-    So cells are coloured one after the other, with a pass where the turn is the other side's.
+    A legal colouring can be built stone by stone in any order without a capture: a chain without a
+    liberty would also lack one in the whole colouring. Any other colouring leads to a capture or to
+    suicide. So cells are coloured one after the other, with a pass if it is the other side's turn.
     """
     cells = game.size**2
 

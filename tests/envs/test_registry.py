@@ -42,7 +42,7 @@ def test_size_in_the_name_and_as_options_are_one():
         ("connect_four_4", {}, "does not name a size: write connect_four_<rows>x<columns>"),
         ("connect_four_4x4x4x4", {}, "does not name a size"),
         ("go_9x10", {}, "'go_9x10' does not name a size: write go_<size>x<size>, with numbers"),
-        ("connect_four_4x4", {"rows": 4}, "already says rows"),
+        ("connect_four_4x4", {"rows": 4}, "already sets rows: give it once"),
         ("connect_four", {"column": 4}, "no option 'column': did you mean 'columns'"),
         ("connect_four", {"x": 4}, "no option 'x': its options are rows, columns, connect"),
         ("tic_tac_toe", {"size": 4}, "no option 'size': it takes no options"),
@@ -52,7 +52,7 @@ def test_size_in_the_name_and_as_options_are_one():
         ("azjax_envs.tic_tac_toe:TikTakToe", {}, "no 'TikTakToe': did you mean 'TicTacToe'"),
         ("azjax_envs.tic_tac_toe:TicTacToe", {"size": 4}, "it takes no options"),
         ("azjax_envs.tic_tac_toe:jnp", {}, "is not a game"),
-        ("json:JSONDecoder", {}, "is not a game: it is no class with the methods"),
+        ("json:JSONDecoder", {}, "is not a game: it must be a class with the methods"),
         (":Game", {}, "write module:Class"),
     ],
 )

@@ -14,7 +14,7 @@ def test_dihedral(height, width, count):
 
 def test_actions_follow_their_cells():
     cells = dihedral(2, 2)
-    symmetries = on_cells(cells, np.array([3, 0]), num_actions=3)  # the other cells hold no action
+    symmetries = on_cells(cells, np.array([3, 0]), num_actions=3)  # the other cells have no action
     quarter_turns_move_them_off = symmetries.actions[:, :2].min(axis=1) < 0
     np.testing.assert_array_equal(symmetries.actions[:, 2], 2)
     for k in np.flatnonzero(~quarter_turns_move_them_off):

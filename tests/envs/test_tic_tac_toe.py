@@ -17,8 +17,8 @@ def test_open_spiel(agree_with_open_spiel):
 
 
 def test_published_counts():
-    """All 255168 games and 5478 positions."""
-    size = 2048  # positions expanded at once, more than any ply has
+    """There are 255168 games and 5478 positions."""
+    size = 2048  # positions expanded at once; no ply has more
 
     @jax.jit
     def expand(states):

@@ -1,5 +1,8 @@
-"""To and from pgx (https://github.com/sotetsuk/pgx): its environments as games, games as its
-environments. Only what is here needs `pip install pgx`."""
+"""Adapters for pgx (https://github.com/sotetsuk/pgx) in both directions.
+
+`from_pgx` makes a game of an environment of pgx, `to_pgx` makes an environment of a game. Only this
+package needs `pip install pgx`.
+"""
 
 import dataclasses
 import functools
@@ -16,20 +19,24 @@ from azjax_envs.game import Game, Symmetries, find_legal, require_range, settle
 
 
 def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
-    """Makes a game of the pgx environment `env`, an object or an id such as "go_9x9".
+    """Returns a pgx environment as a game.
+
+    Args:
+      env: a `pgx.Env` or the id of one, such as "go_9x9".
+      max_steps: the number of steps after which a game is drawn; see `Pgx` for the default.
 
     Raises:
-      ValueError: the environment is not one of two players without chance.
+      ValueError: the environment does not have two players, or contains chance.
     """
     return Pgx(env, max_steps)
 
 
 def to_pgx(game: Game) -> Any:
-    """Makes a `pgx.Env` of the game.
+    """Returns a game as a `pgx.Env`.
 
-    As in pgx, a lot decides at the start who is player 0, all actions are legal after the end, and
-    a state carries its mask, its observation and its rewards. What differs: `observe` always sees
-    with the eyes of the player to move, and pictures are those of `azjax_envs`.
+    As in pgx, the first player is drawn at random, all actions are legal after the end, and a state
+    contains its mask, its observation and its rewards. Two things differ. `observe` always takes
+    the perspective of the player to move, and the drawings are those of `azjax_envs`.
     """
     _pgx()
     from azjax_envs.pgx.export import environment_class
@@ -40,35 +47,42 @@ def to_pgx(game: Game) -> Any:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PgxState:
+    """A pgx state without its observation, and with its mask packed."""
+
     kept: Any  # pgx's state without its observation and its mask
     legal: Array  # uint8 [ceil(num_actions / 8)], the mask, packed
 
 
 @dataclasses.dataclass(frozen=True)
 class Pgx:
-    """Any environment of pgx, v2, that two players play without chance or hidden information.
+    """A game from any environment of pgx v2 for two players without chance or hidden information.
 
-    `env` is an id that `pgx.make` knows, as in `make("pgx:go_9x9")`, or a `pgx.Env`. Rules, actions
-    and observation are those of pgx (a board without channels is given one; a vector becomes the
-    channels of a single cell). Player 0 moves first, whomever pgx would draw. An illegal action
-    leaves the position as it is and loses. pgx's rewards at the end are the result, and must be 1,
-    0 or -1.
+    **Environment.** `env` is an id that `pgx.make` accepts, as in `make("pgx:go_9x9")`, or a
+    `pgx.Env`.
 
-    After `max_steps` steps a game is drawn. The default is one that no game with an id of pgx
-    reaches before its own end, and 512 for an environment given as an object.
+    **Rules.** Rules, actions and observations are those of pgx. A board without channels gets one
+    channel; a vector becomes the channels of a single cell. Player 0 moves first, whichever player
+    pgx would draw. An illegal action loses and does not change the position.
 
-    Actions are called by their numbers. pgx knows no board in text and none drawn of parts, so that
-    text and drawing show the observation, a letter for the first plane that is set on a cell (`a`
-    the first of all; planes that are one number everywhere are left out), as the player to move
-    sees it. `pgx_state` gives the state to pgx's own `save_svg`.
+    **End and result.** The rewards of pgx at the end are the result; they must be 1, 0 or -1. After
+    `max_steps` steps a game is drawn. For ids of pgx, the default is a number that no game reaches
+    before its own end. For an environment given as an object, the default is 512.
 
-    An environment of your own gets a name for `make` and for config files so:
+    **Text and drawing.** The text of an action is its number. pgx has no board as text and no
+    drawing made of parts, so text and drawing show the observation of the player to move. A cell
+    shows the letter of its first plane that is set, `a` for plane 0. Planes with the same value
+    everywhere are not shown. `pgx_state` returns the state for pgx's own `save_svg`.
 
+    Example:
+        A class gives an environment of your own a name for `make` and for config files:
+
+        ```python
         SMALL_GO = pgx.go.Go(size=5)
 
         @dataclasses.dataclass(frozen=True)
         class SmallGo(Pgx):
             env: Any = SMALL_GO
+        ```
     """
 
     env: Any
@@ -79,7 +93,7 @@ class Pgx:
             known = isinstance(self.env, str)
             object.__setattr__(self, "max_steps", _MAX_STEPS.get(self.env, 512) if known else 512)
         require_range("pgx", "max_steps", self.max_steps or 0, 1, 2**31 - 1)
-        self._facts  # noqa: B018  refuses what is no game for us
+        self._facts  # noqa: B018  raises if the environment cannot be such a game
 
     @property
     def name(self) -> str:
@@ -102,7 +116,7 @@ class Pgx:
         return jax.tree.map(jnp.asarray, self._facts.start)
 
     def step(self, state: PgxState, action: Array) -> PgxState:
-        # Unsigned, so that a negative action is a large one.
+        # Unsigned, so that a negative action becomes a large one.
         action = jnp.asarray(action).astype(jnp.uint32)
         mask = self._unpacked(state)
         index = jnp.minimum(action, self.num_actions - 1).astype(jnp.int32)
@@ -162,9 +176,14 @@ class Pgx:
         return _svg_board(self)
 
     def view(self, state: PgxState) -> Array:
-        """A code for each cell of the observation: 0, or 1 + the plane shown. Then who is to move:
-        0, 1, or 2 after the end. Then 1 for each legal action and 0 for others, where there are no
-        more than 400.
+        """Returns the codes of the cells, of the turn and of the actions.
+
+        A cell of the observation is 0, or 1 + the plane that it shows. The turn is the player to
+        move, or 2 after the end. An action is 1 if it is legal, otherwise 0. Games with more than
+        400 actions have no codes for them.
+
+        Returns:
+          int32 [height * width + 1 + num_actions], or without the actions.
         """
         turn = jnp.where(self.is_terminal(state), 2, self.current_player(state))
         parts = [self._letters(state), turn[None]]
@@ -173,7 +192,7 @@ class Pgx:
         return jnp.concatenate([part.astype(jnp.int32) for part in parts])
 
     def pgx_state(self, state: PgxState) -> Any:
-        """Returns the state as pgx has it, except for the observation, which is zeros."""
+        """Returns the state as a state of pgx, with an observation of zeros."""
         observation = self._facts.observation
         return state.kept.replace(
             observation=jnp.zeros(observation.shape, observation.dtype),
@@ -195,13 +214,13 @@ class Pgx:
         return state.kept.terminated | state.kept.truncated
 
     def _letters(self, state: PgxState) -> Array:
-        """int32 [cells], 1 + the first plane that is set there, 0 where there is none."""
+        """Returns 1 + the first plane that is set on each cell, 0 if none is; int32 [cells]."""
         planes = self.observe(state).reshape(-1, self.observation_shape[-1]) != 0
         planes = (planes & ~jnp.all(planes, axis=0, keepdims=True))[:, : len(string.ascii_letters)]
         return jnp.where(jnp.any(planes, axis=1), 1 + jnp.argmax(planes, axis=1), 0)
 
 
-# The most plies of each game: its cells and passes, or where pgx cuts it.
+# The most plies of each game: its cells and passes, or the limit of pgx.
 _MAX_STEPS = {
     "animal_shogi": 256,
     "chess": 512,
@@ -221,12 +240,12 @@ _MOST_BUTTONS = 400
 class _Facts:
     num_actions: int
     observation: jax.ShapeDtypeStruct
-    first: int  # pgx's number of the player who moves first from `start`
+    first: int  # the player of pgx who moves first from `start`
     start: PgxState  # of numpy arrays
 
 
 def _pgx() -> Any:
-    """pgx, or ImportError saying how to get it."""
+    """Returns the module pgx; the ImportError says how to install it."""
     try:
         import pgx
     except ImportError:
@@ -248,27 +267,29 @@ def _environment(env: Any) -> Any:
 
 @functools.cache
 def _inspect(env: Any) -> _Facts:
-    """Returns what is fixed about an environment; a ValueError if it cannot be such a game."""
+    """Returns the constants of an environment; a ValueError says why it cannot be such a game."""
     if env.num_players != 2:
-        raise ValueError(f"pgx's {env.id} has {env.num_players} player(s), and not two")
+        raise ValueError(f"pgx's {env.id} must have 2 players, not {env.num_players}")
     with jax.ensure_compile_time_eval():
         starts = jax.device_get(
             jax.jit(jax.vmap(env.init))(jax.random.split(jax.random.PRNGKey(0), 16))
         )
-    # All starts with the same player to begin must be the same: then a lot decides nothing else.
+    # All starts with the same first player must be equal: then chance decides nothing else.
     for player in (0, 1):
         rows = np.flatnonzero(starts.current_player == player)
         if any((leaf[rows] != leaf[rows[:1]]).any() for leaf in jax.tree.leaves(starts)):
-            raise ValueError(f"pgx's {env.id} starts by chance, and only chance-free games fit")
+            raise ValueError(f"pgx's {env.id} has a random start: the game must be free of chance")
     start = jax.tree.map(lambda leaf: leaf[0], starts)
     try:
         jax.eval_shape(env.step, start, np.int32(0))
     except Exception as error:
         raise ValueError(
-            f"pgx's {env.id} cannot be stepped without a key, and only chance-free games fit"
+            f"pgx's {env.id} cannot be stepped without a key: the game must be free of chance"
         ) from error
     if start.observation.ndim not in (1, 2, 3):
-        raise ValueError(f"pgx's {env.id} has observations of {start.observation.ndim} axes")
+        raise ValueError(
+            f"pgx's {env.id} must have observations of 1 to 3 axes, not {start.observation.ndim}"
+        )
     return _Facts(
         num_actions=start.legal_action_mask.shape[0],
         observation=jax.ShapeDtypeStruct(start.observation.shape, start.observation.dtype),
@@ -283,7 +304,7 @@ def _keep(state: Any, like: PgxState | None = None) -> PgxState:
         kept=state.replace(observation=None, legal_action_mask=None),
         legal=jnp.packbits(jnp.asarray(state.legal_action_mask)),
     )
-    # To its own dtype where there is no other: that takes weak types away.
+    # Converts to its own dtype without `like`, which removes weak types.
     return jax.tree.map(lambda x, y: jax.lax.convert_element_type(x, y.dtype), small, like or small)
 
 

@@ -1,4 +1,4 @@
-"""A game as an environment of pgx. Importing this needs pgx; see `adapters.to_pgx`."""
+"""The environment of pgx that `adapters.to_pgx` returns; importing this module needs pgx."""
 
 import functools
 from typing import Any
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pgx
 from jax import Array
-from pgx._src.struct import dataclass  # what pgx asks of its states, and has nowhere else
+from pgx._src.struct import dataclass  # pgx requires it for states and exports it nowhere else
 
 from azjax_envs import svg
 from azjax_envs.game import Game
@@ -16,7 +16,7 @@ from azjax_envs.game import Game
 
 @functools.cache
 def environment_class(game: Game) -> type[pgx.Env]:
-    """Makes a class for `game` as a pgx environment; pgx knows environments by their class."""
+    """Returns the class of `game` as a pgx environment; pgx identifies environments by class."""
 
     start = jax.device_get(jax.jit(game.init)())
     blank = np.zeros(game.observation_shape, np.float32)
@@ -30,7 +30,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
         truncated: Array
         legal_action_mask: Array
         _step_count: Array
-        _first: Array  # int32 [], who moves first
+        _first: Array  # int32 [], the player who moves first
         _x: Any  # the game's own state
 
         @property
@@ -38,7 +38,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
             return game.name
 
         def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:
-            """Draws the position; of a batch, the first one."""
+            """Returns the drawing of the position; for a batch, that of the first one."""
             lanes = np.ndim(self.current_player)
             return svg.to_svg(game, jax.tree.map(lambda leaf: leaf[(0,) * lanes], self._x))
 

@@ -1,1 +1,1 @@
-"""Checks of a game against the contract."""
+"""Checks that a game keeps the contract of `azjax_envs.game.Game`."""

@@ -1,4 +1,4 @@
-"""The contract of `azjax_envs.game.Game` as a check that anyone can run on a game of their own."""
+"""`check_game`: a check of the `Game` contract that authors can run on their own games."""
 
 import dataclasses
 import inspect
@@ -16,30 +16,44 @@ from azjax_envs.testing.text import check_clicks, check_drawing, check_strings
 
 
 def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
-    """Checks a game against the contract and returns a line for each fault; [] if there is none.
+    """Checks a game against the contract.
 
-    Checked are: the members and their types; that equal games are equal, hash alike and share one
-    trace; shapes and dtypes, and that `step` returns the structure it takes; purity; that the
-    symmetries are permutations and form a group; and, over random games, among them games with
-    illegal actions on either side of the range: turns, masks, results, the end by `max_steps`,
-    that an illegal action loses, that nothing changes after the end, that transformed actions
-    lead to the transformed observation, mask, turn and result, and that a game stepped alone and
-    one stepped in a batch agree; then strings both ways, and the drawing.
+    The checks are:
 
-    A symmetry that moves the start itself (othello's start has only four of the eight) cannot be
-    played out from it, and is held to the group alone.
+    - **Members:** all are present and have the right types.
+    - **Parameters:** games with equal parameters are equal, have equal hashes and share one trace.
+    - **Types:** shapes and dtypes are right, and `step` returns the structure that it takes.
+    - **Purity:** no method changes its arguments or depends on anything else.
+    - **Symmetries:** they are permutations and form a group.
+    - **Random games**, some with illegal actions in and out of range: turns, masks and results are
+      right, and the game ends within `max_steps`. An illegal action loses. Nothing changes after
+      the end. Transformed actions lead to the transformed observation, mask, turn and result. A
+      game stepped alone and one stepped in a batch agree.
+    - **Text and drawing:** action texts are unique and can be read back, and the drawing shows the
+      codes of `view`.
+
+    Random games are played only under symmetries that keep the start. The start of othello, for
+    example, keeps four of the eight.
 
     Args:
       game: the game.
-      games: how many random games to play.
-      seed: of the random play.
+      games: the number of random games.
+      seed: the seed of the random games.
+
+    Returns:
+      A line for each fault; [] if there is none.
+
+    Example:
+        ```python
+        assert check_game(MyGame()) == []
+        ```
     """
     findings = _run(_members, game)
     if findings:
         return findings
     findings = _run(_parameters, game) + _run(_types, game)
     if findings:
-        return findings  # what follows relies on all of that
+        return findings  # the other checks rely on these
     findings = _run(_purity, game) + _run(_symmetries, game)
     if not findings:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
@@ -49,14 +63,14 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
 
 
 def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
-    """Returns the faults that one check finds; what it raises is one more."""
+    """Returns the faults that one check finds, including an exception that it raises."""
     findings = []
     try:
         findings.extend(check(game))
     except Exception as error:
         trace = error.__traceback__
         frames = inspect.getinnerframes(trace) if trace else []
-        # By the methods' code, which has a file name even where the class has none: in a notebook.
+        # By the code of the methods, which has a file name even if the class is from a notebook.
         methods = filter(inspect.isfunction, vars(type(game)).values())
         files = {method.__code__.co_filename for method in methods}
         own = [frame for frame in frames if frame.filename in files]
@@ -111,7 +125,7 @@ def _parameters(game: Game) -> Iterator[str]:
         return
     copy: Any = dataclasses.replace(game)  # pyrefly: ignore[bad-specialization]
     if copy != game:
-        yield "two games with equal parameters are not equal, so that each would be traced anew"
+        yield "two games with equal parameters are not equal, so each would be traced again"
     elif hash(copy) != hash(game):
         yield "two games with equal parameters have different hashes"
 
@@ -146,7 +160,7 @@ def _types(game: Game) -> Iterator[str]:
 
 def _same_structure(name: str, like: str, got, wanted) -> Iterator[str]:
     if jax.tree.structure(got) != jax.tree.structure(wanted):
-        yield f"{name} returns another pytree than {like}: {jax.tree.structure(got)}"
+        yield f"{name} must return the same pytree as {like}, not {jax.tree.structure(got)}"
         return
     for (path, a), b in zip(
         jax.tree_util.tree_leaves_with_path(got), jax.tree.leaves(wanted), strict=True
@@ -158,7 +172,7 @@ def _same_structure(name: str, like: str, got, wanted) -> Iterator[str]:
                 f"{like} as {b.dtype}{list(b.shape)}"
             )
         elif a.weak_type or b.weak_type:
-            yield f"{leaf} is weakly typed, so that a loop is traced twice: give it a dtype"
+            yield f"{leaf} is weakly typed, so a loop is traced twice: give it a dtype"
 
 
 def _purity(game: Game) -> Iterator[str]:
@@ -177,9 +191,9 @@ def _purity(game: Game) -> Iterator[str]:
 
         first, second = (jax.make_jaxpr(lambda *args: call(*args))(state, *rest) for _ in range(2))
         if mutated[0]:
-            yield f"{name} changes the state it is given"
+            yield f"{name} changes the state that it is given"
         if str(first) != str(second) or not all(map(np.array_equal, first.consts, second.consts)):
-            yield f"{name} is not pure: traced twice, it is two different programs"
+            yield f"{name} is not pure: two traces give different programs"
 
     traces = []
 
@@ -221,7 +235,7 @@ def _symmetries(game: Game) -> Iterator[str]:
     for i, first in enumerate(joined):
         for j, second in enumerate(joined):
             if second.max() < first.size and first[second].tobytes() not in known:
-                yield f"symmetries {i} and {j} together make one that is not listed"
+                yield f"symmetries must form a group: the product of {i} and {j} is not listed"
                 return
 
 

@@ -1,5 +1,4 @@
-"""The part of `check_game` that plays: random games in one batch, with a list of faults looked for
-at every ply."""
+"""The part of `check_game` that plays: a batch of random games, checked for faults at every ply."""
 
 import functools
 from collections.abc import Iterator
@@ -16,7 +15,8 @@ from azjax_envs.game import Game, State
 def check_play(game: Game, *, games: int, seed: int) -> Iterator[str]:
     """Plays `games` random games a few steps past `max_steps`, and yields each fault once.
 
-    A third of the games play an illegal action at a random ply; all play anything after the end.
+    A third of the games play an illegal action at a random ply. After the end, all of them play any
+    action.
     """
     symmetries = _playable(game)
     chance = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def check_play(game: Game, *, games: int, seed: int) -> Iterator[str]:
 
 
 def _playable(game: Game) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns cells, actions and inverse actions of the symmetries that keep the start."""
+    """Returns the cells, actions and inverse actions of the symmetries that keep the start."""
     symmetries = game.symmetries()
     start = np.asarray(game.observe(game.init())).reshape(-1, game.observation_shape[-1])
     kept = [k for k, row in enumerate(symmetries.cells) if np.array_equal(start[row], start)]
@@ -53,17 +53,16 @@ def _play(
 
     Args:
       game: the game.
-      salts: uint32 [T, games], what decides each choice.
+      salts: uint32 [T, games], random numbers that decide each choice.
       slips: int32 [games], the ply at which a game plays an illegal action, or -1.
-      cells, actions, inverse: int32 [K, ...], of the symmetries to play along.
+      cells, actions, inverse: int32 [K, ...], the symmetries under which the games are also played.
 
     Returns:
-      A record of "action" int32 [T, games], "mask" bool [T, games, num_actions] and "faults", bool
-      [T, games] under the name of each; and the final states.
+      A record and the final states. The record has "action", int32 [T, games], "mask", bool
+      [T, games, num_actions], and "faults", bool [T, games] for each name of a fault.
     """
     games = slips.shape[0]
-    # Row 0 is the games themselves, the others are their images, so that the rules are compiled
-    # once for all of them.
+    # Row 0 holds the games, the other rows their images, so that the rules are compiled only once.
     start = _broadcast(game.init(), (1 + len(cells), games))
     look = jax.vmap(jax.vmap(functools.partial(_look, game)))
 
@@ -92,8 +91,8 @@ _TOO_LONG = "the game is not over after max_steps steps"
 
 
 def _pick(size: int, salt: Array, mask: Array, over: Array, slips: Array) -> Array:
-    """Draws a random action, int32 []: legal, illegal if asked for, and anything after the end."""
-    # Hashed numbers instead of jax.random, which alone would take most of the time to compile.
+    """Returns a random action, int32 []: legal, illegal if `slips`, and any after the end."""
+    # Hashed numbers replace jax.random, which would take most of the compilation time.
     chances = _hash(salt ^ _hash(np.arange(1, size + 1, dtype=np.uint32))) >> 1
     legal = jnp.argmax(jnp.where(mask, chances + 1, 0))
     inside = jnp.argmax(jnp.where(mask, 0, chances + 1))
@@ -105,14 +104,14 @@ def _pick(size: int, salt: Array, mask: Array, over: Array, slips: Array) -> Arr
 
 
 def _hash(x: Any) -> Array:
-    """uint32 -> uint32, the finaliser of MurmurHash3."""
+    """Returns the hash of uint32 numbers by the finaliser of MurmurHash3."""
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
     return x ^ (x >> 16)
 
 
 def _image(inverse: Array, choice: Array) -> Array:
-    """Returns the actions, int32 [games], under one symmetry; those out of range stay the same."""
+    """Returns the actions, int32 [games], under one symmetry; those out of range do not change."""
     size = inverse.shape[0]
     inside = (choice >= 0) & (choice < size)
     return jnp.where(inside, inverse[jnp.clip(choice, 0, size - 1)], choice)
@@ -150,7 +149,7 @@ def _faults(
         "the observation is not finite": ~jnp.all(jnp.isfinite(before["observation"])),
         "view has a negative code": jnp.any(before["codes"] < 0),
         "an illegal action does not lose at once": ~over & ~legal & ~mover_lost,
-        "a legal action is taken for an illegal one": ~over
+        "a legal action is treated as an illegal one": ~over
         & legal
         & mover_lost
         & unchanged
@@ -162,7 +161,13 @@ def _faults(
 def _symmetry_faults(
     cells: Array, actions: Array, now: dict[str, Array], others: dict[str, Array]
 ) -> dict[str, Array]:
-    """bool [games] each; `others` are seen under each symmetry, [K, games, ...]."""
+    """Returns whether each game shows each fault of a symmetry, bool [games] each.
+
+    Args:
+      cells, actions: int32 [K, ...], the symmetries.
+      now: the games, [games, ...].
+      others: the games under each symmetry, [K, games, ...].
+    """
     alike = {
         "observation": jnp.moveaxis(now["observation"][:, cells], 1, 0),
         "legal mask": jnp.moveaxis(now["mask"][:, actions], 1, 0),
@@ -193,7 +198,7 @@ def _alone(game: Game, record: dict, end: State) -> Iterator[str]:
 
 
 def _same_leaves(a: State, b: State) -> Array:
-    """bool [], for unbatched states."""
+    """Returns whether two unbatched states are equal, bool []."""
     pairs = zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     return jnp.all(jnp.stack([jnp.all(x == y) for x, y in pairs]))
 

@@ -1,4 +1,4 @@
-"""The part of `check_game` that reads: strings both ways, the text board, and the drawing."""
+"""The part of `check_game` that reads texts and drawings."""
 
 import random
 import re
@@ -12,11 +12,12 @@ import numpy as np
 from azjax_envs.game import Game, HasClicks, State, legal_actions
 from azjax_envs.svg import to_svg
 
-_STATES = 8  # how many positions are read
-_ACTIONS = 32  # of how many legal actions in each
+_STATES = 8  # the number of positions that are read
+_ACTIONS = 32  # the most legal actions that are read in each
 
 
 def check_strings(game: Game) -> Iterator[str]:
+    """Checks that boards have a text, and that action texts are unique and can be read back."""
     positions = _positions(game)
     for state, actions in positions:
         if not isinstance(game.to_string(state), str) or not game.to_string(state).strip():
@@ -50,17 +51,18 @@ def _refuses(game: Game, state: State, text: str) -> Iterator[str]:
         if not str(error):
             yield "string_to_action must say in its ValueError what is legal"
     else:
-        yield f"string_to_action takes the illegal {text!r} for action {action}"
+        yield f"string_to_action must raise ValueError for the illegal {text!r}, not give {action}"
 
 
 def check_drawing(game: Game) -> Iterator[str]:
+    """Checks that the drawing is an SVG document whose cells and actions are those of the game."""
     try:
         board = ET.fromstring(game.svg_board())
     except ET.ParseError as error:
         yield f"svg_board is not well-formed: {error}"
         return
     if board.tag != "{http://www.w3.org/2000/svg}svg" or "viewBox" not in board.attrib:
-        yield "svg_board must be a whole <svg> with its namespace and a viewBox"
+        yield "svg_board must be a complete <svg> with its namespace and a viewBox"
     cells = {cell for part in board.iter() if (cell := part.get("data-cell")) is not None}
     actions = {name for part in board.iter() if (name := part.get("data-action")) is not None}
     numbers = {int(cell) for cell in cells if re.fullmatch(r"\d+", cell)}
@@ -73,7 +75,7 @@ def check_drawing(game: Game) -> Iterator[str]:
         return
     wrong = {a for a in actions if not (re.fullmatch(r"\d+", a) and int(a) < game.num_actions)}
     if wrong:
-        yield f"svg_board has data-action {_summary(wrong)}, which is no action"
+        yield f"svg_board has data-action {_summary(wrong)}, which is not an action"
     for state, _ in _positions(game):
         drawn = ET.fromstring(to_svg(game, state))
         shown = {p.get("data-cell"): p.get("data-code") for p in drawn.iter() if p.get("data-cell")}
@@ -84,7 +86,7 @@ def check_drawing(game: Game) -> Iterator[str]:
 
 
 def check_clicks(game: Game) -> Iterator[str]:
-    """Checks, if moves are two clicks, that these name each legal move and no other."""
+    """Checks that the clicks of each legal move name it, for games that have `clicks`."""
     if not isinstance(game, HasClicks):
         return
     cells, choices = game.cell_names, game.click_choices
@@ -97,7 +99,7 @@ def check_clicks(game: Game) -> Iterator[str]:
             start, end, choice = clicks[action]
             text = game.action_to_string(state, action)
             if cells[start] + cells[end] + choices[choice] != text:
-                yield f"the clicks of action {action} do not name {text!r}, as they must"
+                yield f"the clicks of action {action} must name {text!r}"
                 return
 
 

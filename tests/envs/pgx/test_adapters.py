@@ -1,4 +1,4 @@
-"""Games of pgx under the contract of azjax, and games of azjax under pgx's own api test."""
+"""Games of pgx under the contract of azjax, and games of azjax under the api test of pgx."""
 
 import dataclasses
 import json
@@ -31,7 +31,7 @@ SMALL_GO = pgx.go.Go(size=4)
 
 @dataclasses.dataclass(frozen=True)
 class SmallGo(Pgx):
-    """What the docstring of `Pgx` tells users to write."""
+    """A class as in the example of the docstring of `Pgx`."""
 
     env: Any = SMALL_GO
     max_steps: int = 20
@@ -73,7 +73,7 @@ def test_a_game_cut_at_max_steps_is_drawn(play_line):
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "connect_four"])
 def test_both_sides_agree_ply_by_ply(play_randomly, name):
-    """Games of ours, replayed in pgx through the adapter."""
+    """Random games of azjax agree when replayed in pgx through the adapter."""
     ours, theirs = make(name), from_pgx(name)
     assert (theirs.num_actions, theirs.max_steps) == (ours.num_actions, ours.max_steps)
     record = play_randomly(ours, 200)
@@ -106,10 +106,10 @@ def test_azjax_trains_a_pgx_environment(tmp_path):
         """
         game = { name = "azjax_envs.pgx.adapters:Pgx", env = "tic_tac_toe" }
         cycles = 2
-        network = { kind = "mlp", blocks = 1, channels = 8, value_hidden = 8 }
+        network = { architecture = "mlp", blocks = 1, channels = 8, value_hidden = 8 }
         search = { num_simulations = 2 }
-        selfplay = { games = 8, plies_per_cycle = 8 }
-        replay = { plies = 32, min_positions = 8 }
+        selfplay = { parallel_games = 8, plies_per_cycle = 8 }
+        replay = { capacity_plies = 32, min_positions = 8 }
         learning = { batch_size = 8, updates_per_cycle = 1 }
         evaluation = { every = 0 }
         """
@@ -120,7 +120,7 @@ def test_azjax_trains_a_pgx_environment(tmp_path):
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     last = json.loads(lines[-1])
     assert last["cycle"] == 2
-    assert last["updates"] == 1
+    assert last["train/updates"] == 1
 
 
 def test_states_are_smaller_than_pgx_has_them():
@@ -135,9 +135,9 @@ def test_states_are_smaller_than_pgx_has_them():
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        ("2048", "pgx's 2048 has 1 player"),
-        ("sparrow_mahjong", "has 3 player"),
-        ("kuhn_poker", "kuhn_poker starts by chance"),
+        ("2048", "pgx's 2048 must have 2 players, not 1"),
+        ("sparrow_mahjong", "pgx's sparrow_mahjong must have 2 players, not 3"),
+        ("kuhn_poker", "kuhn_poker has a random start: the game must be free of chance"),
         ("conect_four", "pgx has no 'conect_four'; it has 2048, animal_shogi"),
         (3, "env must be a pgx.Env or the id of one, not 3"),
     ],
@@ -154,7 +154,7 @@ def test_chance_on_the_way_is_refused():
             slip = jax.random.randint(key, (), 0, 9)
             return super()._step(state, (action + slip) % 9, key)
 
-    with pytest.raises(ValueError, match="cannot be stepped without a key"):
+    with pytest.raises(ValueError, match="cannot be stepped without a key: the game must be free of chance"):
         from_pgx(Slippery())
 
 
@@ -193,7 +193,7 @@ def test_drawing_and_text(play_line):
 def test_games_pass_the_api_test_of_pgx(monkeypatch, name):
     api_test = sys.modules["pgx._src.api_test"]
     monkeypatch.setattr(api_test, "EnvId", typing.Literal[name])
-    # pgx 2.6 samples along axis 1 even of a single mask, which jax refuses by now.
+    # pgx 2.6 samples along axis 1 even for a single mask, which newer versions of jax reject.
     monkeypatch.setattr(api_test, "act_randomly", _act_randomly)
     pgx.api_test(to_pgx(make(name)), 5)
 
@@ -204,7 +204,7 @@ def _act_randomly(key, mask):
 
 
 def test_there_and_back():
-    """With a game in which turns do not alternate."""
+    """The game is one in which turns do not alternate."""
     game = make("dots_and_boxes_2x2")
     back = from_pgx(to_pgx(game), max_steps=game.max_steps)
     assert (back.num_actions, back.observation_shape) == (game.num_actions, game.observation_shape)
@@ -217,7 +217,7 @@ def test_a_lot_decides_who_is_player_0():
     first = np.asarray(states.current_player)
     assert 16 < first.sum() < 48
     step = jax.jit(jax.vmap(env.step))
-    for action in (0, 3, 1, 4, 2):  # the top row, by whoever began
+    for action in (0, 3, 1, 4, 2):  # the top row, by the first player
         states = step(states, jnp.full(64, action))
     assert states.terminated.all()
     assert states.legal_action_mask.all()

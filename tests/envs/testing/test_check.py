@@ -1,4 +1,4 @@
-"""`check_game` finds what is planted. Sound games pass it in the tests of each game."""
+"""`check_game` finds planted faults. Sound games pass it in the tests of each game."""
 
 import dataclasses
 import itertools
@@ -162,7 +162,7 @@ def test_symmetries_of_cells_and_actions_that_disagree():
 def test_rules_at_the_edges():
     @frozen
     class Edges(TicTacToe):
-        def step(self, state, action):  # out of range counts as the nearest cell; plays on
+        def step(self, state, action):  # an action out of range plays the nearest cell
             after = super().step(state, jnp.clip(action, 0, 8))
             return dataclasses.replace(after, own=after.own ^ after.lost.astype(jnp.uint16))
 
@@ -205,7 +205,7 @@ def test_results():
 def test_masks():
     @frozen
     class Masks(TicTacToe):
-        def legal_action_mask(self, state):  # the last cell is never free, the centre always
+        def legal_action_mask(self, state):  # the last cell is never free, the centre always is
             mask = super().legal_action_mask(state)
             centre, last = np.arange(9) == 4, np.arange(9) == 8
             return (mask | (centre & ~self.is_terminal(state))) & ~last
@@ -273,7 +273,7 @@ def test_strings():
     ("old", "new", "finding"),
     [
         ('data-cell="8"', 'data-cell="9"', "parts with data-cell 0 to 8"),
-        ('data-action="8"', 'data-action="9"', "data-action 9, which is no action"),
+        ('data-action="8"', 'data-action="9"', "data-action 9, which is not an action"),
         ("</svg>", "", "svg_board is not well-formed"),
         ("viewBox", "box", "must be a whole <svg>"),
         ('data-cell="8"', "data-cell='8'", "to_svg does not show the codes of view"),
@@ -296,7 +296,7 @@ class Cell(TicTacToe):
 
 
 def test_what_a_game_of_a_notebook_raises():
-    """Its class is in a module without a file."""
+    """The class of the game is in a module without a file."""
     names = {"__name__": "__main__", "TicTacToe": TicTacToe}
     exec(compile(_IN_A_CELL, "<cell 1>", "exec"), names)
     found(names["Cell"](), "step, line 4: raised RuntimeError: no such move")
