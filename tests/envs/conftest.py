@@ -11,7 +11,10 @@ import pytest
 
 @pytest.fixture(scope="session")
 def play_randomly():
-    """Returns a function (game, games, seed) -> arrays [max_steps + 1, games, ...], a row per ply."""
+    """Returns a function that plays random games.
+
+    It maps (game, games, seed) to arrays [max_steps + 1, games, ...], with one row for each ply.
+    """
 
     @functools.partial(jax.jit, static_argnums=(0, 1))
     def play(game, games, seed):

@@ -92,7 +92,7 @@ def test_four_in_a_row_wins(play_line, line):
 
 def test_no_row_from_one_column_into_the_next(play_line):
     game = make("connect_four", rows=3, columns=4, connect=4)
-    state = play_line(game, columns("1313142"))  # X fills column 1 and takes the lowest cell of column 2
+    state = play_line(game, columns("1313142"))  # X fills column 1 and begins column 2
     assert game.to_string(state) == "X . . .\nX . O .\nX X O O\n1 2 3 4"
     assert not game.is_terminal(state)
 

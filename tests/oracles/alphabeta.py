@@ -1,7 +1,8 @@
 """Alpha-beta with a transposition table over hex, m,n,k and go, by rules in plain Python.
 
-Nothing here is shared with the games that it judges. Values are the mover's: 1 won, 0 drawn,
--1 lost. A board is two integers, the stones of the mover and of the other, one bit for each cell.
+It shares no code with the games that it checks. Values are those of the player to move: 1 won, 0
+drawn, -1 lost. A board is two integers with a bit for each cell: the stones of the player to move
+and of the opponent.
 """
 
 import functools
@@ -15,17 +16,17 @@ class Rules(Protocol):
     cells: int
 
     def wins(self, stones: int, player: int) -> bool:
-        """Whether these stones have won for `player`, who placed the last of them."""
+        """Returns whether these stones have won for `player`, who placed the last of them."""
 
     def hopeless(self, other: int, player: int) -> bool:
-        """Whether `player` can no longer win against these stones of the other."""
+        """Returns whether `player` can no longer win against these stones of the opponent."""
 
     def order(self) -> Iterable[int]:
-        """The cells, those worth trying first in front."""
+        """Returns the cells, the most promising first."""
 
 
 class Solver:
-    """Placement games where a stone stays where it is, and where the last stone may win."""
+    """A solver of games in which stones never move and the last stone may win."""
 
     def __init__(self, rules: Rules):
         self.rules = rules
@@ -34,7 +35,7 @@ class Solver:
         self.table: dict[tuple[int, int], tuple[int, int]] = {}  # lower and upper bound
 
     def value(self, own: int = 0, other: int = 0, alpha: int = -1, beta: int = 1) -> int:
-        """The mover's value, exact if it lies between alpha and beta; the game is not over."""
+        """Returns the mover's value, exact between alpha and beta; the game must not be over."""
         free = self.full & ~(own | other)
         if not free:
             return 0
@@ -66,7 +67,7 @@ class Solver:
         return best
 
     def forced(self, own: int, other: int, free: int, player: int) -> list[int]:
-        """A winning stone if there is one, else those that deny one to the other, else all."""
+        """Returns a winning move if any, else a block of the opponent's win, else all moves."""
         moves = [move for move in self.order if move & free]
         for move in moves:
             if self.rules.wins(own | move, player):
@@ -75,12 +76,12 @@ class Solver:
         return threats[:1] or moves
 
     def winning_openings(self) -> list[int]:
-        """The first player's cells that win against any defence."""
+        """Returns the first player's moves that win against any defence."""
         cells = range(self.rules.cells)
         return [cell for cell in cells if self.value(0, 1 << cell) == -1]
 
     def principal_line(self, first: int | None = None) -> list[int]:
-        """Best play of both sides, after that first cell if one is given."""
+        """Returns the best play of both sides, after that first move if one is given."""
         own, other, line = 0, 0, []
         while True:
             free = self.full & ~(own | other)
@@ -106,7 +107,7 @@ class Solver:
 
 
 class RowRules:
-    """m columns, n rows: k of one colour in a row win; a full board is a draw."""
+    """The rules of m,n,k: m columns, n rows, k in a row win, and a full board is a draw."""
 
     def __init__(self, m: int, n: int, k: int):
         self.columns, self.cells = m, m * n
@@ -125,16 +126,16 @@ class RowRules:
         return all(line & other for line in self.lines)
 
     def order(self) -> list[int]:
-        """Cells of many lines first."""
+        """Returns the cells, those on many lines first."""
         crowd = [sum(line >> cell & 1 for line in self.lines) for cell in range(self.cells)]
         return sorted(range(self.cells), key=lambda cell: -crowd[cell])
 
 
 class HexRules:
-    """The first player joins the top and the bottom row, the second the left and right columns.
+    """The rules of hex: the first player connects top and bottom, the second left and right.
 
-    Cell row * size + col touches the two beside it, the two above it (col, col + 1) and the two
-    below it (col - 1, col).
+    Cell row * size + col touches the two cells next to it in its row, two above it (col, col + 1)
+    and two below it (col - 1, col).
     """
 
     def __init__(self, size: int):
@@ -166,10 +167,10 @@ class HexRules:
         return bool(reached & goal)
 
     def hopeless(self, other: int, player: int) -> bool:
-        return False  # a board without a winner still has room for either
+        return False  # without a winner yet, either player can still win
 
     def order(self) -> list[int]:
-        """From the centre out."""
+        """Returns the cells from the centre outwards."""
         middle = (self.size - 1) / 2
         away = [sum(abs(x - middle) for x in divmod(cell, self.size)) for cell in range(self.cells)]
         return sorted(range(self.cells), key=lambda cell: away[cell])
@@ -186,9 +187,9 @@ def hex_solver(size: int) -> Solver:
 
 
 class GoSolver:
-    """Black's area minus white's under best play, komi left out; superko by the exact history.
+    """A solver of go for Black's area minus White's, without komi; superko uses the exact history.
 
-    `cut` ends the game after so many plies; without it only two passes end it.
+    `cut` is the number of plies after which the game ends. Without it only two passes end it.
     """
 
     def __init__(self, size: int, cut: int | None = None):
@@ -199,14 +200,14 @@ class GoSolver:
         self.table: dict = {}
 
     def value(self, boards: tuple = (go_rules.EMPTY,), passes: int = 0, low=None, high=None) -> int:
-        """The value after these boards, one for each ply, exact if between `low` and `high`."""
+        """Returns the value after these boards (one a ply), exact between `low` and `high`."""
         low = -len(self.points) if low is None else low
         high = len(self.points) if high is None else high
         board = boards[-1]
         if passes == 2 or (self.cut is not None and len(boards) > self.cut):
             return self.margin(board)
         black_moves = len(boards) % 2 == 1
-        # What follows hangs on which boards have been, not on their order.
+        # The rest of the game depends on which boards have occurred, not on their order.
         plies = len(boards) if self.cut is not None else black_moves
         key = (frozenset(boards), board, plies, passes, low, high)
         if key in self.table:
@@ -227,15 +228,15 @@ class GoSolver:
         return best
 
     def good_move(self, boards: tuple, passes: int, *, low: int) -> int:
-        """A move of Black's that is worth more than `low`."""
+        """Returns a move of Black with a value above `low`."""
         for move in self.moves(boards, passes):
             after, passed = self.play(boards, move)
             if self.value(after, passes + 1 if passed else 0, low) > low:
                 return move
-        raise ValueError(f"no move is worth more than {low}")
+        raise ValueError(f"no move has a value above {low}")
 
     def moves(self, boards: tuple, passes: int) -> list[int]:
-        """Legal moves, the most area first; the pass first where it ends the game, else last."""
+        """Returns legal moves, the most area first; the pass is last unless it ends the game."""
         board, player = boards[-1], (len(boards) + 1) % 2
         sign = 1 - 2 * player
         ranked = []
@@ -251,7 +252,7 @@ class GoSolver:
         return [pass_move, *placements] if passes else [*placements, pass_move]
 
     def play(self, boards: tuple, move: int) -> tuple[tuple, bool]:
-        """The boards after a move, and whether it was a pass."""
+        """Returns the boards after a move, and whether it was a pass."""
         if move == len(self.points):
             return (*boards, boards[-1]), True
         return (*boards, self.place(boards[-1], (len(boards) + 1) % 2, move)[0]), False

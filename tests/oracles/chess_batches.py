@@ -1,5 +1,7 @@
-"""Many chess positions at once in a few compiled functions, and AlphaZero's numbering of moves
-written down a second time."""
+"""Batches of chess positions in a few compiled functions.
+
+`action_of` is a second implementation of AlphaZero's numbering of moves.
+"""
 
 import functools
 
@@ -13,7 +15,9 @@ _JUMPS = [(-2, 1), (-1, 2), (1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1)
 
 @functools.cache
 def action_of(uci: str, is_white: bool, size: int) -> int:
-    """The number of a move: square * planes + plane, seen by the side to move, whose pawns go up.
+    """Returns the number of a move: square * planes + plane, from the perspective of the mover.
+
+    The pawns of the mover go up.
 
     The planes are the eight directions at each distance from 1 to size - 1, the knight's jumps, and
     promotions to knight, bishop and rook towards the left, straight on and to the right.
@@ -34,7 +38,7 @@ def action_of(uci: str, is_white: bool, size: int) -> int:
 
 
 def load(game, fens):
-    """The states of up to `LANES` FENs, in numpy; the last fills the rest."""
+    """Returns the states of up to `LANES` FENs, in numpy; the last one fills the other lanes."""
     return stack([jax.device_get(game.from_fen(fen)) for fen in fens])
 
 
@@ -48,13 +52,13 @@ def lane(states, index):
 
 
 def look(game, states):
-    """What the public methods say of each lane, and the whole states, in numpy."""
+    """Returns what the public methods return for each lane, and the states, in numpy."""
     seen = _look(game, states) | {"state": states}
     return jax.tree.map(np.asarray, seen)
 
 
 def step(game, states, actions):
-    """The states after `actions`, one for each lane; missing ones are 0."""
+    """Returns the states after `actions`, one for each lane; missing actions are 0."""
     padded = np.zeros(LANES, np.int32)
     padded[: len(actions)] = actions
     return _step(game, states, padded)
@@ -65,12 +69,12 @@ def observe(game, states):
 
 
 def perft(game, fen, depth):
-    """How many sequences of legal moves there are, for each length from 1 to `depth`."""
+    """Returns the number of sequences of legal moves of each length from 1 to `depth`."""
     root = jax.tree.map(lambda x: np.asarray(x)[None], game.from_fen(fen))
     counts = np.zeros(depth, np.int64)
 
     def visit(states, level):
-        """All lines through some states; one level in memory at a time would be too much."""
+        """Visits all lines through some states, because a whole level would not fit into memory."""
         for start in range(0, len(states.over), LANES):
             part = jax.tree.map(lambda x, i=start: x[i : i + LANES], states)
             number = len(part.over)

@@ -1,4 +1,4 @@
-"""Plays games and holds every position of theirs against a referee's."""
+"""Games of chess in which every position is compared with a referee's."""
 
 import random
 
@@ -8,19 +8,19 @@ from tests.oracles.chess_batches import assert_same, from_start, lane, load, loo
 
 
 def play(game, referees, choosers, *, seed=0, fens=None, watch=None, plies=None):
-    """Plays one game for each referee, all to their ends, and asserts that every ply is the same.
+    """Plays one game for each referee to its end, and asserts that they agree at every ply.
 
     Args:
-      game: of azjax_envs.
+      game: a game of azjax_envs.
       referees: one for each game, at its start; see `tests.oracles.chess_referees`.
       choosers: functions from (referee, moves, random.Random) to a move, one for each game.
-      seed: of the choices.
-      fens: where the games start, if not where `game` does.
+      seed: the seed of the choices.
+      fens: the starts of the games, if different from that of `game`.
       watch: called with (ply, states, referees) at each ply, before its moves.
-      plies: where to stop, unless all games are over before.
+      plies: the number of plies after which to stop, unless all games are over before.
 
     Returns:
-      The number of plies of each game, and the set of what the referees have met.
+      The number of plies of each game, and the set of kinds of moves that occurred.
     """
     states = load(game, fens) if fens else from_start(game)
     chance = random.Random(seed)
@@ -74,7 +74,7 @@ def _assert_ply(seen, i, referee, moves, result):
 
 
 def scripted(line):
-    """A chooser that plays moves in UCI, whatever kind of moves the referee has."""
+    """Returns a chooser that plays moves given in UCI, for any kind of referee."""
     names = iter(line.split())
 
     def choose(referee, moves, chance):

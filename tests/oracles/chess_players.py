@@ -1,4 +1,4 @@
-"""Ways to choose a move in `tests.oracles.chess_games`, each for what random play seldom meets."""
+"""Choosers of moves for `tests.oracles.chess_games`, which meet what random play rarely meets."""
 
 import chess
 
@@ -8,7 +8,7 @@ def any_move(referee, moves, chance):
 
 
 def sharp(referee, moves, chance):
-    """Looks for castling, en passant, promotion, check, and pawns in the middle (not on 5x5)."""
+    """Prefers castling, en passant, promotion, check, and pawns in the middle (not on 5x5)."""
     board = referee.board
     weights = [
         1
@@ -22,13 +22,13 @@ def sharp(referee, moves, chance):
 
 
 def quiet(referee, moves, chance):
-    """Keeps all men and repeats little, so that the clock decides; looks at few moves."""
+    """Keeps all pieces and repeats little, so that the clock decides; considers few moves."""
     calm = [move for move in moves if not referee.resets(move)] or moves
     return min(chance.sample(calm, min(5, len(calm))), key=referee.danger)
 
 
 def endless(referee, moves, chance):
-    """Avoids every end for as long as it can, to come to the longest game; looks at few moves."""
+    """Avoids every end as long as possible, to reach the longest game; considers few moves."""
 
     def cost(move):
         if referee.resets(move):
@@ -40,7 +40,7 @@ def endless(referee, moves, chance):
 
 
 def to_and_fro(referee, moves, chance):
-    """Often takes the own last move back, so that positions occur again."""
+    """Often takes its own last move back, so that positions are repeated."""
     if referee.plies >= 2 and chance.random() < 0.6 and referee.back() in moves:
         return referee.back()
     return chance.choice(moves)

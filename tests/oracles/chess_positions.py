@@ -1,5 +1,7 @@
-"""Random positions that python-chess holds for valid, rare rules among them far more often than in
-games; and observation planes built from FEN."""
+"""Random positions that are valid by python-chess, and observation planes built from FEN.
+
+Rare rules occur in the positions much more often than in games.
+"""
 
 import random
 
@@ -10,7 +12,7 @@ _WEIGHTS = {"q": 2, "r": 3, "b": 3, "n": 3, "p": 8}
 
 
 def positions(number, seed):
-    """FENs of `number` valid positions."""
+    """Returns the FENs of `number` valid positions."""
     chance = random.Random(seed)
     found = []
     while len(found) < number:
@@ -24,7 +26,7 @@ def positions(number, seed):
 
 
 def endings(number, seed):
-    """FENs of valid positions with one to three men beside the kings, minor pieces mostly."""
+    """Returns FENs of valid positions with the kings and one to three, mostly minor, pieces."""
     chance = random.Random(seed)
     found = []
     while len(found) < number:
@@ -68,7 +70,7 @@ def _sparse(chance):
 
 
 def _cornered(chance):
-    """The king to move in a corner, the queen or a rook and the other king about: stalemates."""
+    """Places the king to move in a corner, a queen or rook and the other king near: stalemates."""
     board = chess.Board(None)
     board.turn = chance.random() < 0.5
     _put(board, chance, "k", chance.choice([0, 7, 56, 63]), board.turn)
@@ -97,8 +99,10 @@ def _castling(chance):
 
 
 def _en_passant(chance):
-    """A pawn that has just made its double step, others beside it, and often a rider and the king
-    on a line through it."""
+    """Places a pawn after its double step, with others next to it.
+
+    Often a rider and the king are on a line through it.
+    """
     board = chess.Board(None)
     board.turn = chance.random() < 0.5
     rank, forward = (4, 1) if board.turn else (3, -1)
@@ -124,7 +128,7 @@ def _en_passant(chance):
 
 
 def _lined_up(chance):
-    """Riders on lines with the king to move, with one man or none between, several at once."""
+    """Places several riders on lines with the king to move, with at most one piece between."""
     board = _kings(chance)
     king = board.king(board.turn)
     for _ in range(chance.randrange(1, 4)):
@@ -134,8 +138,11 @@ def _lined_up(chance):
 
 
 def _line(board, chance, origin, line, kept):
-    """A rider of the opponent's on one side of `origin`; on the other the king, if still off the
-    board, and perhaps a man between."""
+    """Places a rider of the opponent on one side of `origin`.
+
+    On the other side it places the king, unless it is already on the board, and perhaps a piece
+    between them.
+    """
     step = chance.choice([1, -1])
     near = _ray(origin, line, step)
     far = _ray(origin, line, -step)
@@ -166,7 +173,7 @@ def _ray(origin, line, step):
 
 
 def kinds(board):
-    """Which rare rules a position meets."""
+    """Returns the rare rules that apply in a position."""
     if len(board.checkers()) == 2:
         yield "double check"
     elif board.is_check():
@@ -200,13 +207,13 @@ def kinds(board):
 
 
 def planes(fens, repeats, size, plies):
-    """float32 [size, size, channels], AlphaZero's planes of the newest position.
+    """Returns AlphaZero's planes of the newest position, float32 [size, size, channels].
 
     Args:
-      fens: of the latest positions, the newest first.
-      repeats: how often each of them had occurred before.
-      size: of the board.
-      plies: the most a game can have.
+      fens: the FENs of the latest positions, the newest first.
+      repeats: the number of earlier occurrences of each position.
+      size: the size of the board.
+      plies: the largest number of plies of a game.
     """
     _, turn, castling, _, clock, number = fens[0].split()
     found = []

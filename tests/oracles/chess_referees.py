@@ -1,4 +1,4 @@
-"""Games of chess as python-chess sees them, and of Gardner's chess as Fairy-Stockfish does."""
+"""Referees: python-chess for chess, Fairy-Stockfish for Gardner's chess."""
 
 from collections import Counter
 
@@ -9,14 +9,14 @@ from tests.oracles.chess_batches import action_of
 
 
 class ChessReferee:
-    """One game, by python-chess."""
+    """A game of chess, refereed by python-chess."""
 
     size, max_steps = 8, 512
 
     def __init__(self, fen=chess.STARTING_FEN):
         self.board = chess.Board(fen)
         self.plies = 0
-        self.met = set()  # what the game has shown
+        self.met = set()  # the rare rules that have applied
         self._seen = Counter([self._position()])
 
     @property
@@ -41,7 +41,7 @@ class ChessReferee:
         return self._seen[self._position()]
 
     def result(self, moves):
-        """White's result, None while the game goes on."""
+        """Returns White's result, or None while the game continues."""
         board = self.board
         repeated = self.occurrences() >= 3
         if self.occurrences() > 1:
@@ -62,11 +62,11 @@ class ChessReferee:
         return 0 if any(ends.values()) else None
 
     def assert_agrees(self, state):
-        """Compares board, rights, en passant, clock and number of plies with a `ChessState`."""
+        """Asserts that board, rights, en passant, clock and plies are those of a `ChessState`."""
         board = self.board
         sides = [board.occupied_co[board.turn], board.pawns, board.knights]
         sides += [board.bishops | board.queens, board.rooks | board.queens, board.kings]
-        # python-chess counts squares from White's first rank, a state from the far one.
+        # python-chess counts squares from White's first rank, a state from the opposite one.
         order = "big" if board.turn else "little"
         assert [int.from_bytes(w.astype("<u4").tobytes(), order) for w in state.pieces] == sides
         rights = [
@@ -87,12 +87,14 @@ class ChessReferee:
         return self.board.fen(en_passant="legal")
 
     def resets(self, move):
-        """Whether a move sets the clock to 0."""
+        """Returns whether a move sets the clock to 0."""
         return self.board.is_zeroing(move)
 
     def danger(self, move):
-        """How near to its end a move brings the game: 9 ends it, else how often the position after
-        it has occurred."""
+        """Returns how close to its end a move brings the game.
+
+        9 is the end; otherwise it is the number of occurrences of the position after the move.
+        """
         self.board.push(move)
         ends = not any(self.board.legal_moves) or self.board.is_insufficient_material()
         times = self.occurrences()
@@ -100,7 +102,7 @@ class ChessReferee:
         return 9 if ends else times
 
     def back(self):
-        """The move that takes the own last one back."""
+        """Returns the move that takes the player's own last move back."""
         last = self.board.move_stack[-2]
         return chess.Move(last.to_square, last.from_square)
 
@@ -108,7 +110,7 @@ class ChessReferee:
         return self.board.halfmove_clock
 
     def _position(self):
-        """What FIDE calls the same position."""
+        """Returns what identifies a position by the rules of FIDE."""
         board = self.board
         return (
             *(board.pawns, board.knights, board.bishops, board.rooks, board.queens, board.kings),
@@ -118,7 +120,7 @@ class ChessReferee:
 
 
 def _kinds(board, move):
-    """Which of the rarer rules a move meets."""
+    """Yields the rare rules that apply to a move."""
     if board.is_castling(move):
         yield f"castling {'K' if board.is_kingside_castling(move) else 'Q'}{int(board.turn)}"
     if board.is_en_passant(move):
@@ -128,9 +130,9 @@ def _kinds(board, move):
 
 
 class GardnerReferee:
-    """One game, by Fairy-Stockfish; its draws are Fairy-Stockfish's, too.
+    """A game of Gardner's chess, refereed by Fairy-Stockfish, including its draws.
 
-    A call of pyffish takes more than a millisecond, so that none is made twice.
+    A call of pyffish takes more than a millisecond, so no call is repeated.
     """
 
     size, max_steps = 5, 256
@@ -163,7 +165,7 @@ class GardnerReferee:
         self._seen[_placement(self._now)] += 1
 
     def result(self, moves):
-        """White's result, None while the game goes on."""
+        """Returns White's result, or None while the game continues."""
         if not moves:
             mated = pyffish.gives_check("gardner", self._now, [])
             self.met.add("mate" if mated else "stalemate")
@@ -178,26 +180,26 @@ class GardnerReferee:
         return 0 if dead or drawn or self.plies >= self.max_steps else None
 
     def assert_agrees(self, state):
-        pass  # its FEN says all
+        pass  # its FEN is the whole position
 
     def fen(self):
         return self._now
 
     def resets(self, move):
-        """Whether a move sets the clock to 0."""
+        """Returns whether a move sets the clock to 0."""
         rows = self._now.split()[0].split("/")
         grid = ["".join("." * int(c) if c.isdigit() else c for c in row) for row in rows]
         start, target = (grid[5 - int(name[1])]["abcde".index(name[0])] for name in _ends(move))
         return start in "Pp" or target != "."
 
     def danger(self, move):
-        """How near to its end a move brings the game; see `ChessReferee.danger`."""
+        """Returns how close to its end a move brings the game; see `ChessReferee.danger`."""
         after = _after(self._now, move)
         ends = _is_dead(after) or not pyffish.legal_moves("gardner", after, [])
         return 9 if ends else self._seen[_placement(after)]
 
     def back(self):
-        """The move that takes the own last one back."""
+        """Returns the move that takes the player's own last move back."""
         return "".join(reversed(_ends(self.line[-2])))
 
     def clock(self):

@@ -20,7 +20,7 @@ from tests import tiny
 
 
 class Script:
-    """Lines that have all come already; replaces `azjax.play.stdin.Lines`."""
+    """Lines that have all arrived already; replaces `azjax.play.stdin.Lines`."""
 
     def __init__(self, lines):
         self._lines = list(reversed(lines))
@@ -43,7 +43,7 @@ FOUR = SearchConfig(num_simulations=4)
 
 @dataclasses.dataclass(frozen=True)
 class IdleSearch:
-    """Always finds the first legal move at once; replaces an `AnytimeSearch`."""
+    """A search that finds the first legal move at once; replaces an `AnytimeSearch`."""
 
     game: object
     max_nodes: int = 8
@@ -101,7 +101,7 @@ def legal_mask(game, state):
 
 
 def untrained(path, game, **changes):
-    """Writes the file of an untrained player with a tiny network."""
+    """Writes the file of an untrained player with a tiny network, and returns its path."""
     config = tiny.config(game={"name": game}, search={"num_simulations": 8}, **changes)
     rules = make_game(config)
     network = make_network(rules, config.network)
@@ -116,7 +116,7 @@ def engine_command(protocol, player):
 
 
 def uci_output(lines, game, dialect="uci"):
-    """Returns all output of `uci` or `usi`, with an idle search, for lines that come at once."""
+    """Returns all output of `uci` or `usi`, with an idle search, for lines that arrive at once."""
     written = []
     search = IdleSearch(game)
     serve_uci(DIALECTS[dialect], game, lambda megabytes: search, Script(lines), written.append)
@@ -130,7 +130,7 @@ def best_moves(lines):
 
 
 def gtp_answers(lines, game):
-    """Returns (mark and id, text) of each answer to lines that come at once, by an idle search."""
+    """Returns (mark and id, text) of each answer to lines that arrive at once."""
     written = []
     serve_gtp(IdleSearch(game), Script(lines), written.append)
     text = "".join(written)

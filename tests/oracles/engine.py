@@ -1,9 +1,9 @@
-"""An engine that does as it is told: python engine.py PROTOCOL BEHAVIOUR NOTES
+"""A scripted engine: python engine.py PROTOCOL BEHAVIOUR NOTES
 
-PROTOCOL is gtp or uci. It writes its process id and every line that it reads to the file NOTES.
-Well-behaved ("well"), it places a stone on the first free cell of a small board, or plays the first
-of the legal moves of chess, in the order of their names, by python-chess, which also dies on any
-illegal move in a position.
+PROTOCOL is gtp or uci. The engine writes its process id and every line that it reads to the file
+NOTES. With the BEHAVIOUR "well" it follows the protocol. Over gtp it places a stone on the first
+free cell of a small board. Over uci it plays the first legal chess move in alphabetical order, by
+python-chess. It exits with an error on any illegal move in a position.
 """
 
 import os
@@ -23,7 +23,7 @@ def say(text):
 
 
 def misbehave():
-    """What is answered instead of a move, if anything."""
+    """Returns the answer that replaces a move, or None."""
     if behaviour == "hang":
         time.sleep(600)
     if behaviour == "die":
@@ -80,7 +80,7 @@ def first_legal(words):
     assert words[0] == "fen"
     board = chess.Board(" ".join(words[1:7]))
     for move in words[8:]:
-        board.push_uci(move)  # ValueError where it is illegal
+        board.push_uci(move)  # raises ValueError if it is illegal
     return min(move.uci() for move in board.legal_moves)
 
 

@@ -1,6 +1,6 @@
-"""GNU Go as a referee over GTP: a process is given all its commands at once, then read.
+"""GNU Go as a referee over GTP: a process gets all commands at once and is then read.
 
-GNU Go 3.8 remembers the last 500 moves only, so its superko holds in games no longer than that.
+GNU Go 3.8 remembers only the last 500 moves, so its superko is right in games up to that length.
 """
 
 import os
@@ -8,16 +8,16 @@ import shutil
 import subprocess
 
 LETTERS = "ABCDEFGHJKLMNOPQRST"
-LONGEST = 490  # plies within GNU Go's memory
+LONGEST = 490  # plies, within GNU Go's memory
 
 
 def program() -> str | None:
-    """Where GNU Go is, if it is; Debian puts it where the PATH of a service may not look."""
+    """Returns the path of GNU Go, or None; Debian installs it where a service may not search."""
     return shutil.which("gnugo") or shutil.which("gnugo", path="/usr/games:/usr/local/games")
 
 
 def ask(commands: list[str], *, suicide: bool = False) -> list[str]:
-    """GNU Go's answer to each command, under positional superko."""
+    """Returns GNU Go's answer to each command, under positional superko."""
     rules = ["--chinese-rules", "--positional-superko"]
     rules.append("--allow-suicide" if suicide else "--forbid-suicide")
     finished = subprocess.run(
@@ -43,7 +43,7 @@ def vertex(size: int, action: int) -> str:
 
 
 def points(size: int, text: str) -> list[int]:
-    """The actions that a list of vertices names, in order."""
+    """Returns the actions that a list of vertices names, sorted."""
     found = []
     for name in text.split():
         found.append((size - int(name[1:])) * size + LETTERS.index(name[0].upper()))
@@ -51,7 +51,7 @@ def points(size: int, text: str) -> list[int]:
 
 
 def referee(size: int, games: list[list[int]], *, suicide: bool = False) -> list[list[dict]]:
-    """What GNU Go sees before each ply of each game, and after the last: legal, black, white."""
+    """Returns GNU Go's legal, black and white points before each ply and after the last."""
     looks = ("all_legal {}", "list_stones black", "list_stones white")
     commands = []
     for moves in games:

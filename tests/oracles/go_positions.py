@@ -1,7 +1,7 @@
-"""Constructed go positions where a rule bites, and the lines of play that show it.
+"""Constructed go positions in which a rule matters, and lines of play that show it.
 
-X is black, O white, the top row first. The line starts from the picture; `banned` is a move that is
-illegal at its end, and `board` is the picture at its end.
+X is black and O is white, the top row first. A line starts from the picture. `banned` is a move
+that is illegal after the line, and `board` is the picture after it.
 """
 
 import dataclasses
@@ -20,7 +20,7 @@ class Position:
         return len(self.picture.split())
 
     def moves(self) -> list[str]:
-        """The whole game: stones one by one, all black ones first, then the line."""
+        """Returns the whole game: stones one by one, all black ones first, then the line."""
         rows, moves, player = self.picture.split(), [], 0
         for colour, stone in enumerate("XO"):
             for row, marks in enumerate(rows):

@@ -1,4 +1,4 @@
-"""Go written as plainly as can be, with sets and flood fills: a second referee beside GNU Go.
+"""Go as simple as possible, with sets and flood fills: a second referee next to GNU Go.
 
 A board is a pair of frozensets, the black points and the white points; a point is row * size + col.
 """
@@ -17,7 +17,7 @@ def neighbours(size: int, point: int) -> tuple[int, ...]:
 
 
 def flood(size: int, start: int, inside: frozenset[int]) -> set[int]:
-    """The points of `inside` that are joined to `start`, one of them."""
+    """Returns the points of `inside` that are connected to `start`, which is one of them."""
     found, frontier = {start}, [start]
     while frontier:
         for near in neighbours(size, frontier.pop()):
@@ -33,7 +33,7 @@ def breathes(size: int, board: Board, chain: set[int]) -> bool:
 
 
 def without_dead(size: int, board: Board, player: int) -> Board:
-    """The board after the chains of `player` that have no liberty are taken off."""
+    """Returns the board without the chains of `player` that have no liberty."""
     dead: set[int] = set()
     unseen = set(board[player])
     while unseen:
@@ -45,7 +45,7 @@ def without_dead(size: int, board: Board, player: int) -> Board:
 
 
 def place(size: int, board: Board, player: int, point: int) -> tuple[Board, bool]:
-    """The board after a stone, the captures and the suicide; and whether it was a suicide."""
+    """Returns the board after a stone, captures and suicide, and whether it was a suicide."""
     black, white = board
     put = (black | {point}, white) if player == 0 else (black, white | {point})
     captured = without_dead(size, put, 1 - player)
@@ -54,9 +54,9 @@ def place(size: int, board: Board, player: int, point: int) -> tuple[Board, bool
 
 
 def owners(size: int, board: Board) -> list[int]:
-    """Tromp-Taylor's owner of each point: 1 black, -1 white, 0 nobody.
+    """Returns the Tromp-Taylor owner of each point: 1 black, -1 white, 0 nobody.
 
-    A stone belongs to its colour, an empty point to the only colour that it reaches.
+    A stone belongs to its colour. An empty point belongs to the only colour that it reaches.
     """
     empty = frozenset(range(size * size)) - board[0] - board[1]
     owner = []
@@ -68,7 +68,7 @@ def owners(size: int, board: Board) -> list[int]:
 
 
 class GoRules:
-    """One game in progress; `play` changes it. Player 0 is black."""
+    """A game in progress, which `play` changes. Player 0 is black."""
 
     def __init__(self, size: int, komi: float = 7.5, suicide: bool = False):
         self.size, self.komi, self.suicide = size, komi, suicide
@@ -115,6 +115,6 @@ class GoRules:
         return owner.count(1), owner.count(-1) + self.komi
 
     def result(self) -> int:
-        """Black's: 1 won, 0 drawn, -1 lost."""
+        """Returns Black's result: 1 won, 0 drawn, -1 lost."""
         black, white = self.score()
         return (black > white) - (black < white)

@@ -1,4 +1,4 @@
-"""Kalah in plain Python: its rules, one seed at a time, and alpha-beta; independent of azjax."""
+"""Kalah in plain Python, independent of azjax: the rules, one seed at a time, and alpha-beta."""
 
 Side = tuple[int, ...]  # the pits from their owner's left, then the store
 
@@ -8,7 +8,7 @@ def start(pits: int, seeds: int) -> tuple[Side, Side]:
 
 
 def play(own: Side, other: Side, pit: int, *, empty_capture: bool) -> tuple[Side, Side, bool]:
-    """Both sides after the owner of `own` empties `pit`, and whether that player moves again."""
+    """Returns both sides after `own` empties `pit`, and whether its owner moves again."""
     sides = [list(own), list(other)]
     pits = len(own) - 1
     seeds, sides[0][pit] = sides[0][pit], 0
@@ -35,19 +35,19 @@ def is_over(own: Side) -> bool:
 
 
 class Solver:
-    """The margins of best play. Stores do not matter to it, so positions are known without them."""
+    """A solver of margins under best play. Its table ignores stores, which do not affect play."""
 
     def __init__(self, *, empty_capture: bool):
         self.empty_capture = empty_capture
         self._bounds: dict[tuple[Side, Side], tuple[int, int]] = {}
 
     def margin(self, own: Side, other: Side) -> int:
-        """The mover's seeds minus the opponent's in the end."""
+        """Returns the mover's seeds minus the opponent's at the end."""
         seeds = sum(own[:-1]) + sum(other[:-1])
         return own[-1] - other[-1] + self._search(own[:-1], other[:-1], -seeds, seeds)
 
     def _search(self, own: Side, other: Side, low: int, high: int) -> int:
-        """What the mover gains from here on, or a bound on it outside low..high."""
+        """Returns the mover's gain from here on, or a bound on it outside low..high."""
         key = own, other
         least, most = self._bounds.get(key, (-10000, 10000))
         low, high = max(low, least), min(high, most)
@@ -74,7 +74,7 @@ class Solver:
         return best
 
     def _moves(self, own: Side, other: Side):
-        """(sides after it, moves again, seeds gained) of each move, the promising ones first."""
+        """Returns (sides after, moves again, seeds gained) of each move, the best gains first."""
         moves = []
         for pit in range(len(own)):
             if own[pit]:

@@ -1,10 +1,10 @@
-"""Plain minimax over OpenSpiel's own states: independent of this project's rules and solver."""
+"""Plain minimax over OpenSpiel's states, independent of this project's rules and solver."""
 
 import pyspiel
 
 
 class Minimax:
-    """Player 0's value of any state of one OpenSpiel game, each position being searched once."""
+    """A solver of player 0's value in an OpenSpiel game, which searches each position once."""
 
     def __init__(self, game: str):
         self.game = pyspiel.load_game(game)

@@ -1,4 +1,4 @@
-"""Othello in plain Python, cell by cell: slow, and written without a look at azjax's own."""
+"""Othello in plain Python, cell by cell: slow and independent of azjax's rules."""
 
 BLACK, WHITE = "X", "O"
 COMPASS = [(down, right) for down in (-1, 0, 1) for right in (-1, 0, 1) if (down, right) != (0, 0)]
@@ -6,7 +6,7 @@ PASS = "pass"
 
 
 class Position:
-    """A position: `board` maps (row, column) to a disc, and `turn` is who is to move."""
+    """A position: `board` maps (row, column) to a disc, and `turn` is the player to move."""
 
     def __init__(self, size, board=None, turn=BLACK):
         self.size = size
@@ -23,13 +23,13 @@ class Position:
 
     @classmethod
     def read(cls, text, turn):
-        """A board drawn with X, O and dots, a row to a line."""
+        """Reads a board drawn with X, O and dots, one row a line."""
         rows = text.split()
         discs = {(r, c): d for r, row in enumerate(rows) for c, d in enumerate(row) if d != "."}
         return cls(len(rows), discs, turn)
 
     def turned(self, cell, disc):
-        """The discs that `disc` turns over when placed on `cell`."""
+        """Returns the discs that `disc` turns over when placed on `cell`."""
         if cell in self.board:
             return []
         captured = []
@@ -51,7 +51,7 @@ class Position:
         return not self.places(BLACK) and not self.places(WHITE)
 
     def legal(self):
-        """Cells, or PASS where there is none; nothing after the end."""
+        """Returns the legal cells, or PASS if there are none; nothing after the end."""
         if self.is_over():
             return []
         return self.places(self.turn) or [PASS]
@@ -81,7 +81,7 @@ class Position:
 
 
 def best_margin(position, low=-99, high=99):
-    """Black's discs minus White's under best play, by alpha-beta within (low, high)."""
+    """Returns Black's discs minus White's under best play, by alpha-beta within (low, high)."""
     choices = position.legal()
     if not choices:
         return position.margin()

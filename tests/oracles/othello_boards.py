@@ -1,4 +1,4 @@
-"""Between azjax's othello and `othello.py`: boards, actions and choices of one in the other."""
+"""Conversions of boards, actions and choices between azjax's othello and `othello.py`."""
 
 import dataclasses
 import functools
@@ -16,7 +16,7 @@ def step_of(game):
 
 
 def discs(game, state):
-    """The board as `Position.text` gives it."""
+    """Returns the board in the form of `Position.text`."""
     codes = np.asarray(game.view(state))[:-1].reshape(game.size, game.size)
     return "\n".join("".join(".XO."[code] for code in row) for row in codes)
 
@@ -33,7 +33,7 @@ def choice_of(position, action):
 
 
 def place(game, text, turn):
-    """A state with that board."""
+    """Returns a state with that board."""
     position = Position.read(text, turn)
     own, taken, moves = np.zeros((3, game.size, game.size), bool)
     for cell, disc in position.board.items():

@@ -1,4 +1,4 @@
-"""Players that do as they are told."""
+"""Players with fixed, known behaviour."""
 
 import dataclasses
 import functools
@@ -7,14 +7,15 @@ import jax
 import jax.numpy as jnp
 
 from azjax.players.base import Analysis
+from azjax.types import static
 
 
-@functools.partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Lowest:
-    """Always plays the lowest legal action."""
+    """A player that always plays the lowest legal action."""
 
-    game: object
+    game: object = static()
     name = "lowest"
     jittable = True
 
@@ -24,7 +25,7 @@ class Lowest:
 
 @dataclasses.dataclass(frozen=True)
 class HostLowest:
-    """The same where no trace can go; remembers how many positions it was asked about."""
+    """`Lowest` on the host, which JAX cannot trace; `asked` lists the batch size of each call."""
 
     game: object
     asked: list
@@ -37,16 +38,12 @@ class HostLowest:
         return [int(row.argmax()) for row in legal]
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["player", "position", "action"],
-    meta_fields=["game"],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Except:
-    """Plays as `player` does, but `action` in one single position."""
+    """A player that plays like `player`, except for `action` in a single position."""
 
-    game: object
+    game: object = static()
     player: object
     position: object  # one unbatched state
     action: jax.Array  # int32 []
@@ -61,15 +58,13 @@ class Except:
         )
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass, data_fields=[], meta_fields=["game", "believes"]
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class SureLowest:
-    """The same, and analyses: it has visited its move 9 times, and believes that much of it."""
+    """`Lowest` with an analysis: it visits its move 9 times and gives it the value `believes`."""
 
-    game: object
-    believes: float = 0.5
+    game: object = static()
+    believes: float = static(default=0.5)
     name = "lowest"
     jittable = True
 

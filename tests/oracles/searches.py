@@ -82,7 +82,7 @@ def config_of(game, policy):
     return SearchConfig(
         algorithm=policy,
         num_simulations=SIMULATIONS,
-        # mctx's own values in one game, others in the others.
+        # mctx's own values in one game, other values in the other games.
         gumbel=GumbelConfig(
             max_considered_actions=CONSIDERED,
             value_scale=0.1 if game.name == "tic_tac_toe" else 0.25,
@@ -165,13 +165,13 @@ def compiled_search(game, policy, simulations):
 
 
 def forget() -> None:
-    """Drops all compiled searches, because JAX's cleared caches would trace them again."""
+    """Drops all compiled searches, which would be traced again once JAX's caches are cleared."""
     for compiled in (compiled_search, compiled_policy, compiled_stock):
         compiled.cache_clear()
 
 
 def _compile(run):
-    """Compiles once for all seeds, unoptimised because compiling takes longer than searching."""
+    """Compiles once for all seeds, without optimisation: compiling takes longer than searching."""
     traced = []
 
     def once(*arguments):

@@ -1,7 +1,7 @@
-"""Shogi by cshogi: its legal moves and checks, and on top of them what ends a game.
+"""Shogi by cshogi: its legal moves and checks, and the ends of games computed from them.
 
-cshogi's own `is_draw` is for searches: it judges a position that came back once already. So
-occurrences are counted here, over its SFEN without the number of the move.
+cshogi's own `is_draw` is for searches: it reports a position at its first repetition. So this
+module counts occurrences, by the SFEN without the number of the move.
 """
 
 import functools
@@ -22,8 +22,8 @@ class Referee:
         self.ply = self.board.move_number - 1
         self.seen = {self._key(): [self.ply]}  # the plies at which each position occurred
         self.played: list[str] = []
-        self.checks: list[tuple[int, int, bool]] = []  # after which ply, who moved, was it check
-        self.result: int | None = None  # of player 0, when over
+        self.checks: list[tuple[int, int, bool]] = []  # (ply, mover, whether it was check)
+        self.result: int | None = None  # of player 0, once the game is over
         self._look()
 
     @property
@@ -35,7 +35,7 @@ class Referee:
         return self.result is not None
 
     def moves(self) -> dict[int, str]:
-        """The legal moves in USI by their actions; none when the game is over."""
+        """Returns the legal moves in USI by their actions; none after the end."""
         if self.over:
             return {}
         names = map(cshogi.move_to_usi, self.board.legal_moves)
@@ -70,7 +70,7 @@ class Referee:
 
 @functools.cache
 def action_of(usi: str, player: int) -> int:
-    """The number of a move, worked out from its squares."""
+    """Returns the number of a move, computed from its squares."""
     target = _cell(usi[2:4], player)
     if usi[1] == "*":
         return _number(target, 20 + DROPS.index(usi[0]))
@@ -89,6 +89,6 @@ def _number(cell: tuple[int, int], plane: int) -> int:
 
 
 def _cell(square: str, player: int) -> tuple[int, int]:
-    """Row and column as the player sees them."""
+    """Returns row and column from the player's perspective."""
     row, column = "abcdefghi".index(square[1]), 9 - int(square[0])
     return (row, column) if player == 0 else (8 - row, 8 - column)

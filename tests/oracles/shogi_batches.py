@@ -1,5 +1,7 @@
-"""Shogi positions by the hundred, through one compiled step of fixed size: it takes seconds to
-compile, and all tests share it."""
+"""Batches of shogi positions in one compiled step of fixed size.
+
+The step takes seconds to compile, so all tests share it.
+"""
 
 import functools
 
@@ -18,7 +20,7 @@ _step = jax.jit(jax.vmap(GAME.step))
 
 
 def batch(states):
-    """One state for each position, with arrays of numpy."""
+    """Returns one state for each position, with numpy arrays."""
     return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 
 
@@ -32,7 +34,7 @@ def start():
 
 
 def advance(states, actions):
-    """Each of the states after its action."""
+    """Returns each of the states after its action."""
     count = len(actions)
     parts = []
     for begin in range(0, count, SIZE):
@@ -44,14 +46,16 @@ def advance(states, actions):
 
 
 def masks(states):
-    """bool [positions, actions], from the packed moves and not by way of the game's own mask."""
+    """Returns bool [positions, actions] from the packed moves, without the game's own mask."""
     bits = states.legal[:, :, None] >> _BITS & np.uint32(1)
     return (bits != 0).reshape(len(states.legal), -1) & ~states.over[:, None]
 
 
 def play_line(moves, sfen=None):
-    """The state and the referee after moves in USI, from the start or from SFEN; all must be legal,
-    and none may come after the end."""
+    """Returns the state and the referee after moves in USI, from the start or from SFEN.
+
+    All moves must be legal, and none may follow the end.
+    """
     state = GAME.from_sfen(sfen) if sfen else start()
     referee = Referee(sfen)
     states = batch([jax.tree.map(np.asarray, state)])
@@ -65,7 +69,7 @@ def play_line(moves, sfen=None):
 
 
 def assert_agree(states, index, referee, mask=None):
-    """A position of a batch is what the referee says."""
+    """Asserts that a position of a batch agrees with the referee."""
     mask = masks(row(states, [index]))[0] if mask is None else mask
     moves = referee.moves()
     assert np.flatnonzero(mask).tolist() == sorted(moves), referee.board.sfen()
@@ -76,14 +80,14 @@ def assert_agree(states, index, referee, mask=None):
 
 
 def agree(games, seed, choose, plies=512, sfen=None):
-    """Plays games along with the referee, and gives the referees at the end.
+    """Plays games, asserts that the referee agrees, and returns the referees at the end.
 
     Args:
-      games: how many.
-      seed: of what is random.
+      games: the number of games.
+      seed: the seed of the random choices.
       choose: (referee, moves, numpy's Generator) -> one of the moves, in USI.
-      plies: how many of each game.
-      sfen: where they start.
+      plies: the number of plies of each game.
+      sfen: the position from which they start.
     """
     rng = np.random.default_rng(seed)
     first = jax.tree.map(np.asarray, GAME.from_sfen(sfen)) if sfen else start()

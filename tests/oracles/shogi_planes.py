@@ -1,4 +1,4 @@
-"""What a network should see of a shogi game, and what a drawing should show, from SFEN alone."""
+"""The expected observation planes and drawing codes of a shogi game, computed from SFEN."""
 
 import re
 
@@ -10,8 +10,10 @@ TOTAL = [18, 4, 4, 4, 4, 2, 2]
 
 
 def pieces(sfen):
-    """The 81 cells from sente's side, '' where empty, and how many of each piece are in hand, by
-    its letter."""
+    """Returns the cells and the pieces in hand of a position.
+
+    The 81 cells are from sente's perspective, '' if empty. Pieces in hand are counted by letter.
+    """
     board, _, held, *_ = sfen.split()
     board = re.sub(r"[1-9]", lambda m: "." * int(m[0]), board.replace("/", ""))
     cells = ["" if piece == "." else piece for piece in re.findall(r"\+?.", board)]
@@ -20,7 +22,7 @@ def pieces(sfen):
 
 
 def planes(sfens):
-    """float32 [9, 9, 362] after a game with these positions, from its start."""
+    """Returns the planes after a game with these positions from its start, float32 [9, 9, 362]."""
     me = "bw".index(sfens[-1].split()[1])
     keys = [sfen.rsplit(" ", 1)[0] for sfen in sfens]
     seen = np.zeros((9, 9, 362), np.float32)
@@ -46,7 +48,7 @@ def planes(sfens):
 
 
 def codes(sfen, last_move):
-    """int [95], the codes of a drawing after a move in USI."""
+    """Returns the codes of a drawing after a move in USI, int [95]."""
     cells, hands = pieces(sfen)
     found = [
         KINDS.index(piece.upper()) + 1 + 14 * piece.islower() if piece else 0 for piece in cells

@@ -3,7 +3,7 @@
 import cshogi
 import numpy as np
 
-# Whether a move may be made, nearly always a pawn dropped before the other's king.
+# A position, a move, and whether it is legal: nearly always a pawn dropped in front of a king.
 PAWN_DROPS = {
     "gold covers all": ("7nk/9/7G1/9/9/9/9/9/K8 b P 1", "P*1b", False),
     "by gote": ("8k/9/9/9/9/9/1g7/9/KN7 w p 1", "P*9h", False),
@@ -24,7 +24,7 @@ PAWN_DROPS = {
     "second pawn is promoted": ("9/8k/9/7G1/9/9/8+P/9/K8 b P 1", "P*1c", True),
 }
 
-# All moves of one piece.
+# A position and all moves of one piece in it.
 PROMOTIONS = {
     "pawn to the last row": ("k8/4P4/9/9/9/9/9/9/K8 b - 1", "5b5a+"),
     "pawn inside": ("k8/9/4P4/9/9/9/9/9/K8 b - 1", "5c5b 5c5b+"),
@@ -50,8 +50,10 @@ PROMOTIONS = {
 
 
 def random_position(rng: np.random.Generator) -> str:
-    """Few or many pieces anywhere, in SFEN; sente or gote to move. It may be impossible, which is
-    for others to say."""
+    """Returns the SFEN of any pieces on any cells, with sente or gote to move.
+
+    The position may be impossible; callers must check it.
+    """
     cells = [""] * 81
     for king, cell in zip("Kk", rng.choice(81, 2, replace=False), strict=True):
         cells[cell] = king
@@ -67,8 +69,11 @@ def random_position(rng: np.random.Generator) -> str:
 
 
 def cornered_position(rng: np.random.Generator) -> str:
-    """Gote's king near the edge, its own pieces beside it and sente's not far, and sente with a
-    pawn in hand; or the same turned round."""
+    """Returns the SFEN of a position with a king near the edge.
+
+    Gote's king is near the edge, its own pieces next to it and sente's not far. Sente has a pawn in
+    hand. The position may be turned round.
+    """
     cells = [""] * 81
     row, column = int(rng.choice([0, 0, 0, 1])), int(rng.integers(9))
     cells[9 * row + column] = "k"
@@ -92,7 +97,7 @@ def cornered_position(rng: np.random.Generator) -> str:
 
 
 def _put(rng, cells, piece, places, *, sente, promoted):
-    """Puts a piece on a free one of these places, if there is any."""
+    """Puts a piece on a free one of these places, if there is one."""
     free = [cell for cell in places if not cells[cell]]
     if free:
         plus = "+" if piece != "G" and rng.random() < promoted else ""

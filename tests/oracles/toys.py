@@ -1,15 +1,12 @@
-"""Tiny games whose every number is known in advance. Only what a search or a solver asks for."""
+"""Tiny games with known values, which define only what a search or a solver needs."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
 
-state = functools.partial(jax.tree_util.register_dataclass, meta_fields=[])
 
-
-@functools.partial(state, data_fields=["left", "player"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class HeapState:
     left: jax.Array  # int8 []
@@ -18,10 +15,10 @@ class HeapState:
 
 @dataclasses.dataclass(frozen=True)
 class Heap:
-    """Take one or two from a heap; who takes the last one wins.
+    """A heap from which the players take one or two in turn; the player who takes the last wins.
 
-    The mover loses exactly when `left` is a multiple of three. The same state is reached by ways
-    of different lengths: 1+1+1+1 and 2+2.
+    The player to move loses exactly if `left` is a multiple of three. Paths of different lengths
+    reach the same state: 1+1+1+1 and 2+2.
     """
 
     size: int = 10
@@ -50,7 +47,7 @@ class Heap:
     def step(self, state, action):
         legal = self.legal_action_mask(state)[jnp.clip(action, 0, 1)]
         left = jnp.where(legal, state.left - action - 1, -1).astype(jnp.int8)
-        # At the end the turn passes on, and who is to move has lost; a forfeit keeps it.
+        # At the end the turn passes, so the player to move has lost; after a forfeit it stays.
         moved = HeapState(left, jnp.where(legal, 1 - state.player, state.player))
         over = self.is_terminal(state)
         return jax.tree.map(lambda x, y: jnp.where(over, x, y), state, moved)
@@ -60,7 +57,7 @@ class Heap:
         return jnp.stack([sign, -sign])
 
 
-@functools.partial(state, data_fields=["place", "ended"])
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class RingState:
     place: jax.Array  # int32 []
@@ -69,7 +66,7 @@ class RingState:
 
 @dataclasses.dataclass(frozen=True)
 class Ring:
-    """Walk round a ring of four places, or stop: a draw. It can go on for ever."""
+    """A walk around a ring of four places; a stop is a draw. The game need not end."""
 
     name = "ring"
     num_actions = 2

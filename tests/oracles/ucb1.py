@@ -1,4 +1,4 @@
-"""UCT in plain Python on OpenSpiel's states, one simulation after the other."""
+"""UCT in plain Python on OpenSpiel's states, one simulation after another."""
 
 import math
 
@@ -15,13 +15,15 @@ class Node:
 
 
 def replay(state, exploration, *, parents, actions, playouts, tie_breaks):
-    """Follow a search simulation by simulation; the visits of its root's actions.
+    """Replays a search simulation by simulation and returns the visits of the root's actions.
 
-    Node i hangs at action `actions[i]` of node `parents[i]`; node 0 is the root. It was given the
-    result `playouts[i]` for its player to move and `tie_breaks[i]` between its untried actions.
-    Raises AssertionError at the first choice on the way down to a new node that UCB1 would not
-    make. Bounds closer than 1e-4 count as equal, as the search adds in another order. An ended
-    game goes on as itself, worth nothing more, whatever is played.
+    Node 0 is the root. Node i is the child of node `parents[i]` by action `actions[i]`. Its playout
+    had the result `playouts[i]` for its player to move. `tie_breaks[i]` orders its untried actions.
+    Bounds closer than 1e-4 count as equal, because the search adds in another order. A finished
+    game stays as it is after any action and yields no further value.
+
+    Raises:
+      AssertionError: on the way to a new node, a choice was not that of UCB1.
     """
     nodes = [Node(state, tie_breaks[0])]
     for number in range(1, len(parents)):
@@ -64,7 +66,7 @@ def _check_choice(node, action, exploration, number):
 
 
 def _seen_from(parent, child, value):
-    """The value for the player to move in `parent` of a result for the one to move in `child`."""
+    """Converts a result for the mover in `child` into one for the mover in `parent`."""
     if parent.is_terminal():
         return 0.0
     mover = parent.current_player()

@@ -1,31 +1,26 @@
-"""A game with as many actions as one likes, to stand in for chess: no strategy, little to do."""
+"""A game with any number of actions, as a cheap substitute for chess in tests of size."""
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
 
 
-@functools.partial(
-    jax.tree_util.register_dataclass,
-    data_fields=["history", "plies", "player", "result"],
-    meta_fields=[],
-)
+@jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class WideState:
     history: jax.Array  # uint32 [words], the newest first
     plies: jax.Array  # int32 []
     player: jax.Array  # int32 []
-    result: jax.Array  # int32 [], player 0's at the end, 2 before
+    result: jax.Array  # int32 [], the result of player 0, 2 before the end
 
 
 @dataclasses.dataclass(frozen=True)
 class Wide:
-    """Every move mixes its action into a number, and that number decides all else.
+    """A game in which every move mixes its action into a number that decides everything else.
 
-    Some `choices` of the actions are legal; one position in twelve is an end; one turn in four is
-    had again. The `words` of the state are what its size is for.
+    About `choices` of the actions are legal. One position in twelve ends the game. After one move
+    in four, the same player moves again. `words` sets the size of the state.
     """
 
     num_actions: int = 120
@@ -82,7 +77,7 @@ class Wide:
 
 
 def _mix(x):
-    """A hash of uint32 numbers (the finalizer of MurmurHash3)."""
+    """Returns the hash of uint32 numbers by the finaliser of MurmurHash3."""
     x = (x ^ (x >> 16)) * jnp.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * jnp.uint32(0xC2B2AE35)
     return x ^ (x >> 16)

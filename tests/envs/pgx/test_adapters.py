@@ -154,7 +154,8 @@ def test_chance_on_the_way_is_refused():
             slip = jax.random.randint(key, (), 0, 9)
             return super()._step(state, (action + slip) % 9, key)
 
-    with pytest.raises(ValueError, match="cannot be stepped without a key: the game must be free of chance"):
+    message = "cannot be stepped without a key: the game must be free of chance"
+    with pytest.raises(ValueError, match=message):
         from_pgx(Slippery())
 
 
