@@ -88,7 +88,7 @@ def test_weak_type():
         def init(self, key=None):
             return dataclasses.replace(super().init(), own=jnp.asarray(0))
 
-    found(Weak(), "state.own is weakly typed")
+    found(Weak(), "state.own is weakly typed, so a loop is traced twice")
 
 
 def test_branching_on_the_state():
@@ -116,7 +116,7 @@ def test_impure():
             object.__setattr__(state, "lost", state.lost | True)
             return super().legal_action_mask(state)
 
-    found(Mutates(), "legal_action_mask changes the state it is given")
+    found(Mutates(), "legal_action_mask changes the state that it is given")
 
 
 def test_symmetries_that_are_no_group():
@@ -139,7 +139,7 @@ def test_symmetries_that_are_no_group():
             whole = super().symmetries()
             return Symmetries(whole.cells[:2], whole.actions[:2])
 
-    found(Half(), "symmetries 1 and 1 together make one that is not listed")
+    found(Half(), "symmetries must form a group: the product of 1 and 1 is not listed")
 
     @frozen
     class Few(TicTacToe):
@@ -210,7 +210,7 @@ def test_masks():
             centre, last = np.arange(9) == 4, np.arange(9) == 8
             return (mask | (centre & ~self.is_terminal(state))) & ~last
 
-    found(Masks(), "a legal action is taken for an illegal one")
+    found(Masks(), "a legal action is treated as an illegal one")
 
     @frozen
     class Stuck(TicTacToe):
@@ -266,7 +266,9 @@ def test_strings():
                 return 7
 
     finding = next(check_strings(Accepts()))
-    assert finding == "string_to_action takes the illegal 'no such action' for action 7"
+    assert finding == (
+        "string_to_action must raise ValueError for the illegal 'no such action', not give 7"
+    )
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_strings():
         ('data-cell="8"', 'data-cell="9"', "parts with data-cell 0 to 8"),
         ('data-action="8"', 'data-action="9"', "data-action 9, which is not an action"),
         ("</svg>", "", "svg_board is not well-formed"),
-        ("viewBox", "box", "must be a whole <svg>"),
+        ("viewBox", "box", "must be a complete <svg>"),
         ('data-cell="8"', "data-cell='8'", "to_svg does not show the codes of view"),
     ],
 )
