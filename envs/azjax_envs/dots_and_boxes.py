@@ -50,8 +50,8 @@ class DotsAndBoxes:
 
     Rows and columns in texts count from 1.
 
-    **Observation.** float32 [2 * rows + 1, 2 * columns + 1, 5], a grid of dots, edges and boxes as
-    they are on the board:
+    **Observation.** float32 [2 * rows + 1, 2 * columns + 1, 5]. The grid shows dots, edges and
+    boxes as they are on the board:
 
     - plane 0: drawn edges
     - plane 1: free edges

@@ -43,9 +43,9 @@ class Hex:
     always contains a connection.
 
     **Swap.** With `swap`, the second player may take over the first stone instead of placing one.
-    The stone becomes player 1's and moves to the mirrored cell (column, row), which is to player
-    1's sides what the old cell was to player 0's. Then player 0 is to move. The swap is legal on
-    the second ply only.
+    The stone becomes player 1's and moves to the mirrored cell (column, row). That cell is to
+    player 1's sides what the old cell was to player 0's. Then player 0 is to move. The swap is
+    legal on the second ply only.
 
     **Actions** (size * size, one more with `swap`). Action `row * size + column` places a stone.
     The text is the letter of the column and the number of the row, 1 at the top, as in `a1`. With

@@ -37,10 +37,10 @@ class Othello:
 
     **Rules.** The board has 4, 6 or 8 rows and columns. The game starts with four discs in the
     centre; those at the upper left and the lower right are white. Player 0 is black and moves
-    first. A move places a disc on an empty cell. It must enclose an unbroken line of opponent's
-    discs between itself and another disc of the same player, along a row, a column or a diagonal.
-    All lines enclosed in that way change colour. A player without such a move must pass; no other
-    pass is legal.
+    first. A move places a disc on an empty cell. The new disc and another one of the same player
+    must enclose an unbroken line of opponent's discs. The line is part of a row, a column or a
+    diagonal. All lines enclosed in that way change colour. A player without such a move must pass;
+    no other pass is legal.
 
     **End and result.** The game ends when neither player can place a disc. The player with more
     discs wins; equal numbers draw. `score` counts the discs. Empty cells count for neither player.

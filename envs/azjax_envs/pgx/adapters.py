@@ -34,7 +34,7 @@ def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
 def to_pgx(game: Game) -> Any:
     """Returns a game as a `pgx.Env`.
 
-    As in pgx, the first player is drawn at random, all actions are legal after the end, and a state
+    As in pgx, the first player is drawn at random, and all actions are legal after the end. A state
     contains its mask, its observation and its rewards. Two things differ. `observe` always takes
     the perspective of the player to move, and the drawings are those of `azjax_envs`.
     """
