@@ -43,7 +43,7 @@ _, TRANSITIONS, _ = play(GAMES)
 REPLAY = shapes(lambda new: empty_replay(jax.tree.map(lambda x: x[0], new), 16), TRANSITIONS)
 ROWS = shapes(take, REPLAY, jnp.zeros(6, jnp.int32))
 BATCH = shapes(
-    lambda rows: make_batch(GAME, KEY, rows, jnp.zeros(6), symmetries=False),
+    lambda rows: make_batch(GAME, KEY, rows, jnp.zeros((6, 3)), symmetries=False),
     ROWS,
 )
 
@@ -128,7 +128,7 @@ WRONG = {
     ),
     "value targets": (
         lambda: shapes(lambda r, v: make_batch(GAME, KEY, r, v, symmetries=True), ROWS, zeros(5)),
-        r"value must be float \[6\], given float32 \[5\]",
+        r"outcome must be float \[6, 3\], given float32 \[5\]",
     ),
     "policy": (
         lambda: learn(replace(BATCH, policy=zeros(6, 8))),
@@ -139,8 +139,8 @@ WRONG = {
         r"batch.masks must be bool \[6, 9\], given float32 \[6, 9\]",
     ),
     "value": (
-        lambda: learn(replace(BATCH, value=zeros(6, 1))),
-        r"batch.value must be float \[6\], given float32 \[6, 1\]",
+        lambda: learn(replace(BATCH, outcome=zeros(6, 1))),
+        r"batch.outcome must be float \[6, 3\], given float32 \[6, 1\]",
     ),
 }
 
@@ -156,6 +156,6 @@ def test_right_arrays_pass():
     assert play(GAMES, full_search_mask=zeros(PLIES, dtype=bool))
     assert play(GAMES, resign_threshold=zeros())
     assert shapes(append, REPLAY, TRANSITIONS)
-    assert targets(REPLAY).value.shape == (16, LANES)
+    assert targets(REPLAY).outcome.shape == (16, LANES, 3)
     assert reanalyse_rows(zeros(4, dtype=jnp.int32), zeros(dtype=bool))
     assert isinstance(BATCH, Batch)

@@ -7,7 +7,7 @@ import functools
 import sys
 from collections.abc import Callable
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -34,8 +34,8 @@ from azjax.types import Array, Metrics
 class TrainingBenchmark:
     """The benchmark of a training cycle and its parts, on all devices and on one."""
 
-    config: tyro.conf.Positional[str] = "configs/connect_four.toml"
-    """Config file of the run."""
+    config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")] = "connect_four"
+    """Config of the run: a file, or the name of one that comes with azjax."""
     repeats: int = 5
     """Number of interleaved repeats."""
     json: bool = False
@@ -146,7 +146,7 @@ def _parts(
         observations=jax.random.uniform(key, (size, *game.observation_shape)),
         masks=jnp.ones((size, game.num_actions), bool),
         policy=jnp.full((size, game.num_actions), 1 / game.num_actions),
-        value=jnp.sign(jax.random.normal(key, (size,))),
+        outcome=jax.nn.one_hot(jax.random.randint(key, (size,), 0, 3), 3),
         auxiliary=None,
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))

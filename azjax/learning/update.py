@@ -20,6 +20,7 @@ from azjax.pytrees import batch_size, check_array, check_key
 from azjax.replay.auxiliary import AuxiliaryTargets, masked_squared_error
 from azjax.replay.buffer import Transition, unpack_policy
 from azjax.replay.compact_states import restore_unobserved
+from azjax.replay.targets import expected_result
 from azjax.search.model import mask_logits
 from azjax.sharding import AXIS
 from azjax.types import Array, Metrics
@@ -33,7 +34,7 @@ class Batch:
     observations: Array  # float32 [N, height, width, channels]
     masks: Array  # bool [N, A], legal actions
     policy: Array  # float32 [N, A]
-    value: Array  # float32 [N]
+    outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss
     auxiliary: AuxiliaryTargets | None
 
 
@@ -41,7 +42,7 @@ def make_batch(
     game: Game,
     key: Array,
     transitions: Transition,
-    value: Array,
+    outcome: Array,
     auxiliary: AuxiliaryTargets | None = None,
     *,
     symmetries: bool,
@@ -52,7 +53,7 @@ def make_batch(
       game: the game.
       key: PRNG key, for the symmetries.
       transitions: stored plies [N, ...].
-      value: value targets, float32 [N].
+      outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.
       auxiliary: auxiliary targets [N, ...], where the network learns them.
       symmetries: whether to transform each position by a random symmetry.
 
@@ -61,7 +62,7 @@ def make_batch(
     """
     check_key(key)
     count = batch_size(transitions, name="transitions")
-    check_array(value, (count,), float, name="value")
+    check_array(outcome, (count, 3), float, name="outcome")
     states = restore_unobserved(game, transitions.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
@@ -73,7 +74,7 @@ def make_batch(
         )
         if auxiliary is not None:
             auxiliary = AuxiliaryTargets(score=auxiliary.score, ownership=ownership)
-    return Batch(observations, masks, policy, value, auxiliary)
+    return Batch(observations, masks, policy, outcome, auxiliary)
 
 
 def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
@@ -88,20 +89,16 @@ def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
     return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
 
 
-def value_loss(prediction: Prediction, target: Array) -> Array:
+def value_loss(prediction: Prediction, outcome: Array) -> Array:
     """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
-
-    With three classes, a target between them (a search's value) is split between the two nearest.
 
     Args:
       prediction: the network's output for N positions.
-      target: float32 [N], in [-1, 1].
+      outcome: chances of a win, a draw and a loss, float32 [N, 3]. A scalar head learns the
+        expected result.
     """
     if prediction.value_logits.shape[-1] == 1:
-        return jnp.square(prediction.value - target)
-    win = jnp.maximum(target, 0.0)
-    loss = jnp.maximum(-target, 0.0)
-    outcome = jnp.stack([win, 1.0 - win - loss, loss], axis=-1)
+        return jnp.square(prediction.value - expected_result(outcome))
     return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
 
 
@@ -129,14 +126,18 @@ def make_optimizer(config: LearningConfig, total_updates: int) -> optax.Gradient
     elif config.optimizer == "muon":
         rule = optax.contrib.muon(
             rate,
-            weight_decay=config.weight_decay,
-            adam_weight_decay=config.weight_decay,
+            weight_decay=config.weight_decay,  # of what it treats as matrices; the rest has none
             consistent_rms=0.2,  # of a step; AdamW's is about as large (Liu et al. 2025)
             muon_weight_dimension_numbers=_as_matrices,
         )
     else:
-        rule = optax.adamw(rate, weight_decay=config.weight_decay)
+        rule = optax.adamw(rate, weight_decay=config.weight_decay, mask=_decayed)
     return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
+
+
+def _decayed(params: Any) -> Any:
+    """Returns which parameters decay: kernels, but neither biases nor the norms' scales."""
+    return jax.tree.map(lambda x: x.ndim > 1, params)
 
 
 def _as_matrices(params: Any) -> Any:
@@ -191,13 +192,14 @@ def update(
             {"params": params, "stats": variables["stats"]}, batch.observations
         )
         policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
-        value = jnp.mean(value_loss(prediction, batch.value))
+        value = jnp.mean(value_loss(prediction, batch.outcome))
         squares = jnp.asarray(sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params)))
         penalty = learning.l2 * squares
         total = policy + learning.value_weight * value + penalty
         more = _auxiliary_losses(prediction, batch.auxiliary)
         total += sum(getattr(learning, f"{name}_weight") * x for name, x in more.items())
-        right = jnp.mean((jnp.abs(prediction.value - batch.value) < 0.5).astype(jnp.float32))
+        error = prediction.value - expected_result(batch.outcome)
+        right = jnp.mean((jnp.abs(error) < 0.5).astype(jnp.float32))
         losses = {
             "train/loss": total,
             "train/policy_loss": policy,
@@ -235,7 +237,7 @@ def _check(network: Network, batch: Batch) -> None:
     count, actions = batch_size(batch, name="batch"), network.num_actions
     check_array(batch.masks, (count, actions), jnp.bool_, name="batch.masks")
     check_array(batch.policy, (count, actions), float, name="batch.policy")
-    check_array(batch.value, (count,), float, name="batch.value")
+    check_array(batch.outcome, (count, 3), float, name="batch.outcome")
 
 
 def update_ema(ema: Any, latest: Any, num_updates: Array, *, decay: float) -> Any:

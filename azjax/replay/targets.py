@@ -17,12 +17,22 @@ from azjax.types import Array
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Targets:
-    """The value targets of all plies of the buffer, each array [R, B]."""
+    """The value targets of all plies of the buffer."""
 
-    value: Array  # float32, the value target, from the mover's perspective
-    valid: Array  # bool, can be learned from: its game has ended, and it had a full search
-    end: Array  # int32, the ring's index of the last ply of its game, where valid
-    side: Array  # int8, 1 where the mover also made that last move, else -1
+    outcome: Array  # float32 [R, B, 3], chances of a win, a draw and a loss of the mover
+    valid: Array  # bool [R, B], can be learned from: its game has ended, and it had a full search
+    end: Array  # int32 [R, B], the ring's index of the last ply of its game, where valid
+    side: Array  # int8 [R, B], 1 where the mover also made that last move, else -1
+
+    @property
+    def value(self) -> Array:
+        """The expected result from the mover's perspective, float32 [R, B]."""
+        return expected_result(self.outcome)
+
+
+def expected_result(outcome: Array) -> Array:
+    """Returns the expected result in [-1, 1], float32 [...], of outcomes [..., 3]."""
+    return outcome[..., 0] - outcome[..., 2]
 
 
 def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targets:
@@ -31,6 +41,10 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
     The return is a lambda-return (Sutton 1988): target[t] = reward[t] + discount[t] *
     ((1 - lambda) * root value[t + 1] + lambda * target[t + 1]). It holds for any order of turns,
     and at lambda = 1 it is the game's result. The position's own root value is mixed in afterwards.
+
+    The means are of chances of a win, a draw and a loss. A value v stands for a win with chance
+    max(v, 0), a loss with chance max(-v, 0), and a draw otherwise. So the mean of a win and a root
+    value of -0.2 has a draw with chance 0.4. Their mean value alone, 0.4, would make it 0.6.
 
     Args:
       replay: this device's share of the buffer.
@@ -52,27 +66,41 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
     )
 
     def back(carry: tuple[Array, ...], ply: tuple[Array, ...]) -> tuple[Any, Any]:
-        target, next_value, valid, end, side, rank, games = carry
+        target, following, valid, end, side, rank, games = carry
         index, reward, discount, value = ply
-        reward, discount, value = (x.astype(jnp.float32) for x in (reward, discount, value))
-        over = discount == 0
-        target = reward + discount * ((1 - decay) * next_value + decay * target)
+        over, root = discount == 0, _wins_and_losses(value)
+        later = (1 - decay) * following + decay * target
+        # The mover's wins are the opponent's losses.
+        later = jnp.where((discount > 0)[:, None], later, later[:, ::-1])
+        target = _wins_and_losses(reward) + jnp.where(over[:, None], 0.0, later)
         valid = valid | over
         end = jnp.where(over, index, end)
         side = jnp.where(over, 1, jnp.sign(discount).astype(jnp.int8) * side).astype(jnp.int8)
         rank = jnp.where(over, games, rank)  # games that ended later than this one
         games = games + jnp.sum(over)
         recent = rank < config.replay.max_games // devices if config.replay.max_games else True
-        carry = (target, value, valid, end, side, rank, games)
-        return carry, ((1 - own) * target + own * value, valid & recent, end, side)
+        carry = (target, root, valid, end, side, rank, games)
+        return carry, ((1 - own) * target + own * root, valid & recent, end, side)
 
-    zeros, none = jnp.zeros(lanes), jnp.zeros(lanes, jnp.int32)
+    zeros, none = jnp.zeros((lanes, 2)), jnp.zeros(lanes, jnp.int32)
     start = (zeros, zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
     _, found = jax.lax.scan(back, start, plies)
     # The map between "ply t" and "age" is its own inverse.
-    value, valid, end, side = (x[newest_first] for x in found)
+    chances, valid, end, side = (x[newest_first] for x in found)
+    win, loss = chances[..., 0], chances[..., 1]
     written = (ages < replay.filled)[newest_first]
-    return Targets(value=value, valid=valid & written[:, None] & stored.full, end=end, side=side)
+    return Targets(
+        outcome=jnp.stack([win, 1.0 - win - loss, loss], axis=-1),
+        valid=valid & written[:, None] & stored.full,
+        end=end,
+        side=side,
+    )
+
+
+def _wins_and_losses(value: Array) -> Array:
+    """Returns the chances of a win and of a loss that values [...] stand for, float32 [..., 2]."""
+    value = value.astype(jnp.float32)
+    return jnp.stack([jnp.maximum(value, 0.0), jnp.maximum(-value, 0.0)], axis=-1)
 
 
 def _check(replay: Replay) -> None:

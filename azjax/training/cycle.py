@@ -153,7 +153,7 @@ def learn(
             experiment.game,
             key,
             buffer.take(replay, indices),
-            targets.value.reshape(-1)[indices],
+            targets.outcome.reshape(-1, 3)[indices],
             auxiliary_targets(replay, targets, indices),
             symmetries=config.learning.symmetries,
         )

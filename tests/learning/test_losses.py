@@ -55,15 +55,15 @@ def test_policy_loss_and_its_gradient_are_those_over_the_legal_actions_alone():
 def test_value_loss_of_a_scalar_head():
     value = jnp.asarray([0.5, -1.0, 0.25])
     prediction = Prediction(jnp.zeros((3, 9)), jnp.arctanh(value * 0.9)[:, None], value)
-    np.testing.assert_allclose(
-        value_loss(prediction, jnp.asarray([-1.0, -1.0, 0.0])), [2.25, 0.0, 0.0625]
-    )
+    outcome = jnp.asarray([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.3, 0.4, 0.3]])
+    np.testing.assert_allclose(value_loss(prediction, outcome), [2.25, 0.0, 0.0625], atol=1e-7)
 
 
 def test_value_loss_of_win_draw_loss():
     logits = jnp.asarray([[0.3, -1.0, 2.0]] * 4)
     prediction = Prediction(jnp.zeros((4, 9)), logits, jnp.zeros(4))
-    loss = value_loss(prediction, jnp.asarray([1.0, 0.0, -1.0, 0.5]))
+    outcome = jnp.concatenate([jnp.eye(3), jnp.asarray([[0.5, 0.5, 0.0]])])
+    loss = value_loss(prediction, outcome)
     labels = optax.softmax_cross_entropy_with_integer_labels(logits[:3], jnp.arange(3))
     np.testing.assert_allclose(loss[:3], labels, rtol=1e-6)
     np.testing.assert_allclose(loss[3], (labels[0] + labels[1]) / 2, rtol=1e-6)
@@ -102,9 +102,9 @@ def test_constant_and_no_warm_up():
     )
 
 
-def steps(config, gradients):
-    """Returns the changes of a parameter, at first 2.0, under one gradient after the other."""
-    params = {"w": jnp.asarray([2.0, 0.0]), "v": jnp.asarray([[0.0]])}
+def steps(config, gradients, kernel=0.0):
+    """Returns the changes of a bias [2] and a kernel [1, 1] under one gradient after the other."""
+    params = {"w": jnp.asarray([2.0, 0.0]), "v": jnp.asarray([[kernel]])}
     optimizer = make_optimizer(config, 100)
     state = optimizer.init(params)
     for gradient in gradients:
@@ -129,9 +129,10 @@ def test_adamw_by_hand():
     config = LearningConfig(
         learning_rate=0.1, weight_decay=0.3, schedule="constant", warmup_updates=0
     )
-    (first,) = steps(config, [[0.5, 3.0, -2.0]])
-    # Adam's first step is the gradient's sign; the decay is of the parameter itself.
-    np.testing.assert_allclose(first, [-0.1 - 0.1 * 0.3 * 2.0, -0.1, 0.1], rtol=1e-4)
+    (first,) = steps(config, [[0.5, 3.0, -2.0]], kernel=5.0)
+    # Adam's first step is the gradient's sign. The decay is of the parameter itself, and of kernels
+    # alone: neither biases nor the scales of norms.
+    np.testing.assert_allclose(first, [-0.1, -0.1, 0.1 - 0.1 * 0.3 * 5.0], rtol=1e-4)
 
 
 def test_muon_moves_layers_in_all_directions_alike_and_as_far_as_adamw():
@@ -153,6 +154,18 @@ def test_muon_moves_layers_in_all_directions_alike_and_as_far_as_adamw():
         assert stretch.max() / stretch.min() < 1.6 < np.divide(*np.linalg.svd(towards)[1][[0, -1]])
         assert np.sqrt(np.mean(matrix**2)) == pytest.approx(0.2 * 0.1, rel=0.1)
     assert np.array_equal(np.sign(change["bias"]), -np.sign(gradient["bias"]))
+
+
+def test_muon_decays_kernels_alone():
+    config = LearningConfig(
+        optimizer="muon", learning_rate=0.1, weight_decay=0.3, schedule="constant", warmup_updates=0
+    )
+    params = {"dense": jnp.ones((4, 3)), "bias": jnp.ones(3)}
+    zero = jax.tree.map(jnp.zeros_like, params)
+    optimizer = make_optimizer(config, 100)
+    change, _ = optimizer.update(zero, optimizer.init(params), params)
+    np.testing.assert_allclose(change["dense"], -0.1 * 0.3, rtol=1e-5)
+    np.testing.assert_array_equal(change["bias"], 0)
 
 
 def test_gradients_are_clipped_together():

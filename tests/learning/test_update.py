@@ -21,6 +21,7 @@ from azjax.learning.update import (
 )
 from azjax.network.network import make_network
 from azjax.replay.buffer import Transition
+from azjax.replay.targets import expected_result
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from tests.oracles.searches import random_positions
 
@@ -36,16 +37,16 @@ def test_batch_is_what_the_mover_sees():
     policy = jax.random.uniform(jax.random.key(1), (128, 9)).astype(jnp.float16)
     nothing = jnp.zeros(128, jnp.float16)
     rows = Transition(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
-    value = jnp.linspace(-1, 1, 128)
+    outcome = jnp.linspace(0, 1, 3 * 128).reshape(128, 3)
     made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
-    plain = made(jax.random.key(2), rows, value, symmetries=False)
+    plain = made(jax.random.key(2), rows, outcome, symmetries=False)
     np.testing.assert_array_equal(plain.observations, jax.vmap(GAME.observe)(states))
     np.testing.assert_array_equal(plain.masks, jax.vmap(GAME.legal_action_mask)(states))
     np.testing.assert_array_equal(plain.policy, policy)
     assert plain.policy.dtype == jnp.float32
-    turned = made(jax.random.key(2), rows, value, symmetries=True)
+    turned = made(jax.random.key(2), rows, outcome, symmetries=True)
     for batch in (plain, turned):
-        np.testing.assert_array_equal(batch.value, value)
+        np.testing.assert_array_equal(batch.outcome, outcome)
         np.testing.assert_array_equal(batch.masks.sum(-1), plain.masks.sum(-1))
         np.testing.assert_allclose(batch.policy.sum(-1), plain.policy.sum(-1), rtol=1e-5)
     assert (turned.policy != plain.policy).any(-1).mean() > 0.7
@@ -64,9 +65,9 @@ def fixed_batch():
     masks = jax.vmap(GAME.legal_action_mask)(states)
     policy = jax.random.uniform(jax.random.key(8), masks.shape) * masks
     policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-9)
-    value = jnp.asarray(np.random.default_rng(0).choice([-1.0, 0.0, 1.0], SIZE), jnp.float32)
+    outcome = jax.nn.one_hot(np.random.default_rng(0).integers(0, 3, SIZE), 3)
     batch = Batch(
-        observations=observations, masks=masks, policy=policy, value=value, auxiliary=None
+        observations=observations, masks=masks, policy=policy, outcome=outcome, auxiliary=None
     )
     order = jnp.argsort(observations.sum((1, 2, 3)))
     return jax.tree.map(lambda x: x[order], batch)
@@ -116,7 +117,7 @@ def test_one_update_is_gradient_descent_on_the_loss():
         prediction = network.apply({"params": params, "stats": before["stats"]}, batch.observations)
         logits = jnp.where(batch.masks, prediction.policy_logits, -1e30)
         policy = optax.safe_softmax_cross_entropy(logits, batch.policy)
-        value = 2 * optax.l2_loss(prediction.value, batch.value)
+        value = 2 * optax.l2_loss(prediction.value, expected_result(batch.outcome))
         return (
             policy.mean(),
             value.mean(),
@@ -136,7 +137,7 @@ def test_one_update_is_gradient_descent_on_the_loss():
     np.testing.assert_allclose(losses["train/l2_penalty"], l2, rtol=1e-5)
     np.testing.assert_allclose(losses["train/grad_norm"], optax.tree.norm(gradient), rtol=1e-5)
     prediction = network.apply(before, batch.observations)
-    right = np.abs(prediction.value - batch.value) < 0.5
+    right = np.abs(prediction.value - expected_result(batch.outcome)) < 0.5
     np.testing.assert_allclose(losses["train/value_accuracy"], right.mean(), rtol=1e-6)
     stepped = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
     chex.assert_trees_all_close(after["params"], stepped, rtol=1e-5, atol=1e-7)

@@ -221,9 +221,9 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     rows = take(replay, jnp.arange(64)[::-1])
     whole = Transition(states=states, policy=policy.astype(jnp.float16), **rest)
     whole = jax.tree.map(lambda x: x[::-1], whole)
-    value = jnp.zeros(64)
+    outcome = jnp.zeros((64, 3))
     batches = [
-        make_batch(game, jax.random.key(1), x, value, symmetries=True) for x in (rows, whole)
+        make_batch(game, jax.random.key(1), x, outcome, symmetries=True) for x in (rows, whole)
     ]
     chex.assert_trees_all_equal(*batches)
     assert (batches[0].policy > 0).sum(-1).max() > 20

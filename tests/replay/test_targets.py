@@ -27,6 +27,11 @@ def config_of(decay=1.0, own=0.0, games=0):
     )
 
 
+def chances(value):
+    """Returns the chances of a win, a draw and a loss that a value in [-1, 1] stands for."""
+    return np.asarray([max(value, 0), 1 - abs(value), max(-value, 0)])
+
+
 @dataclasses.dataclass
 class Reference:
     """The ring as a plain list of plies, oldest first; targets follow by walking forward."""
@@ -35,21 +40,21 @@ class Reference:
     decay: float
     own: float
 
-    def value(self, age, lane):
-        """Returns the target of the ply at `age`, from the oldest; None if the game goes on.
+    def outcome(self, age, lane):
+        """Returns the chances [win, draw, loss] at `age` from the oldest; None if a game goes on.
 
         The lambda-return is a mean of n-step returns. The one that ends with the root's value
         after n plies has the weight (1 - decay) * decay ** (n - 1), and the result has the rest.
         """
-        sign, weight, total = 1.0, 1.0, 0.0
+        sign, weight, total = 1.0, 1.0, np.zeros(3)
         for later, ply in enumerate(self.plies[age:]):
             if later:
-                total += (1 - self.decay) * weight * sign * float(ply["value"][lane])
+                total += (1 - self.decay) * weight * chances(sign * float(ply["value"][lane]))
                 weight *= self.decay
             if ply["discount"][lane] == 0:
-                total += weight * sign * ply["reward"][lane]
+                total += weight * chances(sign * ply["reward"][lane])
                 own = float(self.plies[age]["value"][lane])
-                return (1 - self.own) * total + self.own * own
+                return (1 - self.own) * total + self.own * chances(own)
             sign *= ply["discount"][lane]
         return None
 
@@ -97,7 +102,7 @@ def test_against_plain_lists(ends, decay, own, games):
         for age in range(len(reference.plies)):
             place = (oldest + age) % RING
             for lane in range(LANES):
-                target = reference.value(age, lane)
+                target = reference.outcome(age, lane)
                 known = target is not None and reference.plies[age]["full"][lane]
                 if target is not None:
                     last, side = reference.last(age, lane)
@@ -105,7 +110,8 @@ def test_against_plain_lists(ends, decay, own, games):
                         known, seen_old = False, seen_old + 1
                 assert found.valid[place, lane] == known
                 if known:
-                    assert abs(found.value[place, lane] - target) < 1e-5
+                    np.testing.assert_allclose(found.outcome[place, lane], target, atol=1e-5)
+                    assert abs(found.value[place, lane] - (target[0] - target[2])) < 1e-5
                     assert found.end[place, lane] == (oldest + last) % RING
                     assert found.side[place, lane] == side
         seen_known += found.valid.sum()
@@ -135,3 +141,12 @@ def test_a_search_that_knew_better_than_the_result():
     rows["reward"][2], rows["value"][:] = 1, np.asarray([0.5, 0.25, -0.75])[:, None]
     targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(decay=0.0))
     np.testing.assert_allclose(targets.value[:3, 0], [-0.25, 0.75, 1])
+
+
+def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value():
+    rows = empty_transitions()
+    rows["reward"][:], rows["value"][:] = 1.0, -0.2
+    rows = {name: np.repeat(x, 4, axis=0) for name, x in rows.items()}  # games of one ply
+    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(own=0.5))
+    np.testing.assert_allclose(targets.outcome[0, 0], [0.5, 0.4, 0.1], atol=1e-4)
+    np.testing.assert_allclose(targets.value[0, 0], 0.4, atol=1e-4)
