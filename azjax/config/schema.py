@@ -360,6 +360,11 @@ class Config:
     evaluation: EvaluationConfig = field(default_factory=EvaluationConfig)
     checkpoint: CheckpointConfig = field(default_factory=CheckpointConfig)
 
+    @property
+    def total_updates(self) -> int:
+        """Gradient steps of the run, which the learning rate's schedule covers."""
+        return self.cycles * self.learning.updates_per_cycle
+
     def __post_init__(self) -> None:
         at_least(self, 1, "cycles")
         if self.replay.capacity_plies % self.selfplay.plies_per_cycle:
@@ -371,8 +376,13 @@ class Config:
             if games % 2:
                 raise UserError(f"{name}.games = {games} must be even: one game from each seat")
         capacity = self.replay.capacity_plies * self.selfplay.parallel_games
-        if self.replay.min_positions > capacity // 2:
+        plies = self.selfplay.plies_per_cycle
+        full = round(self.selfplay.full_search_fraction * plies)
+        learned = capacity * full // plies
+        if self.replay.min_positions > learned // 2:
+            share = "" if full == plies else f", of which {full} in {plies} get a full search"
             raise UserError(
-                f"replay.min_positions = {self.replay.min_positions} must be at most half of the "
-                f"{capacity} positions of replay.capacity_plies x selfplay.parallel_games"
+                f"replay.min_positions = {self.replay.min_positions} must be at most "
+                f"{learned // 2}: half of the {capacity} positions of replay.capacity_plies x "
+                f"selfplay.parallel_games{share}"
             )

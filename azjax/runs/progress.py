@@ -17,7 +17,7 @@ _LOSSES = (
     ("loss", "train/loss", "#.4g"),
     ("policy", "train/policy_loss", "#.4g"),
     ("value", "train/value_loss", "#.4g"),
-    ("learning rate", "learning_rate", ".3g"),
+    ("learning rate", "train/learning_rate", ".3g"),
 )
 _GAMES = (("game length", "selfplay/game_length", "#.3g"),)
 Facts = list[tuple[str, str]]

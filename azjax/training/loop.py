@@ -26,11 +26,12 @@ from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
 from azjax.games import game_config, make_game, own_game
+from azjax.learning.update import learning_rate_schedule
 from azjax.players.load import CONFIG_FILE, load_player, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
-from azjax.runs.metrics import RunLogger
+from azjax.runs.metrics import METRICS_FILE, RunLogger, read_metrics
 from azjax.training.memory import check_memory
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.trainer import Trainer, make_trainer
@@ -160,18 +161,27 @@ def _run(
     )
     saved = first
     suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
+    rate = learning_rate_schedule(config.learning, config.total_updates)
+    waiting = True  # for the first update
     with log, _stop_signals() as stopping:
+        if first:
+            _note_learning_rate(log, run_dir, first, float(rate(_num_updates(state))))
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             started = time.perf_counter()
             state, metrics = trainer.cycle(state)
             metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
             _check_finite(metrics, cycle, checkpoints)
+            metrics["train/learning_rate"] = float(rate(_num_updates(state)))
             metrics["time/cycle_s"] = time.perf_counter() - started
             if config.selfplay.actor == "gated" and cycle % config.gate.every == 0:
                 state, gate = trainer.gate(state)
                 metrics |= {k: float(v) for k, v in jax.device_get(_local(gate)).items()}
             log.cycle(cycle, metrics)
+            waiting &= not metrics["train/updates"]
+            if waiting and cycle * config.selfplay.plies_per_cycle >= config.replay.capacity_plies:
+                waiting = False
+                log.note(_no_updates(config, metrics))
             last = cycle == config.cycles
             stop = _any_process(bool(stopping))
             selection_metric = None
@@ -192,6 +202,37 @@ def _run(
     if lead:
         plots.draw(run_dir)
     return state
+
+
+def _num_updates(state: TrainState) -> int:
+    return int(jax.device_get(_local(state.learner.num_updates)))
+
+
+def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:
+    """Says if a resumed run goes on with another learning rate, since its config was changed."""
+    lines = read_metrics(run_dir) if (run_dir / METRICS_FILE).is_file() else []
+    rates = [x.get("train/learning_rate") for x in lines if x["cycle"] == cycle]
+    before = next((x for x in rates if x), None)
+    if before is not None and not math.isclose(rate, before, rel_tol=0.01):
+        log.note(
+            f"the learning rate was {before:.3g} and is {rate:.3g} now: its schedule follows the "
+            "number of cycles and the settings in [learning], which have changed"
+        )
+
+
+def _no_updates(config: Config, metrics: dict[str, float]) -> str:
+    """Says why nothing is learned although the replay buffer is full."""
+    positions, replay = int(metrics["replay/positions"]), config.replay
+    if positions < replay.min_positions:
+        return (
+            f"nothing is learned yet: the full replay buffer has {positions} positions of finished "
+            f"games with a full search, but replay.min_positions = {replay.min_positions}; if that "
+            "stays so, lower it or raise replay.capacity_plies"
+        )
+    return (
+        "nothing is learned yet: some device has no finished game in its full replay buffer; raise "
+        "replay.capacity_plies if that stays so"
+    )
 
 
 def _evaluate(

@@ -80,9 +80,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     experiment = Experiment(
         game=game,
         network=make_network(game, config.network),
-        optimizer=make_optimizer(
-            config.learning, config.cycles * config.learning.updates_per_cycle
-        ),
+        optimizer=make_optimizer(config.learning, config.total_updates),
         config=config,
         openings=read_openings(game, path) if path else None,
     )
