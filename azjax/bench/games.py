@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -48,7 +48,7 @@ class GamesBenchmark:
     are not computed.
     """
 
-    games: tyro.conf.Positional[tuple[str, ...]] = GAMES
+    games: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="GAMES")] = GAMES
     """Names of the games."""
     batches: tuple[int, ...] = ()
     """Batch sizes: numbers of games played at once. Powers of four by default."""

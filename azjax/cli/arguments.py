@@ -1,11 +1,13 @@
 """Parses a command's arguments into a dataclass, with tyro."""
 
 import contextlib
+import difflib
 import inspect
 import io
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 import tyro
 
@@ -13,6 +15,11 @@ from azjax.errors import UserError
 
 PROGRAM = "azjax"
 
+RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+PlayerArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
+GameArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+FileArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 T = TypeVar("T")
 
@@ -30,20 +37,71 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
       An instance of `kind`.
 
     Raises:
-      UserError: tyro's message about a mistake, in one line.
+      UserError: an argument is wrong; the message says in one line what would be right.
     """
+
+    def run(words: list[str]) -> T:
+        description = inspect.getdoc(command)
+        return tyro.cli(kind, args=words, prog=f"{PROGRAM} {name}", description=description)
+
     captured = io.StringIO()
     try:
         with contextlib.redirect_stderr(captured):
-            return tyro.cli(
-                kind,
-                args=arguments,
-                prog=f"{PROGRAM} {name}",
-                description=inspect.getdoc(command),
-            )
+            return run(arguments)
     except SystemExit as error:
         if not error.code:
             raise
-        text = re.sub(r"[─│╭╮╰╯]+", " ", captured.getvalue())
-        text = re.sub(r"For full helptext,.*", "", text, flags=re.DOTALL)
-        raise UserError(" ".join(text.split())) from None
+    shown = io.StringIO()
+    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
+        run(["--help"])
+    options = sorted(set(re.findall(r"(?<![\w-])--[\w.-]*\w", shown.getvalue())))
+    raise UserError(_one_line(captured.getvalue(), name, options))
+
+
+def _one_line(text: str, name: str, options: list[str]) -> str:
+    """Returns tyro's message about a wrong argument as a sentence."""
+    text = re.sub(r"[─│╭╮╰╯]+", " ", text)
+    text = re.sub(r"For full helptext,.*", "", text, flags=re.DOTALL)
+    text = " ".join(text.split())
+    if found := re.search(r"Unrecognized options: (\S+?)(?:,| |$)", text):
+        return _unknown(found[1], name, options)
+    if found := re.search(r"Error parsing (\S+): (.*?)(?: Argument helptext:|$)", text):
+        option, reason = found[1], found[2]
+        if given := re.search(r"invalid literal for int\(\) with base 10: (.*)", reason):
+            return f"{option} must be a whole number, not {given[1]}"
+        if given := re.search(r"could not convert string to float: (.*)", reason):
+            return f"{option} must be a number, not {given[1]}"
+        return f"{option}: {reason}"
+    if found := re.search(r"Missing value for argument '(\S+)'", text):
+        return f"{found[1]} needs a value"
+    if found := re.search(r"invalid choice (\S+) for argument '(\S+)'.*one of \((.*)\)", text):
+        choices = found[3].replace("'", "").rstrip(",")
+        return f"{found[2]} must be one of {choices}, not {found[1]}"
+    if found := re.search(r"Missing from [^:]*: (--\S+ )?(\S+) (.*?) \(required\)", text):
+        return f"{name} needs {found[1] or ''}{found[2]}: {found[3]}"
+    return text
+
+
+def _unknown(word: str, name: str, options: list[str]) -> str:
+    """Returns the message about a word that is no argument of the command."""
+    help_ = f"{PROGRAM} {name} --help lists the options"
+    if not word.startswith("-"):
+        return f"unexpected argument {word!r}; {help_}"
+    near = max(options, key=lambda option: _likeness(word, option), default="")
+    return f"unknown option {word}; " + (
+        f"did you mean {near}?" if _likeness(word, near) >= 0.6 else help_
+    )
+
+
+def _likeness(word: str, option: str) -> float:
+    """Returns how alike two options are, from 0 to 1; one word of a longer name is enough."""
+    section, _, last = word.replace("_", "-").rpartition(".")
+    option_section, _, option_last = option.rpartition(".")
+
+    def ratio(a: str, b: str) -> float:
+        return difflib.SequenceMatcher(None, a, b).ratio()
+
+    if section != option_section:
+        return ratio(word, option) - 0.1
+    parts = option_last.split("-") if section else []
+    return max([ratio(last, option_last), *(ratio(last, part) - 0.01 for part in parts)])

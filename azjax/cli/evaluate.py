@@ -1,6 +1,7 @@
 """The commands that measure: matches, ratings, reports, exact values and speed."""
 
 import dataclasses
+import inspect
 import json
 import sys
 import time
@@ -8,9 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import tyro
-
-from azjax.cli.arguments import parse
+from azjax.cli.arguments import GameArgument, PlayerArgument, RunArgument, parse
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ def evaluate(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: PlayerArgument
         """The player: a run directory, RUN:SIMULATIONS, RUN:policy, RUN@best and so on."""
         against: str = "random"
         """The opponent: random, minimax:4, mc:100, uct:1000, exact, another run, or an engine such
@@ -53,9 +52,9 @@ def match(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        first: tyro.conf.Positional[str]
+        first: PlayerArgument
         """A player, as in `azjax eval`."""
-        second: tyro.conf.Positional[str]
+        second: PlayerArgument
         """Its opponent: a run or any other player."""
         game: str | None = None
         """The game, such as go_9x9, if the first player has no network."""
@@ -91,7 +90,7 @@ def rate(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: RunArgument
         """The run directory."""
         anchors: tuple[str, ...] = ()
         """Fixed players, the first of which has Elo 0. By default random, and uct:100 and uct:1000
@@ -133,7 +132,7 @@ def report(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: RunArgument
         """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
         simulations: int | None = None
         """Simulations of the searching players; by default as in the run's evaluations."""
@@ -180,7 +179,7 @@ def solve(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        game: tyro.conf.Positional[str]
+        game: GameArgument
         """A game's name, such as tic_tac_toe or connect_four_4x4."""
         json: bool = False
         """Print JSON."""
@@ -213,8 +212,13 @@ def bench(arguments: list[str]) -> None:
     from azjax.bench.training import TrainingBenchmark
 
     benchmarks = {"envs": GamesBenchmark, "search": SearchBenchmark, "train": TrainingBenchmark}
+    if arguments and arguments[0] in ("-h", "--help"):
+        print("usage: azjax bench NAME ...   (azjax bench NAME --help shows its options)\n")
+        for name, kind in benchmarks.items():
+            print(f"  {name:<8} {(inspect.getdoc(kind) or '').splitlines()[0]}")
+        return
     if not arguments or arguments[0] not in benchmarks:
-        raise UserError(f"bench: name one of {', '.join(benchmarks)}")
+        raise UserError(f"bench needs the name of a benchmark: {', '.join(benchmarks)}")
     options = parse(bench, benchmarks[arguments[0]], arguments[1:], f"bench {arguments[0]}")
     options.run()
 

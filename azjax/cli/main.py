@@ -1,5 +1,6 @@
 """The command line. A user's mistake is reported in one line, with exit code 2."""
 
+import difflib
 import sys
 from collections.abc import Callable
 
@@ -34,10 +35,17 @@ def main(arguments: list[str] | None = None) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())
         return 0
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"{PROGRAM} {version('azjax')}")
+        return 0
     name, rest = arguments[0], arguments[1:]
     try:
         if name not in COMMANDS:
-            raise UserError(f"unknown command {name}; commands: {', '.join(COMMANDS)}")
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
         COMMANDS[name](rest)
     except UserError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
@@ -52,7 +60,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _usage() -> str:
-    lines = [f"usage: {PROGRAM} COMMAND ...   ({PROGRAM} COMMAND --help shows its options)", ""]
+    lines = [
+        f"usage: {PROGRAM} COMMAND ...   ({PROGRAM} COMMAND --help shows its options)",
+        "",
+        f"  {PROGRAM} play connect_four          play against a trained player, in the terminal",
+        f"  {PROGRAM} play connect_four --web    the same in a browser",
+        f"  {PROGRAM} train tic_tac_toe          train a player, in about a minute",
+        "",
+    ]
     for name, command in COMMANDS.items():
         lines.append(f"  {name:<8} {(command.__doc__ or '').splitlines()[0]}")
     return "\n".join(lines)

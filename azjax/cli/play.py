@@ -6,9 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import tyro
-
-from azjax.cli.arguments import parse
+from azjax.cli.arguments import PlayerArgument, parse
 from azjax.cli.web import load_search_player, serve
 from azjax.errors import UserError
 
@@ -21,7 +19,7 @@ def play(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: PlayerArgument
         """The opponent: a run, as in `azjax eval`, or a pretrained game such as connect_four."""
         side: int | None = None
         """Your seat: 0 moves first, 1 second; random if left out."""
@@ -72,7 +70,7 @@ def gtp(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: PlayerArgument
         """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         memory: int = 256
         """Megabytes for the search tree; when it is full, the search stops."""
@@ -109,7 +107,7 @@ def usi(arguments: list[str]) -> None:
 def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: PlayerArgument
         """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
 
     options = parse(command, Arguments, arguments, name)

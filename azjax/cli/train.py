@@ -6,12 +6,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from azjax.cli.arguments import parse
+from azjax.cli.arguments import FileArgument, RunArgument, RunDirArgument, parse
 from azjax.errors import UserError
 
 
 def train(arguments: list[str]) -> None:
-    """Train a player from a config file: azjax train configs/tic_tac_toe.toml"""
+    """Train a player from a config: azjax train tic_tac_toe, or azjax train my_config.toml"""
     from azjax.config import Config
     from azjax.config.toml import load_config
     from azjax.devices import Hosts, join_hosts, use_all_cores
@@ -26,12 +26,12 @@ def train(arguments: list[str]) -> None:
             default_factory=lambda: config or Config()
         )
         run_dir: Path | None = None
-        """Where the run is kept; runs/NAME of the config file if left out."""
+        """Where the run is kept; runs/NAME of the config if left out."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
     options = parse(train, Arguments, rest, "train CONFIG")
     if config is None:
-        raise UserError("train: name a config file, such as configs/tic_tac_toe.toml")
+        raise UserError("train needs a config file, or the name of a config such as tic_tac_toe")
     run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
     join_hosts(options.hosts)
     use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
@@ -48,7 +48,7 @@ def resume(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run_dir: tyro.conf.Positional[Path]
+        run_dir: RunDirArgument
         """The run directory."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
@@ -67,9 +67,9 @@ def export(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: RunArgument
         """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
-        file: tyro.conf.Positional[Path]
+        file: FileArgument
         """The file, whose name ends in .safetensors."""
 
     options = parse(export, Arguments, arguments, "export")

@@ -4,9 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import tyro
-
-from azjax.cli.arguments import parse
+from azjax.cli.arguments import PlayerArgument, parse
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ def web(arguments: list[str]) -> None:
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: tyro.conf.Positional[str]
+        run: PlayerArgument
         """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         out: Path
         """The folder to write, or the file with --single-file."""

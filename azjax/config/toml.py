@@ -23,10 +23,14 @@ from azjax.errors import UserError
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
     """Reads a TOML file, lays nested `overrides` over it and checks everything.
 
+    Args:
+      path: the file, or the name of a config that comes with azjax, such as "connect_four".
+      overrides: values that replace those of the file, `{"search": {"num_simulations": 64}}`.
+
     Raises:
       UserError: no such file, not TOML, an unknown key, a value of the wrong type or out of range.
     """
-    path = Path(path)
+    path = _find(path)
     try:
         data = tomllib.loads(path.read_text())
     except OSError as error:
@@ -37,6 +41,31 @@ def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Co
         return config_from_dict(_merge(data, overrides or {}))
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+
+
+def shipped_configs() -> dict[str, Path]:
+    """Returns the configs that come with azjax by name, such as "connect_four" or "papers/go"."""
+    package = Path(__file__).parent.parent
+    # An installed package has them inside; in the repository they are next to it.
+    inside, beside = package / "configs", package.parent / "configs"
+    folder = inside if inside.is_dir() else beside
+    files = sorted(folder.rglob("*.toml"))
+    return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
+
+
+def _find(path: str | Path) -> Path:
+    """Returns the file of a config, which may be named by what comes with azjax."""
+    if Path(path).suffix == ".toml" or Path(path).exists():
+        return Path(path)
+    shipped = shipped_configs()
+    if str(path) in shipped:
+        return shipped[str(path)]
+    near = difflib.get_close_matches(str(path), shipped, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UserError(
+        f"{path}: there is no such file or config; {hint}the configs that come with azjax are "
+        f"{', '.join(shipped)}"
+    )
 
 
 def save_config(config: Config, path: str | Path) -> None:

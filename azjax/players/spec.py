@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from azjax_envs import available_games
+
+from azjax.config.toml import shipped_configs
 from azjax.errors import UserError
 from azjax.players.engines.command import EngineCommand, parse_command
 from azjax.players.weights_file import SUFFIX, pretrained
@@ -19,6 +24,8 @@ FORMS = (
     "'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'"
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
+
+_BUILTIN = ("random", "exact", "minimax:4", "mc:100", "uct:1000")
 
 
 @dataclass(frozen=True)
@@ -92,8 +99,23 @@ def parse_spec(text: str | Path) -> PlayerSpec:
                     f"player {text!r}: {name} needs a whole number above 0; players: {FORMS}"
                 )
             return BuiltinSpec(text, name, int(tail))
+    raise UserError(_unknown_player(text, directory))
+
+
+def _unknown_player(text: str, name: str) -> str:
+    """Returns the message about a text that names no player."""
     shipped = ", ".join(pretrained())
-    raise UserError(
+    is_game = re.sub(r"_\d+(x\d+)*$", "", name) in available_games()
+    if name in shipped_configs() or is_game:
+        config = name if name in shipped_configs() else "CONFIG"
+        return (
+            f"no player of {name} comes with azjax, and there is no run of that name; "
+            f"azjax train {config} trains one; players that come with azjax: {shipped}"
+        )
+    near = difflib.get_close_matches(name, [*pretrained(), *_BUILTIN], n=1, cutoff=0.7)
+    if near:
+        return f"there is no player or run {text!r}; did you mean {near[0]}?"
+    return (
         f"there is no player {text!r} and no run directory of that name; players: {FORMS}; "
         f"runs: {RUN_FORMS}; players that come with azjax: {shipped}"
     )

@@ -7,6 +7,7 @@ from azjax.players.load import load_player
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.random_player import RandomPlayer
+from azjax.players.spec import parse_spec
 from azjax.players.uct import UCTPlayer
 
 GAME = make("tic_tac_toe")
@@ -50,3 +51,18 @@ def test_mistakes_name_the_valid_forms(spec, complaint):
 def test_exact_of_a_large_game():
     with pytest.raises(UserError, match="too large to solve"):
         load_player("exact", game=make("connect_four_6x6"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("othello", "no player of othello comes with azjax, .*; azjax train othello trains one; "),
+        ("hex_9x9:64", "no player of hex_9x9 comes with azjax, .*; azjax train CONFIG trains one"),
+        ("otello_6x6", r"there is no player or run 'otello_6x6'; did you mean othello_6x6\?$"),
+        ("randon", r"there is no player or run 'randon'; did you mean random\?$"),
+    ],
+)
+def test_a_name_that_is_nearly_right(text, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=said):
+        parse_spec(text)

@@ -1,0 +1,98 @@
+"""Help texts, and messages about wrong arguments: one line that says what would be right."""
+
+import contextlib
+import importlib.metadata
+import re
+
+import pytest
+
+from azjax.cli import main as cli
+from azjax.cli.main import COMMANDS
+from azjax.config.toml import load_config, shipped_configs
+from azjax.training import loop as train_module
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("trian", "unknown command trian; did you mean train? the commands are train, resume, "),
+        ("xyz", "unknown command xyz; the commands are train, resume, "),
+        ("train", "train needs a config file, or the name of a config such as tic_tac_toe"),
+        ("train conect_four", "conect_four: there is no such file or config; did you mean connect"),
+        (
+            "train tic_tac_toe --selfplay.gmaes 3",
+            "unknown option --selfplay.gmaes; did you mean --selfplay.parallel-games?",
+        ),
+        (
+            "train tic_tac_toe --learning-rate 3",
+            "unknown option --learning-rate; did you mean --learning.learning-rate?",
+        ),
+        (
+            "train tic_tac_toe --selfplay.parallel-games many",
+            "--selfplay.parallel-games must be a whole number, not 'many'",
+        ),
+        (
+            "train tic_tac_toe --learning.learning-rate fast",
+            "--learning.learning-rate must be a number, not 'fast'",
+        ),
+        (
+            "train tic_tac_toe --selfplay.parallel-games",
+            "--selfplay.parallel-games needs a value",
+        ),
+        (
+            "train tic_tac_toe --network.architecture cnn",
+            "--network.architecture must be one of resnet, mlp, not 'cnn'",
+        ),
+        ("eval", "eval needs PLAYER: The player: a run directory"),
+        ("eval runs/a --nosuch", "unknown option --nosuch; azjax eval --help lists the options"),
+        ("eval runs/a extra", "unexpected argument 'extra'; azjax eval --help lists the options"),
+        ("match runs/a", "match needs PLAYER: Its opponent"),
+        ("play connect_four --sids 1", "unknown option --sids; did you mean --side?"),
+        ("web connect_four", "web needs --out PATH: The folder to write"),
+        ("bench", "bench needs the name of a benchmark: envs, search, train"),
+        ("bench serach", "bench needs the name of a benchmark: envs, search, train"),
+    ],
+)
+def test_a_mistake_is_one_sentence(line, said, refused, monkeypatch):
+    monkeypatch.setattr(train_module, "train", lambda *arguments: pytest.fail("it trains"))
+    assert refused(*line.split()).startswith(f"azjax: {said}")
+
+
+def test_help_begins_with_play(capsys):
+    assert cli.main(["--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].startswith("  azjax play connect_four ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command(command, capsys):
+    with contextlib.suppress(SystemExit):
+        assert cli.main([command, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"usage: azjax {command}" in out
+    # A positional argument is called by what it is, not by its type.
+    assert not re.search(r"^usage: .* (STR|PATH|\{[^}]*STR)( |$)", out, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version(flag, capsys):
+    assert cli.main([flag]) == 0
+    assert capsys.readouterr().out == f"azjax {importlib.metadata.version('azjax')}\n"
+
+
+def test_a_shipped_config_is_found_by_name_from_any_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained = []
+    monkeypatch.setattr(train_module, "train", lambda config, run: trained.append((config, run)))
+    assert cli.main(["train", "papers/tic_tac_toe_small", "--seed", "7"]) == 0
+    ((config, run),) = trained
+    assert config.seed == 7
+    assert config.search.algorithm == "puct"
+    assert str(run) == "runs/tic_tac_toe_small"
+
+
+def test_every_shipped_config_loads():
+    configs = shipped_configs()
+    assert {"tic_tac_toe", "connect_four", "gpu/connect_four", "papers/go"} <= configs.keys()
+    for name, path in configs.items():
+        assert load_config(name) == load_config(path)
