@@ -65,7 +65,7 @@ class Moves(NamedTuple):
 
 
 class _Threats(NamedTuple):
-    """What the opponent's pieces do to the king of the side to move."""
+    """Checks, pins and attacked squares of the king of the side to move."""
 
     unsafe: Bits  # [], the squares they attack, were the king not in the way
     check: Array  # bool []
@@ -115,7 +115,7 @@ def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
 
 
 def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
-    """[8] for each distance: the riders that may go so far in each direction, to end on `ends`."""
+    """Returns, for each distance, the riders [8] that may go that far and end on `ends`."""
 
     def further(ends: Bits, _: None) -> tuple[Bits, Bits]:
         starts = ends.each_way(BACKWARD)
@@ -128,7 +128,7 @@ def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
 
 
 def _pawn_steps(pieces: Pieces, pawns: Bits, stops: Bits, empty: Bits) -> Bits:
-    """[8], the `pawns` [8] that may step or capture in each direction."""
+    """Returns those of `pawns` [8] that may step or capture in each direction, [8]."""
     ends = _only(NORTH, empty & stops) | _spread(pieces.theirs & stops).where(IS_CAPTURE)
     return pawns & ends.each_way(BACKWARD)
 
@@ -140,10 +140,10 @@ def _leaps(pawns: Bits, stops: Bits, empty: Bits) -> Bits:
 
 
 def _en_passant(pieces: Pieces, threats: _Threats, pawns: Bits, passed: Bits) -> Bits:
-    """[8], by direction the one of `pawns` [8] that may capture the one that has passed it.
+    """Returns the pawn of each direction that may capture en passant, [8].
 
-    Two men leave a line at once, so that pins alone do not tell. Either the captured pawn was what
-    kept a bishop or a queen from the king, or both stood side by side between the king and a rook.
+    Two pawns leave a line at once, so pins alone are not enough. Either the captured pawn shielded
+    the king from a bishop or queen, or both pawns stood next to each other between king and rook.
     """
     captured = passed.move(1, 0)
     stops = (threats.stops & (passed | captured)).any()
@@ -192,7 +192,7 @@ def _threats(pieces: Pieces, empty: Bits) -> _Threats:
 
 
 def _fills(starts: Bits, empty: Bits) -> Bits:
-    """[8], the squares that riders on `starts` [8] reach, the first piece in the way included."""
+    """Returns the squares that riders on `starts` [8] reach, with the first piece in the way."""
 
     def further(_: int, reached: Bits) -> Bits:
         return first | (reached & _spread(empty)).each_way(DIRECTIONS)
@@ -202,30 +202,30 @@ def _fills(starts: Bits, empty: Bits) -> Bits:
 
 
 def _riders(pieces: Pieces) -> Bits:
-    """[8], the pieces of both sides that ride in each direction."""
+    """Returns the pieces of both sides that ride in each direction, [8]."""
     pairs = zip(pieces.diagonal.words, pieces.straight.words, strict=True)
     words = tuple(jnp.where(IS_DIAGONAL, diagonal, straight) for diagonal, straight in pairs)
     return Bits(words, pieces.own.size)
 
 
 def _spread(board: Bits) -> Bits:
-    """[] -> [1], to be joined with a set for each direction."""
+    """Returns a set [] as [1], to be joined with a set for each direction."""
     return Bits(tuple(jnp.asarray(word)[None] for word in board.words), board.size)
 
 
 def _only(direction: int, board: Bits) -> Bits:
-    """[] -> [8], with none in the other directions."""
+    """Returns a set [] as [8], with empty sets in the other directions."""
     return _spread(board).where(np.arange(8) == direction)
 
 
 def _opposite(sets: Bits) -> Bits:
-    """[8], what stands in the opposite direction."""
+    """Returns the sets [8] in the order of the opposite directions."""
     turned = tuple(jnp.concatenate([word[4:], word[:4]]) for word in sets.words)
     return Bits(turned, sets.size)
 
 
 def _at(sets: Bits, direction: int) -> Bits:
-    """[8] -> []."""
+    """Returns the union of sets [8]."""
     return Bits(tuple(word[direction] for word in sets.words), sets.size)
 
 

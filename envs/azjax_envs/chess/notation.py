@@ -93,7 +93,7 @@ def _square_name(size: int, square: int, is_white: bool) -> str:
 
 
 def _letters(size: int, state: ChessState) -> np.ndarray:
-    """str [size, size], the letters of FEN seen by White, a point where a square is empty."""
+    """Returns the letters of FEN from White's side, str [size, size]; a point if empty."""
     own, pawns, knights, diagonal, straight, kings = (_unpack(size, b) for b in state.pieces)
     kinds = {
         "p": pawns,
@@ -112,7 +112,7 @@ def _letters(size: int, state: ChessState) -> np.ndarray:
 
 
 def _read_board(text: str, placement: str, size: int) -> np.ndarray:
-    """str [size, size], seen by White."""
+    """Returns the letters of the board from White's side, str [size, size]."""
     ranks = placement.split("/")
     if len(ranks) != size:
         raise _error(text, f"the board must have {size} ranks, not {len(ranks)}")
@@ -217,7 +217,7 @@ def _error(text: str, problem: str) -> ValueError:
 
 
 def _pack(mover: np.ndarray) -> np.ndarray:
-    """uint32 [6, W] from the letters that the side to move sees, its own as capitals."""
+    """Packs the letters of the board, with the own ones as capitals, uint32 [6, W]."""
     size, lower = len(mover), np.char.lower(mover)
     boards = [np.char.isupper(mover), *(np.isin(lower, [*men]) for men in _BOARDS)]
     return np.array([Lanes(size, size).constant(board) for board in boards], np.uint32)
@@ -227,7 +227,7 @@ _BOARDS = ("p", "n", "bq", "rq", "k")  # the men of each board in `ChessState.pi
 
 
 def _unpack(size: int, words: np.ndarray) -> np.ndarray:
-    """uint32 [W] -> bool [size * size]."""
+    """Unpacks uint32 [W] into bool [size * size]."""
     word, bit = _places(size)
     return (words[word] >> bit & np.uint32(1)).astype(bool)
 

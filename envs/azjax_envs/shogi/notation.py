@@ -56,11 +56,11 @@ def parse_sfen(text: str, most: int) -> Position:
         raise wrong(text, "must hold board, side to move, hands and move number")
     cells = _parse_board(text, fields[0])
     if fields[1] not in ("b", "w"):
-        raise wrong(text, f"the side to move is b or w, not {fields[1]!r}")
+        raise wrong(text, f"the side to move must be b or w, not {fields[1]!r}")
     hands = _parse_hands(text, fields[2])
     number = fields[3] if len(fields) == 4 else "1"
     if not re.fullmatch(r"[0-9]{1,4}", number) or not 1 <= int(number) <= most + 1:
-        raise wrong(text, f"the move number is from 1 to {most + 1}, not {number!r}")
+        raise wrong(text, f"the move number must be from 1 to {most + 1}, not {number!r}")
     _check_pieces(text, cells, hands)
     return Position(cells, hands, "bw".index(fields[1]), int(number) - 1)
 
@@ -120,8 +120,10 @@ def _piece(cell: int) -> str:
 
 
 def _hand(counts: tuple[int, ...], between: str) -> str:
-    """The pieces in hand from the rooks down, in capitals, each after its number if there are more:
-    `R2P` as in SFEN, or for people `R P2`."""
+    """Returns the pieces in hand from the rooks down, in capitals, with numbers above one.
+
+    It is `R2P` as in SFEN, or `R P2` for people.
+    """
     parts = []
     for letter in _HAND_ORDER:
         count = counts[_LETTERS.index(letter) - 1]
@@ -134,17 +136,17 @@ def _hand(counts: tuple[int, ...], between: str) -> str:
 def _parse_board(text: str, board: str) -> np.ndarray:
     ranks = board.split("/")
     if len(ranks) != 9:
-        raise wrong(text, f"a board has 9 ranks, not {len(ranks)}")
+        raise wrong(text, f"the board must have 9 ranks, not {len(ranks)}")
     cells = []
     for rank, row in zip(ranks, "abcdefghi", strict=True):
         pieces = re.findall(r"\+?[A-Za-z]|[1-9]", rank)
         if "".join(pieces) != rank:
-            raise wrong(text, f"rank {row} is {rank!r}, in which not all are pieces or numbers")
+            raise wrong(text, f"rank {row} must consist of pieces and numbers, not {rank!r}")
         before = len(cells)
         for piece in pieces:
             cells += [0] * int(piece) if piece.isdigit() else [_parse_piece(text, piece)]
         if len(cells) - before != 9:
-            raise wrong(text, f"rank {row} has {len(cells) - before} squares, not 9")
+            raise wrong(text, f"rank {row} must have 9 squares, not {len(cells) - before}")
     return np.array(cells, np.int32)
 
 
@@ -152,7 +154,7 @@ def _parse_piece(text: str, piece: str) -> int:
     letter = piece[-1].upper()
     kind = _LETTERS.find(letter)
     if kind < 1:
-        raise wrong(text, f"{piece!r} is no piece: they are P, L, N, S, G, B, R and K")
+        raise wrong(text, f"{piece!r} is no piece; the pieces are P, L, N, S, G, B, R and K")
     if piece[0] == "+":
         if kind not in _CAN_PROMOTE:
             raise wrong(text, f"{piece!r} is no piece: {letter} does not promote")
@@ -165,7 +167,7 @@ def _parse_hands(text: str, hands: str) -> tuple[tuple[int, ...], tuple[int, ...
     if hands != "-":
         pieces = re.findall(r"([1-9][0-9]?)?([PLNSGBRplnsgbr])", hands)
         if not pieces or "".join(number + letter for number, letter in pieces) != hands:
-            raise wrong(text, f"the hands are as in 'R2Pb3p' or '-', not {hands!r}")
+            raise wrong(text, f"the hands must be like 'R2Pb3p' or '-', not {hands!r}")
         for number, letter in pieces:
             counts[int(letter.islower()), _LETTERS.index(letter.upper()) - 1] += int(number or 1)
     first, second = (tuple(int(count) for count in side) for side in counts)
@@ -173,14 +175,14 @@ def _parse_hands(text: str, hands: str) -> tuple[tuple[int, ...], tuple[int, ...
 
 
 def _check_pieces(text: str, cells: np.ndarray, hands) -> None:
-    """Raises ValueError where no such position can be."""
+    """Raises ValueError if the position is impossible."""
     kinds = cells % THEIRS
     plain = np.where(kinds > KING, kinds - PROMOTED, kinds)
     for side, name in ((0, "sente"), (1, "gote")):
         is_theirs = cells // THEIRS == side
         kings = int(np.sum(is_theirs & (kinds == KING)))
         if kings != 1:
-            raise wrong(text, f"{name} has {kings} kings, not 1")
+            raise wrong(text, f"{name} must have one king, not {kings}")
         grid = np.where(is_theirs, kinds, 0).reshape(9, 9)
         if np.any(np.sum(grid == PAWN, axis=0) > 1):
             raise wrong(text, f"{name} has two pawns on a file")
