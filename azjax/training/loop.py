@@ -31,6 +31,7 @@ from azjax.players.load import CONFIG_FILE, load_player, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.lock import LOCK_FILE, run_lock
 from azjax.runs.metrics import METRICS_FILE, RunLogger, read_metrics
 from azjax.training.memory import check_memory
 from azjax.training.state import TrainState, restore_state, save_state
@@ -66,7 +67,7 @@ def train(
       The last training state.
 
     Raises:
-      UserError: the directory is not empty, or the config cannot run.
+      UserError: the directory is not empty, the config cannot run, or another process trains here.
     """
     run_dir = Path(run_dir)
     if game is None:
@@ -75,17 +76,21 @@ def train(
         config = replace(config, game=game_config(game))
     trainer = make_trainer(game, config)
     _check_opponents(trainer)
-    with _failing_together():
-        # One process checks and writes. The others would take its files for those of another run.
+    with contextlib.ExitStack() as stack:
+        with _failing_together():
+            # One process checks and writes. The others would take its files for another run's.
+            if jax.process_index() == 0:
+                _check_empty(run_dir)
+            check_memory(trainer)
+            if jax.process_index() == 0:
+                run_dir.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(run_lock(run_dir))
+                _check_empty(run_dir)  # another process may have been faster
         if jax.process_index() == 0:
-            _check_empty(run_dir)
-        check_memory(trainer)
-    if jax.process_index() == 0:
-        run_dir.mkdir(parents=True, exist_ok=True)
-        save_config(config, run_dir / CONFIG_FILE)
-        if config.selfplay.openings:
-            shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
-    with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
+            save_config(config, run_dir / CONFIG_FILE)
+            if config.selfplay.openings:
+                shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
+        checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         state = trainer.init(jax.random.PRNGKey(config.seed))
         return _run(trainer, state, run_dir, checkpoints, console, watch)
 
@@ -109,14 +114,19 @@ def resume(
       The last training state.
 
     Raises:
-      UserError: there is no run, no intact checkpoint, or one of another config.
+      UserError: there is no run, no intact checkpoint, one of another config, or another process
+        trains this run.
     """
     run_dir = Path(run_dir)
     config = _with_own_openings(load_run_config(run_dir), run_dir)
     trainer = make_trainer(own_game(config, game, owner=str(run_dir)), config)
     _check_opponents(trainer)
     console = console or Console()
-    with Checkpoints(run_dir, keep=config.checkpoint.keep) as checkpoints:
+    with contextlib.ExitStack() as stack:
+        with _failing_together():
+            if jax.process_index() == 0:
+                stack.enter_context(run_lock(run_dir))
+        checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         if checkpoints.cycles():
             # The path must not be broken into lines or read as markup.
             warn = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
@@ -288,7 +298,10 @@ def _check_opponents(trainer: Trainer) -> None:
 
 
 def _check_empty(run_dir: Path) -> None:
-    if run_dir.exists() and (not run_dir.is_dir() or any(run_dir.iterdir())):
+    # A refused run may have left its lock file.
+    if run_dir.exists() and (
+        not run_dir.is_dir() or any(file.name != LOCK_FILE for file in run_dir.iterdir())
+    ):
         raise UserError(
             f"{run_dir} is not empty; resume that run (azjax resume {run_dir}) or choose another "
             "directory"

@@ -12,6 +12,7 @@ from rich.console import Console
 from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.lock import LOCK_FILE
 from azjax.runs.metrics import RunLogger, read_metrics
 from azjax.training import loop as train_module
 from azjax.training.loop import resume, train
@@ -155,6 +156,12 @@ def test_a_watcher_is_called_after_every_cycle(tmp_path, monkeypatch):
     assert "elapsed" not in out.file.getvalue()
 
 
+def times(run):
+    """Returns when each file of a run was changed; its lock names the last process."""
+    files = (p for p in run.rglob("*") if p.is_file() and p.name != LOCK_FILE)
+    return {p: p.stat().st_mtime_ns for p in files}
+
+
 def test_what_lies_in_a_run_directory(tmp_path):
     config = tiny.config()
     out = console()
@@ -175,10 +182,10 @@ def test_what_lies_in_a_run_directory(tmp_path):
     with Checkpoints(run, read_only=True) as checkpoints:
         assert checkpoints.best() in (3, 6)
     # All cycles are done: there is nothing to resume, and no file changes.
-    kept = {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()}
+    kept = times(run)
     with pytest.raises(UserError, match=re.escape("all 6 cycles are done")):
         resume(run, console=console())
-    assert {p: p.stat().st_mtime_ns for p in run.rglob("*") if p.is_file()} == kept
+    assert times(run) == kept
 
 
 def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
