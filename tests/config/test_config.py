@@ -288,7 +288,7 @@ def test_what_must_fit_together():
     with pytest.raises(UserError, match=r"evaluation\.games = 3 must be even"):
         Config(evaluation=EvaluationConfig(games=3))
     Config(selfplay=SelfPlayConfig(parallel_games=4), replay=ReplayConfig(min_positions=512))
-    with pytest.raises(UserError, match="at most half of the 1024 positions"):
+    with pytest.raises(UserError, match="at most 512: half of the 1024 positions"):
         Config(selfplay=SelfPlayConfig(parallel_games=4), replay=ReplayConfig(min_positions=513))
     with pytest.raises(UserError, match="cycles = 0 must be at least 1"):
         Config(cycles=0)
