@@ -15,6 +15,7 @@ from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
 from azjax.exact import solver
 from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.lock import LOCK_FILE
 from azjax.training import loop as train_module
 from azjax.training import memory
 from tests import tiny
@@ -54,7 +55,8 @@ def edit(run, old, new):
 
 
 def files(folder):
-    return {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    kept = (p for p in folder.rglob("*") if p.is_file() and p.name != LOCK_FILE)
+    return {p: p.read_bytes() for p in kept}
 
 
 def test_usage_and_help(capsys):
