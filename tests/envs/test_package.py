@@ -34,7 +34,7 @@ except RuntimeError:
 def test_installs_alone():
     project = tomllib.loads((ENVS / "pyproject.toml").read_text())["project"]
     assert project["name"] == "azjax-envs"
-    assert project["dependencies"] == ["jax>=0.7"]
+    assert project["dependencies"] == ["jax>=0.8.0"]
     assert (ENVS / "LICENSE").is_file()
     assert (ENVS / "azjax_envs" / "py.typed").is_file()
 
