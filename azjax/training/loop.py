@@ -171,18 +171,23 @@ def _run(
     )
     saved = first
     suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
-    rate = learning_rate_schedule(config.learning, config.total_updates)
+    schedule = learning_rate_schedule(config.learning, config.total_updates)
+
+    def rate(state: TrainState) -> float:
+        num_updates = int(jax.device_get(_local(state.learner.num_updates)))
+        return float(np.asarray(schedule(num_updates)))
+
     waiting = True  # for the first update
     with log, _stop_signals() as stopping:
         if first:
-            _note_learning_rate(log, run_dir, first, float(rate(_num_updates(state))))
+            _note_learning_rate(log, run_dir, first, rate(state))
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             started = time.perf_counter()
             state, metrics = trainer.cycle(state)
             metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
             _check_finite(metrics, cycle, checkpoints)
-            metrics["train/learning_rate"] = float(rate(_num_updates(state)))
+            metrics["train/learning_rate"] = rate(state)
             metrics["time/cycle_s"] = time.perf_counter() - started
             if config.selfplay.actor == "gated" and cycle % config.gate.every == 0:
                 state, gate = trainer.gate(state)
@@ -212,10 +217,6 @@ def _run(
     if lead:
         plots.draw(run_dir)
     return state
-
-
-def _num_updates(state: TrainState) -> int:
-    return int(jax.device_get(_local(state.learner.num_updates)))
 
 
 def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:
