@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _MOVES_AHEAD = 25  # the time left is spread over at most this many moves
-_RESERVE_S = 0.1  # for what happens between a move and the clock
+_RESERVE_S = 0.05  # for what happens between the engine and the clock
 _MIN_S = 0.01
 
 

@@ -24,6 +24,7 @@ class Position:
     returns: tuple[float, float]
     move: str = ""  # the name of the move that led here; "" at the start
     moved_by: int = -1  # the player who made that move; -1 at the start
+    action: int = -1  # that move's action; -1 at the start
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class GameRecord:
         now = self.current
         name = self.game.action_to_string(now.state, action) if move is None else move
         after = _position(*_step(self.game, now.state, np.int32(action)))
-        return self.append(replace(after, move=name, moved_by=now.mover))
+        return self.append(replace(after, move=name, moved_by=now.mover, action=action))
 
     def append(self, position: Position) -> GameRecord:
         """Returns the record with one more position."""

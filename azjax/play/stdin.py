@@ -22,6 +22,11 @@ _POLL_S = 0.02
 class LineSource(Protocol):
     """Lines of commands, as the protocol servers read them."""
 
+    @property
+    def arrived(self) -> float:
+        """When the line came that `next` returned last, by `time.monotonic()`."""
+        ...
+
     def next(self) -> str | None:
         """Waits for the next line; returns None at the end of the input."""
         ...
@@ -46,8 +51,9 @@ class Lines:
     """
 
     def __init__(self, descriptor: int):
-        self._lines: queue.Queue[str | None] = queue.Queue(_MAX_WAITING)
+        self._lines: queue.Queue[tuple[float, str | None]] = queue.Queue(_MAX_WAITING)
         self._returned: collections.deque[str] = collections.deque()
+        self._arrived = time.monotonic()
         # Reads the descriptor itself. A thread that waits in Python's own buffered reader holds
         # its lock, and Python could not exit.
         threading.Thread(target=_read, args=(descriptor, self._lines), daemon=True).start()
@@ -55,11 +61,20 @@ class Lines:
     def next(self) -> str | None:
         """Waits for the next line; returns None at the end of the input."""
         if self._returned:
+            self._arrived = time.monotonic()  # it has waited long enough
             return self._returned.popleft()
-        line = self._lines.get()
+        self._arrived, line = self._lines.get()
         if line is None:
-            self._lines.put(None)  # further calls return None too
+            self._lines.put((self._arrived, None))  # further calls return None too
         return line
+
+    @property
+    def arrived(self) -> float:
+        """When the line came that `next` returned last, by `time.monotonic()`.
+
+        The reading thread notes the time, so that what the program did meanwhile counts.
+        """
+        return self._arrived
 
     def wait(self) -> None:
         """Waits until `next` returns at once."""
@@ -75,8 +90,12 @@ class Lines:
         self._returned.extendleft(reversed(lines))
 
 
-def _read(descriptor: int, lines: queue.Queue[str | None]) -> None:
+def _read(descriptor: int, lines: queue.Queue[tuple[float, str | None]]) -> None:
     rest, dropping = b"", False
+
+    def put(line: str | None) -> None:
+        lines.put((time.monotonic(), line))
+
     while True:
         try:
             block = os.read(descriptor, 2**16)
@@ -86,13 +105,13 @@ def _read(descriptor: int, lines: queue.Queue[str | None]) -> None:
             break
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
-            lines.put(TOO_LONG if dropping or len(line) > MAX_BYTES else _text(line))
+            put(TOO_LONG if dropping or len(line) > MAX_BYTES else _text(line))
             dropping = False
         if len(rest) > MAX_BYTES:
             rest, dropping = b"", True
     if rest or dropping:
-        lines.put(TOO_LONG if dropping else _text(rest))
-    lines.put(None)
+        put(TOO_LONG if dropping else _text(rest))
+    put(None)
 
 
 def _text(line: bytes) -> str:

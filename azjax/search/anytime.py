@@ -32,13 +32,14 @@ from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import normalise_logits, puct_selection
-from azjax.search.tree import compact, tree_capacity
+from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
-_CHUNK_S = 0.05  # a request to stop waits at most about this long
-_FIRST_CHUNK = 4
+_STEP_S = 0.05  # a request to stop waits at most about this long
+_TINY_S = 1e-6
+_FORGETTING = 0.9  # for how long the slowest of a search's steps is remembered
 
 
 class NetworkPlayer(Protocol):
@@ -69,26 +70,61 @@ class AnytimeSearch:
     max_nodes: int  # capacity of the tree, including the root
 
     def start(
-        self, state: State, key: Array | None = None, *, root_actions: Sequence[int] = ()
+        self,
+        state: State,
+        key: Array | None = None,
+        *,
+        root_actions: Sequence[int] = (),
+        after: SearchInProgress | None = None,
+        moves: Sequence[int] | None = None,
     ) -> SearchInProgress:
-        """Returns a search whose tree holds only the root.
+        """Returns a search of a position, whose tree holds at least the root.
 
         Args:
           state: the position to search, unbatched; the game must not be over.
           key: PRNG key that breaks ties between moves. Without one, equal positions are searched
             alike.
           root_actions: legal actions that the search may choose from; empty for all of them.
+          after: an earlier search, which cannot be used any more. This search takes its memory,
+            and continues its tree where `moves` lead to a node with this very state.
+          moves: the actions played since the earlier search's position; None if unknown.
         """
         key = jax.random.PRNGKey(0) if key is None else key
-        static = (self.game, self.network, self.config, self.max_nodes)
+        state = jax.tree.map(jnp.asarray, state)
         allowed = np.full(self.game.num_actions, not root_actions)
         allowed[list(root_actions)] = True
-        key, tree, draw = _start(*static, self.variables, key, state, allowed)
-        return SearchInProgress(self, key, tree, simulations=0, draw=float(draw))
+        static = (self.game, self.network, self.config)
+        key, root, draw = _evaluate_root(*static, self.variables, key, state, allowed)
+        restricted = bool(root_actions)
+        if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
+            tree = _allocate(root, self.max_nodes)
+            return SearchInProgress(self, key, tree, 0, float(draw), restricted=restricted)
+        kept = np.zeros(1, np.int64)
+        if moves is not None and not restricted and after.search is self:
+            kept = after.nodes_below(moves, state)
+        order, parents = _renumber(after, kept, self.max_nodes)
+        tree = _replant(root, after.tree, order, parents, len(kept), after.simulations + 1)
+        return SearchInProgress(
+            self,
+            key,
+            tree,
+            simulations=len(kept) - 1,
+            draw=float(draw),
+            restricted=restricted,
+            seconds_each=after.seconds_each,
+        )
 
-    def warm_up(self) -> None:
-        """Compiles the search, so that later timings measure the search alone."""
-        self.start(jax.jit(self.game.init)()).run(1).analysis()
+    def warm_up(self) -> SearchInProgress:
+        """Compiles the search, so that later timings measure the search alone.
+
+        Returns:
+          A search whose memory the first real search can take, by `start(..., after=...)`.
+        """
+        state = jax.jit(self.game.init)()
+        progress = self.start(state).run(1)
+        progress.analysis()
+        progress = self.start(state, after=progress).run(1)
+        return replace(progress, seconds_each=0.0)
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -102,8 +138,10 @@ class SearchInProgress:
     search: AnytimeSearch
     key: Array
     tree: mctx.Tree  # of one game, compact
-    simulations: int  # so far
+    simulations: int  # so far, those of a continued tree included
     draw: float  # the network's probability of a draw at the root; 0 if it has no draws
+    restricted: bool = False  # to some of the root's actions
+    seconds_each: float = 0.0  # of a simulation, the slowest of late; 0 before the first
 
     @property
     def full(self) -> bool:
@@ -120,13 +158,46 @@ class SearchInProgress:
         # Bounds are arguments: one compiled program serves every number of simulations.
         bounds = np.int32(self.simulations), np.int32(upper)
         static = (search.game, search.network, search.config)
+        began = time.monotonic()
         key, tree = _run(*static, search.variables, (self.key, self.tree), bounds)
         jax.block_until_ready(tree.node_visits)
-        return replace(self, key=key, tree=tree, simulations=upper)
+        took = (time.monotonic() - began) / max(upper - self.simulations, 1)
+        slowest = max(took, _FORGETTING * self.seconds_each)
+        return replace(self, key=key, tree=tree, simulations=upper, seconds_each=slowest)
 
     def analysis(self) -> SearchAnalysis:
         """Returns what the search has found so far; the search can continue afterwards."""
         return analyse_tree(self.tree, self.simulations, self.draw)
+
+    def is_used_up(self) -> bool:
+        """Returns whether a later search has taken this one's memory."""
+        return self.tree.node_visits.is_deleted()
+
+    def nodes_below(self, moves: Sequence[int], state: State) -> np.ndarray:
+        """Returns the node that `moves` lead to and all nodes below it, int [nodes], in order.
+
+        Returns [0], a root without nodes below it, if the tree has no such node, or if its state
+        is not `state`, or if it is the root and not all of the root's actions were searched.
+        """
+        nothing = np.zeros(1, np.int64)
+        count = self.simulations + 1
+        tree = self.tree
+        parents, actions = (
+            x[0, :count] for x in jax.device_get((tree.parents, tree.action_from_parent))
+        )
+        node = 0
+        for move in moves:
+            found = np.flatnonzero((parents == node) & (actions == move))
+            if not found.size:
+                return nothing
+            node = int(found[0])
+        if (self.restricted and node == 0) or not _has_state(tree, np.int32(node), state):
+            return nothing
+        # Follows all nodes up at once, until each has come to `node` or to the root.
+        above = np.where(np.arange(count) == node, node, np.maximum(parents, 0))
+        while not np.array_equal(further := above[above], above):
+            above = further
+        return np.flatnonzero(above == node)
 
 
 def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
@@ -154,54 +225,53 @@ def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) ->
 
 
 def continue_search(
-    progress: SearchInProgress, *, simulations: float = math.inf, seconds: float = math.inf
+    progress: SearchInProgress,
+    *,
+    simulations: float = math.inf,
+    seconds: float = math.inf,
+    since: float | None = None,
 ) -> Iterator[SearchInProgress]:
-    """Continues a search in steps of about 50 ms; the caller stops it by leaving the loop.
+    """Continues a search in steps of at most about 50 ms; the caller may leave the loop.
 
     Args:
       progress: the search to continue.
       simulations: total number of simulations at which to stop, earlier ones included.
-      seconds: time after which to stop, from now.
+      seconds: time after which to stop. No step begins that would probably take longer.
+      since: the time from which the seconds count, by `time.monotonic()`; None for now.
 
     Yields:
       The search after each step; nothing if a limit is reached already or the tree is full.
     """
-    end = time.monotonic() + seconds
-    step = _FIRST_CHUNK
+    end = (time.monotonic() if since is None else since) + seconds
+    step = 0
     while not progress.full and progress.simulations < simulations:
-        began = time.monotonic()
-        if began >= end:
+        left = end - time.monotonic()
+        if left <= progress.seconds_each:
             return
-        count = int(min(step, simulations - progress.simulations))
-        progress = progress.run(count)
-        took = time.monotonic() - began
+        # Steps grow at most twofold, because the first ones may have waited for something else.
+        # None takes more than half of the time left, because the next may be slower.
+        fitting = min(_STEP_S, left / 2) / max(progress.seconds_each, _TINY_S)
+        step = max(int(min(fitting, 2 * step)), 1)
+        progress = progress.run(int(min(step, simulations - progress.simulations)))
         yield progress
-        # The speed of the last step decides the size of the next. A step at most doubles, because
-        # the first ones may have waited for something else.
-        left = max(end - time.monotonic(), 0.0)
-        step = max(1, int(min(count * min(_CHUNK_S, left) / took, 2 * count)))
 
 
-_STATIC = ("game", "network", "config", "max_nodes")
-
-
-@functools.partial(jax.jit, static_argnames=_STATIC)
-def _start(
+@functools.partial(jax.jit, static_argnames=("game", "network", "config"))
+def _evaluate_root(
     game: Game,
     network: Network,
     config: SearchConfig,
-    max_nodes: int,
     variables: Variables,
     key: Array,
     state: State,
     allowed: Array,
 ) -> tuple[Array, mctx.Tree, Array]:
-    """Returns (next key, tree with only its root, probability of a draw).
+    """Returns (next key, compact tree of the root alone, N = 1, probability of a draw).
 
     The PRNG key is split as `search.search` splits it. Moves outside `allowed`, bool [A], count as
     illegal at the root.
     """
-    states = expand(jax.tree.map(jnp.asarray, state))
+    states = expand(state)
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
@@ -214,7 +284,7 @@ def _start(
         recurrent_fn=make_recurrent_fn(game, network_evaluate(game, network)),
         root_action_selection_fn=select_root,
         interior_action_selection_fn=select,
-        num_simulations=max_nodes - 1,
+        num_simulations=0,
         invalid_actions=~mask,
         # The root alone; the simulations come later.
         loop_fn=lambda lower, upper, body, loop: (loop[0], compact(loop[1])),
@@ -222,6 +292,51 @@ def _start(
     has_draws = prediction.value_logits.shape[-1] == 3
     draw = jax.nn.softmax(prediction.value_logits[0])[1] if has_draws else jnp.zeros(())
     return search_key, tree, draw
+
+
+@functools.partial(jax.jit, static_argnames=("max_nodes",))
+def _allocate(root: mctx.Tree, max_nodes: int) -> mctx.Tree:
+    """Returns a tree with room for `max_nodes` nodes, which holds the root alone."""
+    return with_capacity(root, max_nodes)
+
+
+@jax.jit
+def _has_state(tree: mctx.Tree, node: Array, state: State) -> Array:
+    """Returns whether a node has exactly this state, bool []."""
+    equal = jax.tree.map(
+        lambda nodes, x: jnp.array_equal(nodes[0, node], x), tree.embeddings, state
+    )
+    return jnp.all(jnp.stack(jax.tree.leaves(equal)))
+
+
+def _renumber(
+    progress: SearchInProgress, kept: np.ndarray, max_nodes: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns (the kept nodes' old numbers, their parents' new ones), int32 [max_nodes] each."""
+    order = np.zeros(max_nodes, np.int32)
+    order[: len(kept)] = kept
+    parents = np.full(max_nodes, mctx.Tree.NO_PARENT, np.int32)
+    if len(kept) > 1:
+        old = np.asarray(jax.device_get(progress.tree.parents))[0]
+        parents[1 : len(kept)] = np.searchsorted(kept, old[kept[1:]])
+    return order, parents
+
+
+@functools.partial(jax.jit, donate_argnames=("tree",))
+def _replant(
+    root: mctx.Tree, tree: mctx.Tree, order: Array, parents: Array, count: Array, used: Array
+) -> mctx.Tree:
+    """Returns a tree of some of another tree's nodes, in its memory.
+
+    Args:
+      root: the new root, evaluated, as a compact tree of one node.
+      tree: the other tree.
+      order: the numbers of the nodes to keep, ascending, the new root's first; int32 [N].
+      parents: the parents of the kept nodes, by their new numbers; NO_PARENT of all others.
+      count: number of nodes to keep, at least 1, which means that the root is new.
+      used: number of nodes of the other tree.
+    """
+    return replant(root, tree, order, parents, count, used)
 
 
 @functools.partial(

@@ -9,12 +9,14 @@ only the prior logits for each action. A row of the other arrays is computed whe
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
+from azjax_envs.xla_cpu import computed_once
 
 from azjax.types import Array, State
 
@@ -98,6 +100,116 @@ def whole_tree(tree: mctx.Tree) -> mctx.Tree:
     edges = jax.vmap(jax.vmap(edges_at, in_axes=(None, 0)), in_axes=(0, None))(tree, nodes)
     rows = {name: getattr(edges, name)[:, :, 0] for name in _ROWS}
     return tree.replace(**rows, extra_data=tree.extra_data.extra_data)
+
+
+def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
+    """Returns a compact tree of B games with room for `nodes` nodes each.
+
+    Args:
+      root: compact, with one node, which becomes the root.
+      nodes: the capacity.
+    """
+    batch, _, actions = root.children_prior_logits.shape
+
+    def grow(of_root: Array, empty: int) -> Array:
+        of_nodes = jnp.full((batch, nodes, *of_root.shape[2:]), empty, of_root.dtype)
+        return of_nodes.at[:, 0].set(of_root[:, 0])
+
+    moves, children = root.extra_data, None
+    if keeps_children(nodes, actions):
+        children = jnp.full((batch, nodes, actions), root.UNVISITED, jnp.int32)
+    return root.replace(
+        node_visits=grow(root.node_visits, 0),
+        raw_values=grow(root.raw_values, 0),
+        node_values=grow(root.node_values, 0),
+        parents=grow(root.parents, root.NO_PARENT),
+        action_from_parent=grow(root.action_from_parent, root.NO_PARENT),
+        children_prior_logits=grow(root.children_prior_logits, 0),
+        embeddings=jax.tree.map(lambda x: grow(x, 0), root.embeddings),
+        extra_data=moves._replace(
+            rewards=grow(moves.rewards, 0), discounts=grow(moves.discounts, 0), children=children
+        ),
+    )
+
+
+def replant(
+    root: mctx.Tree, tree: mctx.Tree, order: Array, parents: Array, count: Array, used: Array
+) -> mctx.Tree:
+    """Moves some nodes of one game's compact tree to its beginning, where they are a tree.
+
+    The work grows with the nodes moved and used, not with the tree's capacity.
+
+    Args:
+      root: compact, with one node: the evaluated root of the new tree.
+      tree: the tree, B = 1.
+      order: the nodes to keep, ascending, the new root first; int32 [N].
+      parents: the kept nodes' parents by their new numbers, NO_PARENT of all others; int32 [N].
+      count: number of nodes to keep, at least 1, which means that the root is new; int32 [].
+      used: number of nodes in the tree before, int32 [].
+    """
+    moves = tree.extra_data
+    kept = {
+        "node_visits": tree.node_visits,
+        "raw_values": tree.raw_values,
+        "node_values": tree.node_values,
+        "actions": tree.action_from_parent,
+        "logits": tree.children_prior_logits,
+        "rewards": moves.rewards,
+        "discounts": moves.discounts,
+        "embeddings": tree.embeddings,
+    }
+
+    def write(index: Array, of_nodes: Array, row: Array) -> Array:
+        return jax.lax.dynamic_update_slice_in_dim(of_nodes, row, index, axis=1)
+
+    def move(index: Array, kept: dict[str, Any]) -> dict[str, Any]:
+        # A node never moves to a higher number, so none is overwritten before it has moved.
+        rows = jax.tree.map(
+            lambda x: jax.lax.dynamic_slice_in_dim(x, order[index], 1, axis=1), kept
+        )
+        (rows,) = computed_once(rows)  # else XLA would copy whole arrays
+        return jax.tree.map(functools.partial(write, index), kept, rows)
+
+    # Its visits and value stay if there are nodes below it.
+    kept = jax.lax.fori_loop(0, jnp.where(count > 1, count, 0), move, kept)
+    is_new = count == 1
+    fresh = {
+        "node_visits": jnp.where(is_new, root.node_visits, kept["node_visits"][:, :1]),
+        "node_values": jnp.where(is_new, root.node_values, kept["node_values"][:, :1]),
+        "raw_values": root.raw_values,
+        "actions": root.action_from_parent,
+        "logits": root.children_prior_logits,
+        "rewards": root.extra_data.rewards,
+        "discounts": root.extra_data.discounts,
+        "embeddings": root.embeddings,
+    }
+    kept = jax.tree.map(functools.partial(write, jnp.int32(0)), kept, fresh)
+    children = moves.children
+    if children is not None:
+        empty = jnp.full((1, 1, children.shape[2]), tree.UNVISITED, children.dtype)
+        children = jax.lax.fori_loop(
+            0, used, lambda node, children: write(node, children, empty), children
+        )
+        actions = kept["actions"]
+        children = jax.lax.fori_loop(
+            1,
+            count,
+            lambda node, children: children.at[0, parents[node], actions[0, node]].set(node),
+            children,
+        )
+    return tree.replace(
+        node_visits=kept["node_visits"],
+        raw_values=kept["raw_values"],
+        node_values=kept["node_values"],
+        parents=parents[None],
+        action_from_parent=kept["actions"],
+        children_prior_logits=kept["logits"],
+        embeddings=kept["embeddings"],
+        root_invalid_actions=root.root_invalid_actions,
+        extra_data=moves._replace(
+            rewards=kept["rewards"], discounts=kept["discounts"], children=children
+        ),
+    )
 
 
 def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import re
 import sys
+import time
 
 import jax
 import numpy as np
@@ -28,6 +29,10 @@ class Script:
     def next(self):
         return self._lines.pop() if self._lines else None
 
+    @property
+    def arrived(self):
+        return time.monotonic()
+
     def waiting(self):
         return True
 
@@ -49,14 +54,14 @@ class IdleSearch:
     max_nodes: int = 8
     config: SearchConfig = FOUR
 
-    def start(self, state, *, root_actions=()):
+    def start(self, state, *, root_actions=(), after=None, moves=None):
         return IdleProgress(self, state, tuple(root_actions))
 
     def with_game(self, game):
         return dataclasses.replace(self, game=game)
 
     def warm_up(self):
-        pass
+        return self.start(jax.jit(self.game.init)())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +70,7 @@ class IdleProgress:
     state: object
     root_actions: tuple[int, ...] = ()
     simulations: int = 0
+    seconds_each = 0.0
 
     @property
     def full(self):

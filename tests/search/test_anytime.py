@@ -20,14 +20,15 @@ from azjax.search.model import network_evaluate
 from azjax.search.search import search
 
 # Alternating turns and a head with draws; repeated turns and a head without.
-GAMES = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh"}
+HEADS = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh", "go_9x9": "tanh"}
+GAMES = ("tic_tac_toe", "dots_and_boxes_2x2")
 SIMULATIONS = 60
 
 
 @functools.cache
 def player(name):
     game = make(name)
-    tower = NetworkConfig(architecture="mlp", blocks=1, channels=16, value_head=GAMES[name])
+    tower = NetworkConfig(architecture="mlp", blocks=1, channels=16, value_head=HEADS[name])
     network = make_network(game, tower)
     # Larger than an untrained network's, so that priors and values differ from move to move.
     variables = jax.jit(network.init)(jax.random.PRNGKey(3))
@@ -162,6 +163,116 @@ def test_a_full_tree_stays_as_it_is():
     assert list(continue_search(progress)) == []
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_continued_tree_is_the_subtree_of_the_move(name):
+    """Every line of the subtree is compared, with visits, values and states, then searched on."""
+    search = anytime_search(name)
+    key = jax.random.PRNGKey(1)
+    record = start_game(search.game)
+    progress = search.start(record.current.state, key).run(150)
+    for _ in range(3):
+        found = progress.analysis()
+        moves = [found.action]
+        if len(line := found.principal_variation(found.action)) > 2:
+            moves = list(line[:2])
+        before = lines_below(progress, moves)
+        after = record
+        for move in moves:
+            after = after.play(move)
+        state = after.current.state
+        continued = search.start(state, key, after=progress, moves=moves)
+        assert progress.is_used_up()
+        assert continued.simulations == len(before) - 1 > 2
+        assert lines_below(continued, []) == before
+        fresh = search.start(state, key)
+        np.testing.assert_allclose(continued.analysis().prior, fresh.analysis().prior, atol=1e-6)
+        assert continued.analysis().draw == fresh.analysis().draw
+        record, progress = after, continued.run(60)
+        check_counts(progress)
+        assert lines_below(progress, []).keys() >= before.keys()
+
+
+def lines_below(progress, moves):
+    """Returns (visits, value, state, prior) of every node below a line, by the moves from there."""
+    count = progress.simulations + 1
+    tree = jax.device_get(progress.tree)
+    lines = {0: ()}
+    for node in range(1, count):
+        parent = int(tree.parents[0, node])
+        lines[node] = (*lines[parent], int(tree.action_from_parent[0, node]))
+        if progress.tree.extra_data.children is not None:
+            assert tree.extra_data.children[0, parent, lines[node][-1]] >= node
+    facts = {}
+    for node, line in lines.items():
+        if line[: len(moves)] == tuple(moves):
+            below = line[len(moves) :]
+            # A finished game is visited again and again, each time as another node.
+            below = (*below, node) if below in facts else below
+            states = b"".join(x[0, node].tobytes() for x in jax.tree.leaves(tree.embeddings))
+            facts[below] = (tree.node_visits[0, node], tree.node_values[0, node], states)
+    return facts
+
+
+def check_counts(progress):
+    """Checks that a node's visits are its own and those of the nodes below it."""
+    count = progress.simulations + 1
+    tree = jax.device_get(progress.tree)
+    parents, visits = tree.parents[0, :count], tree.node_visits[0, :count]
+    below = np.bincount(parents[1:], weights=visits[1:], minlength=count)
+    np.testing.assert_array_equal(visits, below + 1)
+    assert (tree.parents[0, count:] == tree.NO_PARENT).all()
+
+
+# The last tree is so small for its many actions that it keeps no array of children.
+@pytest.mark.parametrize(
+    ("name", "max_nodes"), [("tic_tac_toe", 256), ("dots_and_boxes_2x2", 256), ("go_9x9", 40)]
+)
+def test_a_continued_search_equals_a_search_of_the_position(name, max_nodes):
+    """All simulations go to one move, so the tree below it is that of a search from there."""
+    search = anytime_search(name, max_nodes=max_nodes)
+    first, more = max_nodes // 2, max_nodes // 4
+    record = start_game(search.game)
+    legal = list(record.legal_moves())
+    progress = search.start(record.current.state, root_actions=legal[1:2]).run(first + 1)
+    after = record.play(legal[1])
+    state = after.current.state
+    continued = search.start(state, after=progress, moves=legal[1:2])
+    assert (continued.tree.extra_data.children is None) == (name == "go_9x9")
+    assert continued.simulations == first
+    fresh = search.start(state).run(first)
+    np.testing.assert_array_equal(continued.analysis().visits, fresh.analysis().visits)
+    continued, fresh = continued.run(more).analysis(), fresh.run(more).analysis()
+    np.testing.assert_array_equal(continued.visits, fresh.visits)
+    np.testing.assert_allclose(continued.action_values, fresh.action_values, atol=1e-5)
+
+
+def test_memory_of_another_search_changes_nothing():
+    """Nothing of the old tree is found in the new one, also where its nodes are in use again."""
+    search = anytime_search("tic_tac_toe")
+    start = start_game(search.game)
+    after = start.play(4)
+    fresh = search.start(after.current.state).run(100)
+    cases = [
+        (start, None),  # the moves are not known
+        (start, [3]),  # another position
+        (start.play(0), [4]),  # a move that the tree does not have there
+    ]
+    for record, moves in cases:
+        old = search.start(record.current.state).run(200)
+        again = search.start(after.current.state, after=old, moves=moves)
+        assert again.simulations == 0
+        again = again.run(100)
+        check_counts(again)
+        assert lines_below(again, []) == lines_below(fresh, [])
+    restricted = search.start(after.current.state, root_actions=[0, 1]).run(10)
+    again = search.start(after.current.state, after=restricted, moves=[]).run(100)
+    assert lines_below(again, []) == lines_below(fresh, [])
+    whole = search.start(after.current.state, after=again, moves=[])
+    assert whole.simulations == 100
+    small = anytime_search("tic_tac_toe", max_nodes=21)
+    assert small.start(after.current.state, after=whole, moves=[]).simulations == 0
+
+
 @dataclasses.dataclass
 class FakeClock:
     """A clock that only simulations advance."""
@@ -179,6 +290,7 @@ class SteadyProgress:
     clock: FakeClock
     simulations: int = 0
     full = False
+    seconds_each = 0.01
 
     def run(self, count):
         self.clock.now += count / 100

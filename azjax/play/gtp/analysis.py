@@ -15,6 +15,7 @@ from azjax_envs.game import legal_actions
 
 from azjax.play.gtp.game import GtpGame, read_vertex, vertices
 from azjax.play.gtp.protocol import PLAYERS, GtpError, Reply, read_number, read_player
+from azjax.play.last_search import effective_start, end_search, start_search
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import SearchInProgress, continue_search
 
@@ -24,6 +25,7 @@ _MAX_LINE = 16  # moves of a principal variation
 def choose_move(
     game: GtpGame,
     player: int,
+    since: float,
     *,
     on_progress: Callable[[SearchInProgress], None] = lambda progress: None,
     root_actions: Sequence[int] = (),
@@ -33,23 +35,29 @@ def choose_move(
     Args:
       game: the game before the move.
       player: 0 or 1; if it is not their turn, the opponent passes.
+      since: when the command came, by `time.monotonic()`.
       on_progress: called after every step of the search.
       root_actions: legal actions to choose from; empty for all of them.
 
     Returns:
       (game after the move, analysis of the search).
     """
-    began = time.monotonic()
     clock = game.clocks[player]
-    progress = game.search.start(game.give_turn(player).current.state, root_actions=root_actions)
-    simulations = game.search.config.num_simulations if clock is None else math.inf
-    seconds = math.inf if clock is None else clock.for_move()
-    for step in continue_search(progress, simulations=simulations, seconds=seconds):
+    record = game.give_turn(player).record
+    progress = start_search(game.search, record, game.last, root_actions)
+    simulations, seconds = float(game.search.config.num_simulations), math.inf
+    if clock is not None:
+        simulations = math.inf
+        seconds = clock.for_move()
+    began = effective_start(since, game.last)
+    for step in continue_search(progress, simulations=simulations, seconds=seconds, since=began):
         progress = step
         on_progress(progress)
+    ended = time.monotonic()
     analysis = progress.analysis()
     game = game.play([(player, vertices(game.game)[analysis.action])])
-    return game.spend_time(player, time.monotonic() - began), analysis
+    game = replace(game, last=end_search(progress, record, game.last, ended))
+    return game.spend_time(player, time.monotonic() - since), analysis
 
 
 def info_line(game: Game, analysis: SearchAnalysis, max_moves: int) -> str:
@@ -86,7 +94,9 @@ def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
             reported = time.monotonic()
             reply.write(info_line(game.game, progress.analysis(), options.max_moves))
 
-    after, analysis = choose_move(game, player, on_progress=report, root_actions=root_actions)
+    after, analysis = choose_move(
+        game, player, reply.lines.arrived, on_progress=report, root_actions=root_actions
+    )
     line = info_line(game.game, analysis, options.max_moves)
     reply.write(f"{line}play {vertices(game.game)[analysis.action]}\n\n")
     return after
@@ -99,7 +109,7 @@ def analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
     root_actions = options.root_actions(in_turn)
     reply.write(f"={reply.number}\n")
     reported = time.monotonic()
-    progress = game.search.start(in_turn.current.state, root_actions=root_actions)
+    progress = start_search(game.search, in_turn.record, game.last, root_actions)
     for step in continue_search(progress):
         progress = step
         if reply.lines.waiting():
@@ -107,10 +117,12 @@ def analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
         if time.monotonic() - reported >= options.interval:
             reported = time.monotonic()
             reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+    ended = time.monotonic()
     reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+    last = end_search(progress, in_turn.record, game.last, ended)
     reply.lines.wait()
     reply.write("\n")
-    return game
+    return replace(game, last=last)
 
 
 @dataclass(frozen=True)

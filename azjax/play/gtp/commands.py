@@ -14,6 +14,7 @@ from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
 from azjax.play.gtp.game import COLOURS, GtpGame, SquareGame, format_score, vertices
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.play.gtp.sgf import handicap_points, read_sgf
+from azjax.play.last_search import LastSearch
 from azjax.players.engines.gtp_games import kind_of
 
 Command = Callable[..., GtpGame]
@@ -169,7 +170,7 @@ def _genmove(game: GtpGame, reply: Reply, colour: str) -> GtpGame:
         game = game.play([(read_player(colour), "pass")])
         reply.answer("pass")
         return game
-    game, analysis = choose_move(game, read_player(colour))
+    game, analysis = choose_move(game, read_player(colour), reply.lines.arrived)
     reply.answer(vertices(game.game)[analysis.action])
     return game
 
@@ -187,9 +188,10 @@ def _with_komi(game: GtpGame, text: str) -> GtpGame:
         raise GtpError("syntax error: komi must be a number from -361 to 361") from error
     if rules == game.game:
         return game
-    search = game.search.with_game(rules)
-    search.warm_up()
-    return replace(game, search=search, record=replace(game.record, game=rules))
+    # The old tree is let go first, because there may not be memory for two.
+    game, search = replace(game, last=None), game.search.with_game(rules)
+    last = LastSearch(search.warm_up(), None)
+    return replace(game, search=search, record=replace(game.record, game=rules), last=last)
 
 
 INTRODUCTION: dict[str, Command] = {

@@ -15,6 +15,7 @@ from azjax.errors import UserError
 from azjax.play.clock import Clock
 from azjax.play.game_record import GameRecord, Position, start_game
 from azjax.play.gtp.protocol import GtpError
+from azjax.play.last_search import LastSearch
 from azjax.players.engines import gtp_games
 from azjax.search.anytime import AnytimeSearch
 from azjax.types import Array, State
@@ -42,6 +43,7 @@ class GtpGame:
     clocks: tuple[Clock | None, Clock | None] = (None, None)  # None: no limit
     main_time: Clock | None = None  # of each player at the start of a game
     overtime: Clock | None = None  # follows the main time, any number of times
+    last: LastSearch | None = None
 
     @property
     def game(self) -> SquareGame:

@@ -9,6 +9,7 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.play.game_record import start_game
+from azjax.play.last_search import LastSearch
 from azjax.play.stdin import LineSource
 from azjax.play.uci.position import FEN, SFEN, ClientGame, Notation
 from azjax.search.anytime import MEMORY_MB, AnytimeSearch
@@ -72,6 +73,7 @@ class EngineState:
     client_game: ClientGame | None = START
     megabytes: int = MEMORY_MB
     shows_wdl: bool = False
+    last: LastSearch | None = None
 
     @property
     def search(self) -> AnytimeSearch:

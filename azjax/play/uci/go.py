@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from azjax.play.clock import Clock
 from azjax.play.game_record import GameRecord
+from azjax.play.last_search import effective_start, end_search, start_search
 from azjax.play.stdin import TOO_LONG
 from azjax.play.uci.engine import EngineState
 from azjax.play.uci.position import revive
@@ -105,8 +106,8 @@ def _is_integer(text: str) -> bool:
     return digits.isascii() and digits.isdecimal() and len(digits) < 20
 
 
-def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> None:
-    """Searches, and writes the best move.
+def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> EngineState:
+    """Searches, writes the best move, and returns the engine afterwards.
 
     Args:
       engine: the state of the engine.
@@ -124,22 +125,20 @@ def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> No
         engine.report_error(f"{why}: there is no move")
         engine.write(f"bestmove {engine.dialect.no_move}\n")
     else:
-        analysis = _search(engine, words, record, run_command)
-        moves = _main_line(record, analysis)
-        ponder = f" ponder {moves[1]}" if len(moves) > 1 else ""
-        engine.write(f"bestmove {moves[0]}{ponder}\n")
+        return _search(engine, words, record, run_command)
+    return engine
 
 
 def _search(
     engine: EngineState, go_words: Sequence[str], record: GameRecord, run_command: RunCommand
-) -> SearchAnalysis:
+) -> EngineState:
     """Searches until a limit is reached or a command ends it; later commands are given back."""
+    began = since = engine.lines.arrived
     limits = _read_limits(engine, go_words, record)
-    progress = engine.search.start(
-        record.current.state, root_actions=_root_actions(engine, limits.moves, record)
-    )
-    reported = _Reported(time.monotonic(), time.monotonic(), 0)
-    steps, input_ended, later = _steps(progress, limits), False, []
+    root_actions = _root_actions(engine, limits.moves, record)
+    progress = start_search(engine.search, record, engine.last, root_actions)
+    reported = _Reported(began, began, 0)
+    steps, input_ended, later = _steps(engine, progress, limits, since), False, []
     while True:
         step = next(steps, None)
         if step is not None:
@@ -165,20 +164,23 @@ def _search(
             # ShogiHome's early ponder sends the time only now.
             if any(word in _WORDS for word in words[1:]):
                 limits = _read_limits(engine, words[1:], record)
-            limits = replace(limits, ponders=False)
-            steps = _steps(progress, limits)
+            limits, since = replace(limits, ponders=False), engine.lines.arrived
+            steps = _steps(engine, progress, limits, since)
         elif words == ["isready"]:
             engine.write("readyok\n")
         elif words and words != ["stop"]:
             run_command(engine, words)
         if words in (["stop"], ["quit"]) or (limits.waits and (input_ended or later)):
             break
+    ended = time.monotonic()
     engine.lines.give_back(later)
     analysis = progress.analysis()
     if reported.simulations < max(analysis.simulations, 1):
-        seconds = time.monotonic() - reported.began
-        engine.write(info_line(record, analysis, seconds, shows_wdl=engine.shows_wdl))
-    return analysis
+        engine.write(info_line(record, analysis, ended - began, shows_wdl=engine.shows_wdl))
+    moves = _main_line(record, analysis)
+    ponder = f" ponder {moves[1]}" if len(moves) > 1 else ""
+    engine.write(f"bestmove {moves[0]}{ponder}\n")
+    return replace(engine, last=end_search(progress, record, engine.last, ended))
 
 
 def _root_actions(engine: EngineState, moves: Sequence[str], record: GameRecord) -> list[int]:
@@ -197,10 +199,18 @@ def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord) 
     return read_go(words, engine.dialect.colours, record.current.mover, simulations)
 
 
-def _steps(progress: SearchInProgress, limits: Limits) -> Iterator[SearchInProgress]:
+def _steps(
+    engine: EngineState, progress: SearchInProgress, limits: Limits, since: float
+) -> Iterator[SearchInProgress]:
+    """Continues a search whose time runs since the command's arrival and ends with the answer."""
     if limits.waits:
         return continue_search(progress)
-    return continue_search(progress, simulations=limits.simulations, seconds=limits.seconds)
+    return continue_search(
+        progress,
+        simulations=limits.simulations,
+        seconds=limits.seconds,
+        since=effective_start(since, engine.last),
+    )
 
 
 def _depth(progress: SearchInProgress, limits: Limits) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,9 +16,10 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.play.game_record import start_game
+from azjax.play.last_search import LastSearch
 from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
-from azjax.play.uci.go import go
+from azjax.play.uci.go import go, info_line
 from azjax.play.uci.position import read_position
 from azjax.search.anytime import MEMORY_MB
 
@@ -57,7 +59,7 @@ def serve_uci(
         elif words == ["quit"]:
             return
         elif words[:1] == ["go"]:
-            go(engine, words[1:], _run)
+            engine = go(engine, words[1:], _run)
         elif words:
             engine = _run(engine, words)
 
@@ -68,7 +70,7 @@ def _run(engine: EngineState, words: Sequence[str]) -> EngineState:
     if name == engine.dialect.name:
         _introduce(engine)
     elif name == "isready":
-        _warm_up(engine)
+        engine = _warm_up(engine)
         engine.write("readyok\n")
     elif name == "setoption":
         return _set_option(engine, rest)
@@ -88,14 +90,22 @@ def _run(engine: EngineState, words: Sequence[str]) -> EngineState:
     return engine
 
 
-def _warm_up(engine: EngineState) -> None:
+def _warm_up(engine: EngineState) -> EngineState:
     """Compiles all that a move may need before a clock runs; once for each size of the tree."""
+    if engine.last is not None:
+        return engine
     game, name = engine.game, engine.dialect.notation.name
-    engine.search.warm_up()
+    progress = engine.search.warm_up()
     start = start_game(game)
     start.play(legal_actions(game, start.current.state)[0])
     text = getattr(game, f"to_{name}")(start.current.state)
     read_position(game, engine.dialect.notation, [name, *text.split()], None)
+    # The first line compiles, and the second one tells how long a line takes.
+    for _ in range(2):
+        began = time.monotonic()
+        info_line(start, progress.analysis(), 0.0, shows_wdl=True)
+        closing = time.monotonic() - began
+    return replace(engine, last=LastSearch(progress, None, closing))
 
 
 def _introduce(engine: EngineState) -> None:
@@ -125,7 +135,7 @@ def _set_option(engine: EngineState, words: Sequence[str]) -> EngineState:
                 f"option {engine.dialect.memory} must be from 1 to {_MAX_MB} megabytes"
             )
             return engine
-        return replace(engine, megabytes=int(value))
+        return replace(engine, megabytes=int(value), last=None)
     if key == "uci_showwdl" and value in ("true", "false"):
         return replace(engine, shows_wdl=value == "true")
     variant = engine.dialect.variants[engine.game.name]

@@ -223,6 +223,6 @@ def test_clocks(monkeypatch):
     assert [limits["simulations"] for limits in calls] == [4, inf, inf, inf, inf, 4]
     seconds = [limits["seconds"] for limits in calls]
     assert seconds[0] == seconds[5] == inf
-    assert seconds[1] == pytest.approx(250 / 25 - 0.1)
+    assert seconds[1] == pytest.approx(250 / 25 - 0.05)
     assert seconds[2] == seconds[1]  # a new game, a new clock
-    assert seconds[3:5] == pytest.approx([5 / 2 - 0.1, 10 / 5 - 0.1])
+    assert seconds[3:5] == pytest.approx([5 / 2 - 0.05, 10 / 5 - 0.05])

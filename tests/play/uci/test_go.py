@@ -11,6 +11,7 @@ from azjax.play.clock import Clock
 from azjax.play.uci import go as go_module
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.go import read_go
+from azjax.play.uci.position import FEN, read_position
 from azjax.play.uci.server import serve_uci
 from tests.oracles.clients import IdleSearch, Script, best_moves, uci_output
 
@@ -60,7 +61,7 @@ def test_only_stop_ends_an_infinite_search():
 
 
 def test_a_full_tree_waits_for_stop():
-    lines = typed(["go infinite", "isready", "stop", "isready"], max_nodes=4)
+    lines = typed(["go infinite", "isready", "stop", "isready"], max_nodes=3)
     assert order(lines) == ["info", "readyok", "bestmove", "readyok"]
 
 
@@ -87,7 +88,7 @@ def test_a_ponderhit_may_bring_the_limits(dialect, monkeypatch):
     """ShogiHome's early ponder sends the time with the hit."""
     limits = []
 
-    def record_seconds(progress, *, simulations=math.inf, seconds=math.inf):
+    def record_seconds(progress, *, simulations=math.inf, seconds=math.inf, since=None):
         limits.append(seconds)
         return continue_search(progress, simulations=simulations)
 
@@ -97,10 +98,72 @@ def test_a_ponderhit_may_bring_the_limits(dialect, monkeypatch):
     lines = typed(["go ponder", "isready", hit], dialect=dialect)
     assert len(best_moves(lines)) == 1
     assert nodes_of(lines)[-1] == 5000
-    assert limits == [math.inf, pytest.approx(50 / 25 + 3 - 0.1)]
+    assert limits == [math.inf, pytest.approx(50 / 25 + 3 - 0.05)]
     endless = typed(["go ponder", "ponderhit infinite", "isready", "stop", "isready"])
     assert order(endless)[-2:] == ["bestmove", "readyok"]
     assert endless.count("readyok") == 2
+
+
+class LateScript(Script):
+    """Lines that came a while ago, because the engine was busy."""
+
+    @property
+    def arrived(self):
+        return super().arrived - 10.0
+
+
+@pytest.mark.parametrize(("milliseconds", "in_time"), [(9_990, False), (10_100, True)])
+def test_the_time_counts_from_the_arrival_of_the_command(milliseconds, in_time):
+    written = []
+    search = IdleSearch(GARDNER, 10**9, SearchConfig(num_simulations=4))
+    lines = LateScript(["position startpos", f"go movetime {milliseconds}"])
+    serve_uci(DIALECTS["uci"], GARDNER, lambda megabytes: search, lines, written.append)
+    lines = "".join(written).splitlines()
+    assert (nodes_of(lines)[-1] > 0) == in_time
+    assert len(best_moves(lines)) == 1
+    times = [int(line.split()[4]) for line in lines if line.startswith("info depth")]
+    assert 10_000 <= times[-1] < 11_000
+
+
+def test_searches_follow_the_game(monkeypatch):
+    """Each search continues the last one's tree, if the game went on from its position."""
+    calls = []
+    start = IdleSearch.start
+
+    def recorded(self, state, *, root_actions=(), after=None, moves=None):
+        calls.append((after is not None, moves))
+        return start(self, state, root_actions=root_actions)
+
+    monkeypatch.setattr(IdleSearch, "start", recorded)
+    moves = ["b2b3", "a4b3", "a2b3", "c4b3"]
+    record = read_position(GARDNER, FEN, ["startpos", "moves", *moves], None).record
+    actions = [position.action for position in record.positions[1:]]
+    assert actions[0] in record.truncate(0).legal_moves()
+    uci_output(
+        [
+            "position startpos",
+            "go nodes 1",  # before `isready`: there is no memory yet
+            f"position startpos moves {' '.join(moves[:2])}",
+            "go nodes 1",
+            f"position startpos moves {' '.join(moves)}",
+            "go nodes 1",
+            "go nodes 1",  # the same position again
+            "position startpos moves b2b3",  # before the last position
+            "go nodes 1",
+            "ucinewgame",
+            "position startpos moves b2b3",
+            "go nodes 1",
+        ],
+        GARDNER,
+    )
+    assert calls == [
+        (False, None),
+        (True, actions[:2]),
+        (True, actions[2:]),
+        (True, []),
+        (True, None),
+        (True, None),
+    ]
 
 
 def test_later_commands_wait_for_a_limit_and_end_a_search_without_one():
@@ -129,10 +192,10 @@ def test_the_end_of_the_input_ends_only_a_search_without_a_limit():
         ("nodes 7", 0, 7, math.inf),
         ("movetime 250", 0, math.inf, 0.25),
         ("nodes 7 movetime 250", 0, 7, 0.25),
-        ("wtime 50000 btime 1000 winc 500 binc 0", 0, math.inf, 50 / 25 + 0.5 - 0.1),
+        ("wtime 50000 btime 1000 winc 500 binc 0", 0, math.inf, 50 / 25 + 0.5 - 0.05),
         ("wtime 50000 btime 1000 winc 500 binc 0", 1, math.inf, 0.01),
-        ("wtime 8000 btime 0 movestogo 4", 0, math.inf, 1.9),
-        ("wtime 0 btime 0 byoyomi 3000", 0, math.inf, 2.9),
+        ("wtime 8000 btime 0 movestogo 4", 0, math.inf, 1.95),
+        ("wtime 0 btime 0 byoyomi 3000", 0, math.inf, 2.95),
         ("wtime -20 btime 5", 0, math.inf, 0.01),
         ("nodes many wtime", 0, 32, math.inf),
         ("searchmoves e2e4 nodes 5", 0, 5, math.inf),
@@ -153,7 +216,7 @@ def test_searches_that_wait():
         assert go.ponders == ("ponder" in words)
         assert go.infinite == ("infinite" in words)
     assert read_go(["ponder"], "wb", 0, 32).simulations == 32
-    assert read_go(["ponder", "btime", "5100"], "bw", 0, 32).seconds == pytest.approx(0.104)
+    assert read_go(["ponder", "btime", "5100"], "bw", 0, 32).seconds == pytest.approx(0.154)
 
 
 @pytest.mark.parametrize(
@@ -192,4 +255,4 @@ def test_a_move_never_takes_more_than_the_clock():
         for moves in (0, 1, 40):
             for each in (0.0, 1.0):
                 clock = Clock(left, increment=5.0, moves=moves, each=each)
-                assert 0 < clock.for_move() <= max(left + each - 0.1, 0.01)
+                assert 0 < clock.for_move() <= max(left + each - 0.05, 0.01)

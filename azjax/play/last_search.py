@@ -1,0 +1,77 @@
+"""What an engine keeps from one move to the next: its tree, and the cost of ending a search."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from azjax.play.game_record import GameRecord
+from azjax.search.anytime import AnytimeSearch, SearchInProgress
+
+_FORGETTING = 0.9  # for how long the slowest end of a search is remembered
+
+
+@dataclass(frozen=True)
+class LastSearch:
+    """An engine's newest search."""
+
+    progress: SearchInProgress
+    record: GameRecord | None  # the game whose current position was searched; None: no real one
+    closing_s: float = 0.0  # from the last simulation to the written move, the slowest of late
+
+    def moves_to(self, record: GameRecord) -> list[int] | None:
+        """Returns the actions from the searched position to a record's; None if it is not behind.
+
+        Positions are compared by identity: records of one game share them.
+        """
+        if self.record is None:
+            return None
+        positions, played = record.positions, self.record.num_moves
+        if len(positions) <= played or positions[played] is not self.record.current:
+            return None
+        return [position.action for position in positions[played + 1 :]]
+
+
+def effective_start(since: float, last: LastSearch | None) -> float:
+    """Returns when a search's time begins, so that it ends with the written move.
+
+    Args:
+      since: when the command came, by `time.monotonic()`.
+      last: the search before, whose end took as long as this one's probably will.
+    """
+    return since - (0.0 if last is None else last.closing_s)
+
+
+def start_search(
+    search: AnytimeSearch,
+    record: GameRecord,
+    last: LastSearch | None,
+    root_actions: Sequence[int] = (),
+) -> SearchInProgress:
+    """Starts to search a record's position in the memory of the last search.
+
+    The tree of the last search is continued if the game went on from its position.
+    """
+    state = record.current.state
+    if last is None:
+        return search.start(state, root_actions=root_actions)
+    moves = last.moves_to(record)
+    return search.start(state, root_actions=root_actions, after=last.progress, moves=moves)
+
+
+def end_search(
+    progress: SearchInProgress, record: GameRecord, last: LastSearch | None, ended: float
+) -> LastSearch:
+    """Returns what to keep of a search, once its move is written.
+
+    Args:
+      progress: the search.
+      record: the game whose position was searched.
+      last: the search before.
+      ended: when the last simulation ended, by `time.monotonic()`.
+    """
+    closing = time.monotonic() - ended
+    if last is not None:
+        closing = max(closing, _FORGETTING * last.closing_s)
+    return LastSearch(progress, record, closing)
