@@ -123,7 +123,7 @@ class AnytimeSearch:
         state = jax.jit(self.game.init)()
         progress = self.start(state).run(1)
         progress.analysis()
-        progress = self.start(state, after=progress).run(1)
+        progress = self.start(state, after=progress, moves=[]).run(1)
         return replace(progress, seconds_each=0.0)
 
     def with_game(self, game: Game) -> AnytimeSearch:

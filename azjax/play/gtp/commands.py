@@ -14,7 +14,6 @@ from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
 from azjax.play.gtp.game import COLOURS, GtpGame, SquareGame, format_score, vertices
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.play.gtp.sgf import handicap_points, read_sgf
-from azjax.play.last_search import LastSearch
 from azjax.players.engines.gtp_games import kind_of
 
 Command = Callable[..., GtpGame]
@@ -190,8 +189,7 @@ def _with_komi(game: GtpGame, text: str) -> GtpGame:
         return game
     # The old tree is let go first, because there may not be memory for two.
     game, search = replace(game, last=None), game.search.with_game(rules)
-    last = LastSearch(search.warm_up(), None)
-    return replace(game, search=search, record=replace(game.record, game=rules), last=last)
+    return replace(game, search=search, record=replace(game.record, game=rules)).warm_up()
 
 
 INTRODUCTION: dict[str, Command] = {

@@ -15,7 +15,7 @@ from azjax.errors import UserError
 from azjax.play.clock import Clock
 from azjax.play.game_record import GameRecord, Position, start_game
 from azjax.play.gtp.protocol import GtpError
-from azjax.play.last_search import LastSearch
+from azjax.play.last_search import LastSearch, warm_up
 from azjax.players.engines import gtp_games
 from azjax.search.anytime import AnytimeSearch
 from azjax.types import Array, State
@@ -54,6 +54,11 @@ class GtpGame:
     def current(self) -> Position:
         """The newest position."""
         return self.record.current
+
+    def warm_up(self) -> GtpGame:
+        """Returns the same game, with all compiled that a move needs."""
+        start = start_game(self.game)
+        return replace(self, last=warm_up(self.search, lambda found: start.play(found.action)))
 
     def clear(self) -> GtpGame:
         """Returns the start of another game."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import replace
 
 from azjax.play.gtp.commands import INTRODUCTION, commands_for
 from azjax.play.gtp.game import GtpGame, start_gtp_game
 from azjax.play.gtp.protocol import GtpError, Reply, Write
-from azjax.play.last_search import LastSearch
 from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.search.anytime import AnytimeSearch
 
@@ -44,7 +42,7 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
         # Not at the start: clients do not wait long for an engine's name.
         touches_board = commands_for(game.game).keys() - INTRODUCTION.keys()
         if not compiled and words and words[0] in touches_board:
-            game = replace(game, last=LastSearch(game.search.warm_up(), None))
+            game = game.warm_up()
             compiled = True
         try:
             game = _run(game, Reply(number, lines, write), words)

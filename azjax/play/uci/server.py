@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
 from azjax.play.game_record import start_game
-from azjax.play.last_search import LastSearch
+from azjax.play.last_search import warm_up
 from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
 from azjax.play.uci.go import go, info_line
@@ -95,17 +94,12 @@ def _warm_up(engine: EngineState) -> EngineState:
     if engine.last is not None:
         return engine
     game, name = engine.game, engine.dialect.notation.name
-    progress = engine.search.warm_up()
     start = start_game(game)
     start.play(legal_actions(game, start.current.state)[0])
     text = getattr(game, f"to_{name}")(start.current.state)
     read_position(game, engine.dialect.notation, [name, *text.split()], None)
-    # The first line compiles, and the second one tells how long a line takes.
-    for _ in range(2):
-        began = time.monotonic()
-        info_line(start, progress.analysis(), 0.0, shows_wdl=True)
-        closing = time.monotonic() - began
-    return replace(engine, last=LastSearch(progress, None, closing))
+    last = warm_up(engine.search, lambda analysis: info_line(start, analysis, 0.0, shows_wdl=True))
+    return replace(engine, last=last)
 
 
 def _introduce(engine: EngineState) -> None:

@@ -27,8 +27,13 @@ def texts(lines, game=GO):
 
 
 def test_the_introduction_does_not_wait_for_compilation(monkeypatch):
-    events = []
-    monkeypatch.setattr(IdleSearch, "warm_up", lambda self: events.append("compiled"))
+    events, warm_up = [], IdleSearch.warm_up
+
+    def recorded(self):
+        events.append("compiled")
+        return warm_up(self)
+
+    monkeypatch.setattr(IdleSearch, "warm_up", recorded)
     lines = ["name", "list_commands", "genmove b", "genmove w"]
     serve_gtp(IdleSearch(GO), Script(lines), events.append)
     kinds = [event if event == "compiled" else event[0] for event in events]
