@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import TextIO
 
 import jax
 import tyro
@@ -66,17 +67,18 @@ def write_player(path: Path, game: str, network: dict) -> Path:
 class Engine:
     """A player as a process; `move` returns its move and the seconds that it took."""
 
-    def __init__(self, protocol: str, player: Path):
+    def __init__(self, protocol: str, player: Path, stderr: TextIO | None = None):
         self.protocol = protocol
         self._process = subprocess.Popen(
             [sys.executable, "-m", "azjax.cli", protocol, str(player)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            stderr=stderr,
+            encoding="utf-8",
             bufsize=1,
         )
+        self.pid = self._process.pid
         if protocol == "gtp":
-            self.ask("boardsize 9", "=")
             self.ask("genmove b", "=")  # compiles
             self.new_game()
         else:
@@ -97,14 +99,18 @@ class Engine:
     def ask(self, line: str, begin: str) -> str:
         """Writes a command and returns the line of the answer that begins so."""
         self.write(line)
-        return self.read(begin)
+        for answer in self._process.stdout:
+            if answer.startswith("?"):
+                raise SystemExit(f"{line}: {answer.strip()}")
+            if answer.startswith(begin):
+                return answer.strip()
+        raise SystemExit(f"the engine ended with {self._process.wait()}")
 
-    def read(self, begin: str) -> str:
-        for line in self._process.stdout:
-            if line.startswith("?"):
-                raise SystemExit(f"{self.protocol} refused: {line.strip()}")
-            if line.startswith(begin):
-                return line.strip()
+    def read_any(self, begin: str) -> str:
+        """Returns the next line that begins so, whatever comes before."""
+        for answer in self._process.stdout:
+            if answer.startswith(begin):
+                return answer.strip()
         raise SystemExit(f"the engine ended with {self._process.wait()}")
 
     def move(self, moves: list[str], limit: str, colour: int) -> tuple[str, float, float]:
