@@ -134,8 +134,9 @@ def report(arguments: list[str]) -> None:
     class Arguments:
         run: RunArgument
         """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
-        simulations: int | None = None
-        """Simulations of the searching players; by default as in the run's evaluations."""
+        simulations: tuple[int, ...] = ()
+        """Simulations of the searching players, one number or several; by default as in the run's
+        evaluations. The first one also plays the matches."""
         baselines: tuple[str, ...] = ("uct:1000",)
         """Baselines to measure on the same positions."""
         against: tuple[str, ...] = ("random",)

@@ -39,6 +39,7 @@ class PositionSuite:
     states: State  # batched [P, ...]
     plies: np.ndarray  # int32 [P], moves made so far (the fewest possible)
     action_scores: np.ndarray  # float32 [P, num_actions], the mover's; -inf if illegal
+    classes: tuple[str, ...] | None = None  # of each position; None: classes by plies
 
     @property
     def num_positions(self) -> int:
@@ -67,9 +68,9 @@ class GameSuites:
     def fixed(self) -> tuple[PositionSuite, ...]:
         """The suites that do not depend on a player; none if no exact values are known.
 
-        These are all reachable positions, if they can be enumerated. Otherwise they are the file of
-        scored positions, if there is one, and the positions of random games whose values are known:
-        all of them, or endgames.
+        These are all reachable positions, if they can be enumerated. Otherwise they are the files
+        of scored positions, if there are some, and the positions of random games whose values are
+        known: all of them, or endgames.
         """
         if self.solution is not None:
             decisions = self.solution.decisions
@@ -81,7 +82,11 @@ class GameSuites:
                     action_scores=self.solution.action_values(decisions),
                 ),
             )
-        suites = _scored_positions(self.game), self._random_games()
+        suites = (
+            _scored_positions(self.game, "scored positions", ""),
+            _scored_positions(self.game, "scored positions by class", "_classes"),
+            self._random_games(),
+        )
         return tuple(suite for suite in suites if suite is not None)
 
     def of_own_games(self, player: Player, key: Array, num_games: int) -> PositionSuite | None:
@@ -159,14 +164,20 @@ def _sample(count: int, key: Array) -> np.ndarray:
     return np.sort(np.asarray(jax.random.permutation(key, count)[:_MAX_POSITIONS]))
 
 
-def _scored_positions(game: Game) -> PositionSuite | None:
-    """Returns the positions in the file named after the game, if there is one.
+def _scored_positions(game: Game, name: str, suffix: str) -> PositionSuite | None:
+    """Returns the positions in a file named after the game, if there is one.
 
-    A line is an object with `moves` and `scores`. `moves` are the actions that lead there from the
-    start, one character each in the game's own notation. `scores` has a number for each action:
-    positive if the mover wins by it, 0 for a draw, negative for a loss, null if it is illegal.
+    A line is an object with `moves` and `scores`, and a `class` or none. `moves` are the actions
+    that lead there from the start, one character each in the game's own notation. `scores` has a
+    number for each action: positive if the mover wins by it, 0 for a draw, negative for a loss,
+    null if it is illegal.
+
+    Args:
+      game: the game.
+      name: of the suite.
+      suffix: of the file's name.
     """
-    file = _score_file(game)
+    file = _score_file(game, suffix)
     if not file.is_file():
         return None
     lines = [json.loads(line) for line in file.read_text().splitlines()]
@@ -181,11 +192,12 @@ def _scored_positions(game: Game) -> PositionSuite | None:
     states, legal = _replay(game, actions)
     if not np.array_equal(legal, np.isfinite(action_scores)):
         raise ValueError(f"{file.name} and the rules of {game.name} disagree on what is legal")
-    return PositionSuite("scored positions", states, plies, action_scores)
+    classes = tuple(line["class"] for line in lines) if "class" in lines[0] else None
+    return PositionSuite(name, states, plies, action_scores, classes)
 
 
-def _score_file(game: Game) -> Traversable:
-    return importlib.resources.files("azjax.evaluation") / "data" / f"{game.name}.jsonl"
+def _score_file(game: Game, suffix: str = "") -> Traversable:
+    return importlib.resources.files("azjax.evaluation") / "data" / f"{game.name}{suffix}.jsonl"
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -23,10 +23,9 @@ _BUCKET_PLIES = 6
 
 @dataclasses.dataclass(frozen=True)
 class Bucket:
-    """Mistakes in the positions of plies `first_ply` to `last_ply`."""
+    """Mistakes in the positions of one class of a suite."""
 
-    first_ply: int
-    last_ply: int
+    name: str  # such as "plies 0-5" or "begin-hard"
     positions: int
     mistakes: int
 
@@ -47,6 +46,7 @@ class Score:
     risky_mistakes: int  # mistakes in those positions
     optimal: int  # moves with the best score, such as the quickest win if scores show it
     buckets: tuple[Bucket, ...]
+    has_classes: bool  # the buckets are named classes, not classes by plies
 
     @property
     def mistake_rate(self) -> float:
@@ -131,6 +131,15 @@ class PlayerReport:
     def mistakes(self) -> int:
         """Mistakes in these positions."""
         return self.scores[0].mistakes if self.scores else 0
+
+    def class_rates(self) -> dict[str, float]:
+        """Returns the share of mistakes in each named class of positions."""
+        return {
+            bucket.name: bucket.mistakes / bucket.positions
+            for score in self.scores
+            if score.has_classes
+            for bucket in score.buckets
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -254,13 +263,13 @@ def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
     chosen = np.arange(len(scores)), actions
     mistakes = results[chosen] < best_result
     risky = (legal & (results < best_result[:, None])).any(-1)
+    classes = np.array(suite.classes or [_class_by_plies(ply) for ply in suite.plies.tolist()])
+    # In the order of the suite, or of the plies.
+    order = range(len(classes)) if suite.classes else np.argsort(suite.plies, kind="stable")
     buckets = []
-    for first in range(0, int(suite.plies.max()) + 1, _BUCKET_PLIES):
-        last = first + _BUCKET_PLIES - 1
-        inside = (suite.plies >= first) & (suite.plies <= last)
-        if inside.any():
-            counts = int(inside.sum()), int(mistakes[inside].sum())
-            buckets.append(Bucket(first, last, *counts))
+    for name in dict.fromkeys(classes[list(order)].tolist()):
+        inside = classes == name
+        buckets.append(Bucket(name, int(inside.sum()), int(mistakes[inside].sum())))
     return Score(
         suite=suite.name,
         positions=len(scores),
@@ -270,7 +279,13 @@ def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
         risky_mistakes=int((mistakes & risky).sum()),
         optimal=int((scores[chosen] == scores.max(-1)).sum()),
         buckets=tuple(buckets),
+        has_classes=suite.classes is not None,
     )
+
+
+def _class_by_plies(ply: int) -> str:
+    first = ply - ply % _BUCKET_PLIES
+    return f"plies {first}-{first + _BUCKET_PLIES - 1}"
 
 
 def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:

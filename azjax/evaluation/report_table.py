@@ -82,8 +82,7 @@ def _add_suite(table: Table, scores: Sequence[Score]) -> None:
     if any(s.illegal for s in scores):
         row(" illegal moves", (f"{s.illegal:,}" for s in scores), "red")
     for buckets in zip(*(s.buckets for s in scores), strict=True):
-        label = f" plies {buckets[0].first_ply}-{buckets[0].last_ply}"
-        row(label, (_share(b.mistakes, b.positions) for b in buckets))
+        row(f" {buckets[0].name}", (_share(b.mistakes, b.positions) for b in buckets))
 
 
 def _share(part: int, whole: int) -> str:

@@ -18,7 +18,7 @@ REPORT_FILE = "report.json"
 def report_run(
     run: str | Path,
     *,
-    simulations: int | None = None,
+    simulations: int | Sequence[int] | None = None,
     baselines: Sequence[str] = ("uct:1000",),
     against: Sequence[str] = ("random",),
     games: int = 200,
@@ -31,7 +31,8 @@ def report_run(
 
     Args:
       run: a run directory, or RUN@best, RUN@CYCLE.
-      simulations: of the searching players; None for the number in the run's evaluations.
+      simulations: of the searching players, one number or several; None for the number in the
+        run's evaluations. The first one also plays the matches.
       baselines: spellings of players to measure on the same positions.
       against: spellings of opponents that the run's player and its raw policy play matches with.
       games: games against each opponent.
@@ -46,14 +47,18 @@ def report_run(
     """
     spec = parse_run(run)
     config = load_run_config(spec.path)
-    if simulations is None:
-        simulations = config.evaluation.num_simulations
-    player = load_player(spec, simulations=simulations)
+    first, *more = (
+        [simulations or config.evaluation.num_simulations]
+        if simulations is None or isinstance(simulations, int)
+        else simulations or [config.evaluation.num_simulations]
+    )
+    player = load_player(spec, simulations=first)
     game = player.game
     players: dict[str, Player] = {
-        f"search:{simulations}": player,
+        f"search:{first}": player,
         "policy": load_player(dataclasses.replace(spec, how="policy")),
-        f"untrained search:{simulations}": untrained_player(spec.path, simulations=simulations),
+        **{f"search:{number}": load_player(spec, simulations=number) for number in more},
+        f"untrained search:{first}": untrained_player(spec.path, simulations=first),
         **{text: load_player(text, game=game) for text in baselines},
     }
     result = report(

@@ -20,6 +20,7 @@ from azjax.errors import UserError
 from azjax.runs.progress import Progress
 
 METRICS_FILE = "metrics.jsonl"
+CLASS_METRIC = "mistake_rate/"  # begins the names of metrics of classes of positions
 TENSORBOARD_FOLDER = "tensorboard"
 Value = float | int | str | None
 Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
@@ -164,7 +165,11 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
 
 def evaluation_text(scalars: Mapping[str, Value]) -> str:
     """Returns an evaluation as text: "against random: score 97.5%, Elo +636 [+500, +900]"."""
-    known = {name: value for name, value in scalars.items() if _plain_value(value) is not None}
+    known = {
+        name: value
+        for name, value in scalars.items()
+        if _plain_value(value) is not None and not name.startswith(CLASS_METRIC)
+    }
     parts = []
     if {"mistakes", "positions"} <= known.keys():
         mistakes, positions = known.pop("mistakes"), known.pop("positions")

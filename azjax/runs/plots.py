@@ -14,13 +14,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike
 
-from azjax.runs.metrics import Line, Value, read_metrics
+from azjax.runs.metrics import CLASS_METRIC, Line, Value, read_metrics
 
 PLOTS_FOLDER = "plots"
 Lines = list[Line]
 
 # Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_NO_MISTAKE_PERCENT = 0.1  # where plots of mistakes end below
 _INK, _GRID = "#333333", "#E6E6E6"
 
 
@@ -41,6 +42,7 @@ def draw(run_dir: str | Path) -> list[Path]:
     pictures: dict[str, Callable[[Lines], Figure | None]] = {
         "losses.png": losses,
         "evaluation.png": evaluation,
+        "mistakes_by_class.png": mistakes_by_class,
         "elo.png": elo,
         "game_lengths.png": game_lengths,
         "speed.png": speed,
@@ -114,6 +116,26 @@ def evaluation(lines: Lines) -> Figure | None:
         axes.set_ylabel("score (draw = half)")
         _percent(axes, [*scores, 0.5])
     return finish(figure, "Evaluation")
+
+
+def mistakes_by_class(lines: Lines) -> Figure | None:
+    """Plots the share of mistakes in each class of positions, on a logarithmic axis."""
+    exact = [x for x in _of_kind(lines, "eval") if any(n.startswith(CLASS_METRIC) for n in x)]
+    if not exact:
+        return None
+    figure, (axes,) = figure_over_cycles(lines, 1)
+    names = dict.fromkeys(n for x in exact for n in x if n.startswith(CLASS_METRIC))
+    for number, name in enumerate(names):
+        rates = np.array([_number(x.get(name)) for x in exact])
+        label = f"{name.removeprefix(CLASS_METRIC)}, at last {100 * rates[-1]:.2g}%"
+        # Classes without a mistake lie on the lower edge, since 0 has no logarithm.
+        shown = np.maximum(100 * rates, _NO_MISTAKE_PERCENT)
+        _points(axes, [x["cycle"] for x in exact], shown, number, label)
+    axes.set_yscale("log")
+    axes.set_ylim(_NO_MISTAKE_PERCENT, 100)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}%"))
+    axes.set_ylabel("mistakes")
+    return finish(figure, "Mistakes by class of positions")
 
 
 def elo(lines: Lines) -> Figure | None:

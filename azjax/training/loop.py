@@ -32,7 +32,7 @@ from azjax.players.network_players import SearchPlayer, played_search
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE, run_lock
-from azjax.runs.metrics import METRICS_FILE, RunLogger, read_metrics
+from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, RunLogger, read_metrics
 from azjax.training.memory import check_memory
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.trainer import Trainer, make_trainer
@@ -286,7 +286,10 @@ def _evaluate(
     if settings.exact_report:
         exact = report(trainer.game, [player], suites=suites).players[0]
         if exact.positions:
-            log.evaluation(cycle, {"mistakes": exact.mistakes, "positions": exact.positions})
+            rates = {CLASS_METRIC + name: rate for name, rate in exact.class_rates().items()}
+            log.evaluation(
+                cycle, {"mistakes": exact.mistakes, "positions": exact.positions, **rates}
+            )
             selection_metric += 1.0 - exact.mistakes / exact.positions
     return selection_metric
 

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from azjax.evaluation.elo import wilson_interval
 from azjax.evaluation.position_suites import GameSuites
-from azjax.evaluation.report import report, score_actions
+from azjax.evaluation.report import PlayerReport, report, score_actions
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
@@ -33,7 +33,7 @@ def perfect(solution):
 
 @pytest.fixture(scope="module")
 def scored_positions():
-    (suite,) = GameSuites(make("connect_four"), max_states=10_000).fixed
+    suite, _ = GameSuites(make("connect_four"), max_states=10_000).fixed
     return suite
 
 
@@ -46,7 +46,7 @@ def test_perfect_play_makes_no_mistake_in_any_reachable_position(perfect):
     (score,) = card.scores
     assert (card.positions, card.mistakes) == (5478 - 958, 0)
     assert (score.illegal, score.optimal) == (0, 4520)
-    assert [(b.first_ply, b.last_ply) for b in score.buckets] == [(0, 5), (6, 11)]
+    assert [b.name for b in score.buckets] == ["plies 0-5", "plies 6-11"]
     assert sum(b.positions for b in score.buckets) == 4520
 
 
@@ -142,6 +142,32 @@ def test_scored_positions_are_all_there(scored_positions):
     scores = scored_positions.action_scores
     start = scores[scored_positions.plies == 0]
     np.testing.assert_array_equal(start, [[-2, -1, 0, 1, 0, -1, -2]])
+
+
+def test_positions_by_class_are_counted_by_class():
+    """The classes are AlphaZero.jl's: by the plies played, and by those left under best play."""
+    suite = GameSuites(make("connect_four")).fixed[1]
+    assert suite.name == "scored positions by class"
+    names = ["begin-hard", "begin-medium", "begin-easy", "middle-medium", "middle-easy", "end-easy"]
+    best = score_actions(suite, suite.action_scores.argmax(-1))
+    assert [(b.name, b.positions, b.mistakes) for b in best.buckets] == [(n, 400, 0) for n in names]
+    # The score of a win counts the stones that its side has left, of 21 in all; so the plies left
+    # follow from it, and with the plies played the class.
+    for name, plies, scores in zip(suite.classes, suite.plies, suite.action_scores, strict=True):
+        stage, difficulty = name.split("-")
+        assert stage == ("begin" if plies <= 14 else "middle" if plies <= 28 else "end")
+        score = scores.max()
+        end = 42 if score == 0 else 42 - 2 * (abs(score) - 1) - ((plies % 2 == 0) == (score > 0))
+        left = end - plies
+        assert difficulty == ("easy" if left < 14 else "medium" if left < 28 else "hard")
+    worst = np.where(np.isfinite(suite.action_scores), suite.action_scores, 99).argmin(-1)
+    player = PlayerReport("worst", (score_actions(suite, worst),), (), ())
+    rates = player.class_rates()
+    assert list(rates) == names
+    assert rates["begin-hard"] == player.scores[0].buckets[0].mistakes / 400 > 0.5
+    plain = GameSuites(make("connect_four")).fixed[0]
+    by_plies = PlayerReport("", (score_actions(plain, plain.action_scores.argmax(-1)),), (), ())
+    assert by_plies.class_rates() == {}
 
 
 def test_a_mistake_is_a_worse_result_not_a_slower_win(scored_positions):

@@ -33,16 +33,22 @@ def run(tmp_path_factory):
 def test_report_of_a_run(run):
     said = []
     card = report_run(
-        run, baselines=("uct:8",), against=("random",), games=16, own_games=16, progress=said.append
+        run,
+        simulations=(4, 2),
+        baselines=("uct:8",),
+        against=("random",),
+        games=16,
+        own_games=16,
+        progress=said.append,
     )
     assert said[0] == "looking for exact values of tic_tac_toe"
     assert "policy: 16 games against random" in said
     assert not (run / "report.json").exists()
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
-    assert names == ["search:4", "policy", "untrained search:4", "uct:8"]
+    assert names == ["search:4", "policy", "search:2", "untrained search:4", "uct:8"]
     # Every reachable state in which there is a move: 5478 less 958 ends.
-    assert [player.positions for player in card.players] == [4520] * 4
+    assert [player.positions for player in card.players] == [4520] * 5
     for player in card.players:
         assert 0 < player.mistakes < 4520
         assert all(score.illegal == 0 for score in player.scores)
@@ -50,10 +56,10 @@ def test_report_of_a_run(run):
         assert suites == ["all reachable positions", "positions of search:4's games"]
         assert player.scores[1].positions > 30
     judged = [[score.positions for score in player.values] for player in card.players]
-    assert judged == [[4520, card.players[0].scores[1].positions]] * 3 + [[]]
-    assert all(0 < player.values[0].right < 4520 for player in card.players[:3])
+    assert judged == [[4520, card.players[0].scores[1].positions]] * 4 + [[]]
+    assert all(0 < player.values[0].right < 4520 for player in card.players[:4])
     matches = [[x.num_games for x in player.matches] for player in card.players]
-    assert matches == [[16], [16], [], []]
+    assert matches == [[16], [16], [], [], []]
     save_report(card, f"{run}@best")
     written = json.loads((run / "report.json").read_text())
     assert written == json.loads(json.dumps(card.to_dict()))

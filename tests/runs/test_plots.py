@@ -7,8 +7,8 @@ from matplotlib._pylab_helpers import Gcf
 from rich.console import Console
 
 from azjax.errors import UserError
-from azjax.runs.metrics import RunLogger, read_metrics
-from azjax.runs.plots import draw, elo, evaluation, losses, smooth
+from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
+from azjax.runs.plots import draw, elo, evaluation, losses, mistakes_by_class, smooth
 
 
 def run(run_dir, cycles, evaluations=()):
@@ -72,6 +72,11 @@ def test_everything_measured_is_drawn(tmp_path):
         (CYCLES[:1], [], ["speed.png"]),  # nothing learned yet, no game ended
         ([], [{"mistakes": 0, "positions": 9}], ["evaluation.png"]),
         ([], [{"opponent": "random", "score": 0.5}], ["evaluation.png"]),
+        (
+            [],
+            [{"mistakes": 0, "positions": 9, "mistake_rate/easy": 0.1}],
+            ["evaluation.png", "mistakes_by_class.png"],
+        ),
     ],
 )
 def test_what_was_not_measured_is_left_out(tmp_path, cycles, evaluations, names):
@@ -97,6 +102,16 @@ def test_curves_hold_the_numbers(tmp_path):
     assert labels["against random"] == [380.0]
     assert "against policy" not in labels
     assert labels["against policy, won all: at least"] == [200.0]
+
+
+def test_mistakes_by_class_are_shown_in_percent(tmp_path):
+    rates = [{"mistake_rate/hard": 0.5, "mistake_rate/easy": 0.02}]
+    rates += [{"mistake_rate/hard": 0.25, "mistake_rate/easy": 0.0}]
+    exact = [{"mistakes": 5, "positions": 20} | each for each in rates]
+    assert evaluation_text(exact[0]) == "5 mistakes in 20 positions"
+    (axes,) = mistakes_by_class(read_metrics(run(tmp_path, CYCLES, exact))).axes
+    shown = {line.get_label(): list(line.get_ydata()) for line in axes.lines}
+    assert shown == {"hard, at last 25%": [50.0, 25.0], "easy, at last 0%": [2.0, 0.1]}
 
 
 def test_smoothing_is_a_centred_mean_that_skips_gaps():
