@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
-.PHONY: train test test-rest test-all slow lint docs
+.PHONY: train test test-rest test-all slow lint docs plan
 
 train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
@@ -48,6 +48,18 @@ docs: .venv/ready-docs
 
 .venv/ready-dev: .venv/ready
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+	@touch $@
+
+# What compiles for TPUs and GPUs that are not here, for the tests of `azjax plan`. It has a folder of
+# its own, because every process that finds it would look for a TPU and a GPU when JAX starts.
+plan: .venv/ready-plan
+
+.venv/ready-plan: .venv/ready-dev
+	for part in "libtpu" "jax-cuda12-plugin jax-cuda12-pjrt nvidia-cuda-nvcc-cu12"; do \
+	  $(BIN)/python -m pip install --quiet --no-deps --no-compile --upgrade \
+	    --target .venv/plan --constraint constraints.txt $$part || \
+	    echo "not installed, so that some tests of azjax plan are skipped: $$part" >&2; \
+	done
 	@touch $@
 
 .venv/ready-docs: .venv/ready

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from azjax.cli.arguments import PROGRAM
 from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
+from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, resume, train
 from azjax.cli.web import web
@@ -26,6 +27,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "web": web,
     "export": export,
     "bench": bench,
+    "plan": plan,
 }
 
 

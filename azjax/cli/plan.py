@@ -1,0 +1,58 @@
+"""The command that compiles for machines that are not here."""
+
+import dataclasses
+import json
+import os
+from typing import Annotated
+
+import tyro
+
+from azjax.cli.arguments import parse
+from azjax.errors import UserError
+
+
+def plan(arguments: list[str]) -> None:
+    """Compile a run for TPUs and GPUs that are not here: azjax plan connect_four --on v5e:2x2 h100
+
+    Prints, before anyone rents the machine: whether the training cycle compiles and how long that
+    takes, the memory that a chip needs, the operations and kernel launches of a cycle, and an
+    estimate of its time.
+    """
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")]
+        """Config of the run: a file, or the name of one that comes with azjax."""
+        on: tuple[str, ...]
+        """The machines: TPU slices such as v5e:4x4 or v4:2x2x1, GPUs such as h100 or h200x8."""
+        measure: bool = True
+        """Count on this machine, over some plies of real games, how often loops repeat whose end
+        depends on data. Otherwise four times is assumed."""
+        json: bool = False
+        """Print JSON."""
+
+    # Before JAX starts: no device here takes part, and XLA's libraries look for theirs in vain.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    options = parse(plan, Arguments, arguments, "plan")
+    from azjax.config.toml import load_config
+    from azjax.plan.machines import machine
+
+    config = load_config(options.config)
+    machines = [machine(name) for name in options.on]
+    if not machines:
+        raise UserError("plan needs a machine: --on v5e:2x2, for example")
+
+    import jax
+    from rich.console import Console
+
+    from azjax.plan.plan import make_plans
+    from azjax.plan.table import plan_table
+
+    jax.config.update("jax_platforms", "cpu")
+    with Console(stderr=True).status("") as status:
+        plans, runs = make_plans(config, machines, measure=options.measure, progress=status.update)
+    if options.json:
+        facts = {"config": options.config, "jax": jax.__version__}
+        print(json.dumps(facts | {"plans": [found.to_dict() for found in plans]}, indent=2))
+    else:
+        Console().print(plan_table(options.config, plans, runs))

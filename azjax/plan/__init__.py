@@ -1,0 +1,1 @@
+"""Ahead-of-time plans: training cycles compiled for accelerators that are not here."""

@@ -1,0 +1,176 @@
+"""Compiles programs for accelerators that are not here, on a machine with a CPU only."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import topologies
+from jax.sharding import Mesh
+
+from azjax.errors import UserError
+from azjax.plan import hlo
+from azjax.plan.machines import Machine, target_config
+from azjax.sharding import AXIS
+
+# There is no device to time kernels on.
+_NO_TUNING = {"xla_gpu_autotune_level": 0}
+_NO_TRITON = {"xla_gpu_enable_triton_gemm": False}
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program that was compiled for a machine."""
+
+    program: hlo.Program
+    lower_seconds: float  # tracing, and lowering to StableHLO
+    compile_seconds: float  # by XLA
+    arguments: int  # bytes of one chip
+    outputs: int  # bytes of results that no argument's memory takes
+    temporaries: int  # bytes
+    code: int  # bytes; 0 on GPUs, for which XLA does not tell
+    flags: tuple[str, ...] = ()  # of XLA, without which it does not compile
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the program needs on one chip."""
+        return self.arguments + self.outputs + self.temporaries + self.code
+
+
+class DoesNotCompile(Exception):
+    """XLA's reason, in one line, and what it says about memory."""
+
+    def __init__(self, error: Exception) -> None:
+        text = re.sub(r"\s+", " ", str(error)).strip()
+        super().__init__(text if len(text) < 300 else text[:297] + "...")
+        used = re.search(r"[Uu]sed ([\d.]+)([KMGT]?) of ([\d.]+)([KMGT]?) hbm", text)
+        self.needs = _bytes(used[1], used[2]) if used else None
+
+
+def _bytes(number: str, unit: str) -> float:
+    return float(number) * 1024.0 ** " KMGT".index(unit or " ")
+
+
+def check_installed(machine: Machine) -> None:
+    """Checks that what compiles for a machine is installed.
+
+    Raises:
+      UserError: it is not; the message says what to install.
+    """
+    if machine.chip.platform == "tpu":
+        if _missing("libtpu"):
+            raise UserError(
+                f"--on {machine.name}: compiling for TPUs needs libtpu (no TPU): "
+                'pip install "azjax[plan-tpu]"'
+            )
+    elif _missing("jax_plugins.xla_cuda12") and _missing("jax_plugins.xla_cuda13"):
+        raise UserError(
+            f"--on {machine.name}: compiling for GPUs needs JAX's CUDA plugin (no GPU): "
+            'pip install "azjax[plan-gpu]"'
+        )
+
+
+def _missing(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is None
+    except ModuleNotFoundError:  # the package that would hold it
+        return True
+
+
+def ahead_mesh(machine: Machine) -> Mesh:
+    """Returns the one-axis mesh of a machine that is not here.
+
+    Raises:
+      UserError: what compiles for it is not installed, or it has no such topology.
+    """
+    check_installed(machine)
+    os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")  # there are no drivers to check
+    os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # nor a cloud to ask what this machine is
+    os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")  # nor a TPU that two could use
+    try:
+        with _quiet():
+            if machine.chip.platform == "tpu":
+                # A host of a slice has four chips, that of a single chip has one.
+                alone: Any = {"chips_per_host_bounds": (1, 1, 1)} if machine.chips == 1 else {}
+                description = topologies.get_topology_desc(
+                    platform="tpu", topology_name=machine.topology, **alone
+                )
+            else:
+                description = topologies.get_topology_desc(
+                    platform="cuda",
+                    topology=machine.topology,
+                    target_config=target_config(machine.chip),
+                )
+    except Exception as error:
+        reason = re.sub(r"\s+", " ", str(error))[:200]
+        raise UserError(f"--on {machine.name}: there is no such topology: {reason}") from error
+    return Mesh(np.asarray(description.devices), (AXIS,))
+
+
+def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Compiled:
+    """Compiles a function for the machine that its arguments' shardings name.
+
+    Args:
+      function: what `jax.jit` returns.
+      arguments: pytrees of `jax.ShapeDtypeStruct` with shardings.
+
+    Raises:
+      DoesNotCompile: XLA does not compile it.
+    """
+    started = time.perf_counter()
+    lowered: jax.stages.Lowered = function.lower(*arguments)  # type: ignore[attr-defined]
+    lowered_at = time.perf_counter()
+    device = next(
+        iter(jax.tree.leaves(arguments)[0].sharding.device_set)  # all are of one kind
+    )
+    options: dict[str, Any] = dict(_NO_TUNING) if device.platform != "tpu" else {}
+    flags: tuple[str, ...] = ()
+    try:
+        with _quiet():
+            compiled = lowered.compile(compiler_options=options)
+    except Exception as error:
+        if device.platform == "tpu" or ("riton" not in str(error) and "tiling" not in str(error)):
+            raise DoesNotCompile(error) from error
+        flags = ("--xla_gpu_enable_triton_gemm=false",)
+        try:
+            with _quiet():
+                compiled = lowered.compile(compiler_options=options | _NO_TRITON)
+        except Exception as again:
+            raise DoesNotCompile(again) from again
+    compiled_at = time.perf_counter()
+    memory: Any = compiled.memory_analysis()
+    return Compiled(
+        program=hlo.parse(compiled.as_text() or ""),
+        lower_seconds=lowered_at - started,
+        compile_seconds=compiled_at - lowered_at,
+        arguments=memory.argument_size_in_bytes,
+        outputs=max(0, memory.output_size_in_bytes - memory.alias_size_in_bytes),
+        temporaries=memory.temp_size_in_bytes,
+        code=memory.generated_code_size_in_bytes,
+        flags=flags,
+    )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps what XLA's libraries write to standard error away from the user.
+
+    They look for drivers, hosts and a cloud's metadata, none of which is needed to compile.
+    """
+    saved = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(saved, 2)
+            os.close(saved)

@@ -1,0 +1,239 @@
+"""The reader of compiled programs, on programs whose counts are known."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from azjax.plan import hlo
+from azjax.plan.kernels import Assumed, collectives, matrix_flops, regions
+
+# As XLA writes programs for GPUs: a counted loop of a product and a fusion, whose body has a loop
+# that goes on while data says so, and a branch.
+GPU = """HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "/somewhere/search.py"
+2 "/somewhere/games.py"
+
+FunctionNames
+1 "search.<locals>.loop"
+2 "walk_down"
+
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=4 end_column=9}
+2 {file_name_id=2 function_name_id=2 line=34 end_line=34 column=4 end_column=9}
+
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+2 {file_location_id=2 parent_frame_id=2}
+
+%fused (p.0: f32[8,8], p.1: s32[]) -> f32[1,8] {
+  %p.0 = f32[8,8]{1,0} parameter(0)
+  %p.1 = s32[] parameter(1)
+  %zero = s32[] constant(0)
+  %row = f32[1,8]{1,0} dynamic-slice(%p.0, %p.1, %zero), dynamic_slice_sizes={1,8}
+  ROOT %twice = f32[1,8]{1,0} add(%row, %row)
+}
+
+%test.1 (s.1: (s32[])) -> pred[] {
+  %s.1 = (s32[]) parameter(0)
+  %i.1 = s32[] get-tuple-element(%s.1), index=0
+  ROOT %live = pred[] fusion(%i.1), kind=kLoop, calls=%any
+}
+
+%any (q: s32[]) -> pred[] {
+  %q = s32[] parameter(0)
+  %n = s32[] constant(3)
+  ROOT %lt = pred[] compare(%q, %n), direction=LT
+}
+
+%down (s.2: (s32[])) -> (s32[]) {
+  %s.2 = (s32[]) parameter(0)
+  %i.2 = s32[] get-tuple-element(%s.2), index=0
+  %a.2 = s32[] negate(%i.2)
+  %b.2 = s32[] copy(%a.2)
+  ROOT %t.2 = (s32[]) tuple(%b.2)
+}
+
+%few (s.3: f32[8,8]) -> f32[8,8] {
+  %s.3 = f32[8,8]{1,0} parameter(0)
+  ROOT %c.3 = f32[8,8]{1,0} copy(%s.3)
+}
+
+%many (s.4: f32[8,8]) -> f32[8,8] {
+  %s.4 = f32[8,8]{1,0} parameter(0)
+  %c.4 = f32[8,8]{1,0} copy(%s.4)
+  ROOT %d.4 = f32[8,8]{1,0} negate(%c.4)
+}
+
+%body (s.5: (s32[], f32[8,8], pred[])) -> (s32[], f32[8,8], pred[]) {
+  %s.5 = (s32[], f32[8,8]{1,0}, /*index=2*/pred[]) parameter(0)
+  %i.5 = s32[] get-tuple-element(%s.5), index=0
+  %x.5 = f32[8,8]{1,0} get-tuple-element(%s.5), index=1
+  %p.5 = pred[] get-tuple-element(%s.5), index=2
+  %gemm = (f32[8,8]{1,0}, s8[4096]{0}) custom-call(%x.5, %x.5), GEMM
+  %y.5 = f32[8,8]{1,0} get-tuple-element(%gemm), index=0
+  %row.5 = f32[1,8]{1,0} fusion(%y.5, %i.5), kind=kLoop, calls=%fused
+  %start.5 = (s32[]) tuple(%i.5)
+  %walk.5 = (s32[]) while(%start.5), condition=%test.1, body=%down, metadata={stack_frame_id=2}
+  %c.5 = f32[8,8]{1,0} conditional(%p.5, %y.5, %y.5), true_computation=%many, false_computation=%few
+  ROOT %t.5 = (s32[], f32[8,8]{1,0}, pred[]) tuple(%i.5, %c.5, %p.5)
+}
+
+%test.2 (s.6: (s32[], f32[8,8], pred[])) -> pred[] {
+  %s.6 = (s32[], f32[8,8]{1,0}, pred[]) parameter(0)
+  %i.6 = s32[] get-tuple-element(%s.6), index=0
+  %n.6 = s32[] constant(5)
+  ROOT %lt.6 = pred[] compare(%i.6, %n.6), direction=LT
+}
+
+%sum (a: f32[], b: f32[]) -> f32[] {
+  %a = f32[] parameter(0)
+  %b = f32[] parameter(1)
+  ROOT %add = f32[] add(%a, %b)
+}
+
+ENTRY %main (x: f32[8,8], p: pred[]) -> f32[8,8] {
+  %x = f32[8,8]{1,0} parameter(0)
+  %p = pred[] parameter(1)
+  %zero.7 = s32[] constant(0)
+  %first = (s32[], f32[8,8]{1,0}, pred[]) tuple(%zero.7, %x, %p)
+  %loop = (s32[], f32[8,8]{1,0}, pred[]) while(%first), condition=%test.2, body=%body, TRIPS
+  %y = f32[8,8]{1,0} get-tuple-element(%loop), index=1
+  %begun = f32[8,8]{1,0} all-reduce-start(%y), replica_groups={{0,1}}, to_apply=%sum
+  ROOT %done = f32[8,8]{1,0} all-reduce-done(%begun)
+}
+"""
+GPU = GPU.replace(
+    "TRIPS", 'metadata={stack_frame_id=1}, backend_config={"known_trip_count":{"n":"5"}}'
+).replace(
+    "GEMM",
+    'custom_call_target="__cublas$gemm", backend_config={"lhs_contracting_dimensions":["1"]}',
+)
+
+# As XLA writes programs for TPUs: no trip counts, and layouts with tiles and kinds of memory.
+TPU = """HloModule jit_f
+
+%body (s: (s32[], f32[9,200])) -> (s32[], f32[9,200]) {
+  %s = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) parameter(0)
+  %i = s32[]{:T(128)} get-tuple-element(%s), index=0
+  %x = f32[9,200]{1,0:T(8,128)S(1)} get-tuple-element(%s), index=1
+  %two = s32[]{:T(128)} constant(2)
+  %copied = s32[]{:T(128)} copy(%i)
+  %next = s32[]{:T(128)} add(%copied, %two)
+  %y = f32[9,200]{1,0:T(8,128)} negate(%x)
+  ROOT %t = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) tuple(%next, %y)
+}
+
+%test (u: (s32[], f32[9,200])) -> pred[] {
+  %u = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) parameter(0)
+  %j = s32[]{:T(128)} get-tuple-element(%u), index=0
+  %end = s32[]{:T(128)} constant(9)
+  ROOT %lt = pred[]{:T(512)} compare(%j, %end), direction=LT
+}
+
+ENTRY %main (x: f32[9,200]) -> (s32[], f32[9,200]) {
+  %x = f32[9,200]{1,0:T(8,128)} parameter(0)
+  %one = s32[]{:T(128)} constant(1)
+  %counter = s32[]{:T(128)} copy(%one)
+  %first = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) tuple(%counter, %x)
+  ROOT %loop = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) while(%first), condition=%test, body=%body
+}
+"""
+
+
+def test_launches_repeat_with_their_loops():
+    whole = regions(hlo.parse(GPU), Assumed(repetitions=3))
+    # Five times: a product, a fusion, three steps of two kernels and four of the condition's one,
+    # the larger branch of two kernels. Once: a collective, whose end is no launch of its own.
+    assert whole.launches == 5 * (2 + 3 * 2 + 4 + 2) + 1
+    # Five times: the condition's four answers, of which XLA's host counts three, and the branch.
+    assert whole.host_reads == 5 * (3 + 1)
+    assert collectives(whole) == {"all-reduce": (1, 8 * 8 * 4)}
+
+
+def test_regions_are_named_by_their_source():
+    whole = regions(hlo.parse(GPU))
+    (loop,) = whole.loops("loop")
+    assert (loop.label, loop.times, loop.source) == ("loop in search.py", 5, "known")
+    (walk,) = loop.loops("walk_down")
+    assert (walk.label, walk.source) == ("walk_down in games.py", "assumed")
+    assert [frame.function for frame in walk.frames] == ["walk_down", "search.<locals>.loop"]
+    assert {x.label for x in whole.assumed()} == {"walk_down in games.py", "branch"}
+
+
+def test_work_of_kernels():
+    (loop,) = regions(hlo.parse(GPU)).loops("loop")
+    gemm, fusion = loop.kernels
+    assert gemm.matrix_flops == 2 * 8 * 8 * 8
+    assert (gemm.library, gemm.matrix_dtype) == (True, "f32")
+    assert gemm.bytes == 3 * 8 * 8 * 4  # its workspace is not counted
+    assert (fusion.library, fusion.operations) == (False, 8)
+    assert fusion.bytes == 2 * 8 * 4 + 4  # one row read and written, and an index
+
+
+def test_trip_counts_that_xla_does_not_write_down():
+    program = hlo.parse(TPU)
+    table = {x.name: x for x in program.computations["main"]}
+    assert program.trip_count(table["loop"], table) == 4  # 1, 3, 5, 7
+    slower = hlo.parse(TPU.replace("add(%copied, %two)", "multiply(%copied, %two)"))
+    table = {x.name: x for x in slower.computations["main"]}
+    assert slower.trip_count(table["loop"], table) is None
+
+
+def test_bytes_on_a_tpu_have_the_padding_of_tiles_but_not_the_vector_memory():
+    (loop,) = regions(hlo.parse(TPU)).children
+    negation = next(kernel for kernel in loop.kernels if kernel.name == "y")
+    assert negation.bytes == 16 * 256 * 4  # read from vector memory, written to main memory
+
+
+@pytest.mark.parametrize(
+    ("target", "operands", "result"),
+    [
+        ("__cudnn$convForward", ("image", "window"), "output"),
+        ("__cudnn$convBackwardInput", ("output", "window"), "image"),
+        ("__cudnn$convBackwardFilter", ("image", "output"), "window"),
+    ],
+)
+def test_convolutions_of_a_library(target, operands, result):
+    shapes = {"image": "f32[4,6,7,16]", "window": "f32[3,3,16,32]", "output": "f32[4,6,7,32]"}
+    given = "\n".join(f"  %{x} = {shapes[x]} parameter({i})" for i, x in enumerate(operands))
+    text = (
+        f"ENTRY %main (a: f32[1], b: f32[1]) -> f32[1] {{\n{given}\n"
+        f"  ROOT %conv = ({shapes[result]}, u8[64]) custom-call(%{operands[0]}, %{operands[1]}), "
+        f'dim_labels=b01f_01io->b01f, custom_call_target="{target}"\n}}\n'
+    )
+    table = {x.name: x for x in hlo.parse(text).computations["main"]}
+    assert matrix_flops(table["conv"], table) == 2 * (4 * 6 * 7 * 32) * (3 * 3 * 16)
+
+
+def test_a_program_of_jax():
+    """Counts and names of a program that JAX compiles for the CPU of this machine."""
+    size, repeats = 16, 7
+
+    def repeat(x, steps):
+        product = jax.lax.fori_loop(0, repeats, lambda i, y: jnp.dot(y, x), x)
+        return jax.lax.while_loop(lambda s: s[0] < steps, lambda s: (s[0] + 1, -s[1]), (0, product))
+
+    x = jnp.ones((size, size))
+    whole = regions(hlo.parse(jax.jit(repeat).lower(x, 3).compile().as_text()))
+    loops = whole.loops("repeat")
+    assert sorted((loop.times, loop.source) for loop in loops) == [(4, "assumed"), (7, "known")]
+    assert whole.total(lambda kernel: kernel.matrix_flops) == repeats * 2 * size**3
+
+
+def test_a_convolution_of_jax_counts_as_in_its_definition():
+    image, window = jnp.ones((4, 6, 7, 16)), jnp.ones((3, 3, 16, 32))
+
+    def convolve(image, window):
+        layout = ("NHWC", "HWIO", "NHWC")
+        return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=layout)
+
+    text = jax.jit(convolve).lower(image, window).compile().as_text()
+    flops = regions(hlo.parse(text)).total(lambda kernel: kernel.matrix_flops)
+    assert flops == 2 * (4 * 6 * 7 * 32) * (3 * 3 * 16)
+
+
+def test_other_text_is_refused():
+    with pytest.raises(ValueError, match="ENTRY"):
+        hlo.parse("nothing")

@@ -1,0 +1,159 @@
+"""`azjax plan`, with a tiny run, compiled for machines that are not here."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+import tomli_w
+
+from azjax.config import NetworkConfig
+from azjax.games import make_game
+from azjax.plan import compile as compiler
+from azjax.plan.compile import DoesNotCompile
+from azjax.plan.machines import machine
+from azjax.plan.measure import MeasuredRuns, evaluations, measure_runs
+from azjax.plan.plan import Memory, Plan, make_plan, what_fits
+from azjax.plan.table import plan_table
+from azjax.sharding import make_mesh
+from azjax.training.trainer import make_trainer
+from tests import tiny
+
+# `make plan` installs what compiles in a folder of its own; processes that search there find it.
+COMPILERS = Path(sys.prefix) / "plan"
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(COMPILERS)])}
+RUN = tiny.values(
+    search={"num_simulations": 6},
+    selfplay={"parallel_games": 16, "plies_per_cycle": 4, "full_search_fraction": 0.5}
+    | {"fast_simulations": 3},
+    replay={"capacity_plies": 16, "min_positions": 32, "reanalyse_positions": 0},
+    learning={"batch_size": 16, "updates_per_cycle": 3},
+)
+
+
+@pytest.fixture
+def config(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text(tomli_w.dumps(RUN))
+    return file
+
+
+def forward_flops(network: NetworkConfig, actions: int, inputs: int) -> int:
+    """Returns the operations of one evaluation by the tiny run's dense layers."""
+    layers = [inputs, *[network.channels] * network.blocks]
+    widths = itertools.pairwise(layers)
+    hidden = network.channels * network.value_hidden + network.value_hidden
+    return 2 * (sum(a * b for a, b in widths) + network.channels * actions + hidden)
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"), [("v5e:2x2", "plan-tpu"), ("h100", "plan-gpu"), ("h200x8", "plan-gpu")]
+)
+def test_what_is_missing_is_named(name, extra, config, refused, monkeypatch):
+    monkeypatch.setattr(compiler, "_missing", lambda module: True)
+    assert f'pip install "azjax[{extra}]"' in refused("plan", config, "--on", name)
+
+
+def test_mistakes_are_refused(config, refused):
+    assert "v5e:2x2" in refused("plan", config, "--on", "v5e")
+    assert "such file or config" in refused("plan", "nothing", "--on", "v5e:2x2")
+    assert "--on" in refused("plan", config)
+
+
+def test_repetitions_are_measured():
+    run = tiny.config(**RUN | {"selfplay": {"parallel_games": 16, "plies_per_cycle": 4}})
+    runs = measure_runs(run, make_game(run), games=4, plies=2)
+    assert set(runs.counts) == {6}
+    for simulations, counts in runs.counts.items():
+        steps = {line[1]: repeated for line, (_, repeated) in counts.loops.items()}
+        searches = {line[1]: number for line, (number, _) in counts.loops.items()}
+        assert searches["_backup"] == 2 * simulations  # two plies
+        # The backup goes one level further than the descent: to the root.
+        assert steps["_backup"] == steps["_select"] + searches["_backup"]
+
+
+def test_what_would_fit():
+    run = tiny.config(**RUN)
+    trainer = make_trainer(make_game(run), run, make_mesh(jax.devices()[:1]))
+    assert "replay.capacity_plies = 12 would fit (now 16)" in what_fits(trainer, -100)
+    assert "selfplay.parallel_games = " in what_fits(trainer, -1e9)
+    error = DoesNotCompile(
+        RuntimeError(
+            "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm"
+            ". Used 20.50G of 15.75G hbm. Exceeded by 4.75G."
+        )
+    )
+    assert error.needs == 20.5 * 2**30
+
+
+def test_a_run_that_cannot_be_split_is_a_column_of_the_table(capsys):
+    from rich.console import Console
+
+    run = tiny.config(**RUN)
+    game, runs = make_game(run), MeasuredRuns(run, {})
+    mesh = make_mesh(jax.devices()[:3])
+    found = make_plan(run, game, machine("v5e:1x3"), mesh, runs)
+    assert "must be a multiple of 3" in found.problem
+    full = Plan(machine("h100"), problem="does not fit", memory=Memory(1, 2, 0, 2.0, -1.0))
+    Console(width=200).print(plan_table("run", [found, full], runs))
+    shown = capsys.readouterr().out
+    assert "v5e:1x3: selfplay.parallel_games = 16 must be a multiple of 3" in shown
+    assert "h100: does not fit" in shown
+    assert "assume" in shown
+
+
+def check(plan: dict, chips: int) -> None:
+    """Checks the figures of a plan that are known beforehand."""
+    run = tiny.config(**RUN)
+    game = make_game(run)
+    inputs = 3 * 3 * game.observation_shape[-1]
+    assert evaluations(run) == 4 + 2 * 6 + 2 * 3
+    one = forward_flops(run.network, game.num_actions, inputs)
+    positions = evaluations(run) * run.selfplay.parallel_games
+    # On GPUs, the product with one column becomes a sum.
+    assert plan["flops"]["forwards"] == pytest.approx(positions * one, rel=0.03)
+    # An update is a forward and, but for the inputs' gradient, twice a forward.
+    updates = 3 * run.learning.batch_size * one
+    assert 2 * updates < plan["flops"]["gradients"] <= 3 * updates
+    assert plan["chips"] == chips
+    launches = plan["launches"]
+    assert 0 < launches["forward"] < launches["simulation"] < launches["ply"] < launches["cycle"]
+    assert launches["cycle"] > 4 * launches["ply"] + 3 * launches["update"]
+    assert plan["memory"]["left"] > 0.7 * plan["memory"]["usable"]
+    assert plan["problem"] == ""
+    assert {"_select in loop.py", "_backup in loop.py"} <= {x["place"] for x in plan["loops"]}
+    assert 0 < plan["estimate"]["forward_share"] < 1
+
+
+def plans(config: Path, *machines: str) -> list[dict]:
+    """Returns what `azjax plan` prints in a process that finds the compilers."""
+    found = subprocess.run(
+        [sys.executable, "-m", "azjax.cli", "plan", str(config), "--on", *machines, "--json"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert found.returncode == 0, found.stderr
+    return json.loads(found.stdout)["plans"]
+
+
+@pytest.mark.skipif(not (COMPILERS / "libtpu").exists(), reason="no libtpu: make plan")
+def test_compiled_for_tpu_slices(config):
+    one, four = plans(config, "v5e:1x1", "v5e:2x2")
+    check(one, 1)
+    check(four, 4)
+    assert four["memory"]["code"] > 0
+    assert four["collectives"]["all-reduce"]["calls"] >= 1 + 3
+    assert four["flops"]["forwards"] == one["flops"]["forwards"]
+
+
+@pytest.mark.skipif(not (COMPILERS / "jax_plugins").exists(), reason="no CUDA plugin: make plan")
+def test_compiled_for_a_gpu(config):
+    (plan,) = plans(config, "h100")
+    check(plan, 1)
+    assert plan["memory"]["code"] == 0
+    assert not plan["collectives"]
