@@ -138,6 +138,8 @@ def _search(
     root_actions = _root_actions(engine, limits.moves, record)
     progress = start_search(engine.search, record, engine.last, root_actions)
     reported = _Reported(began, began, 0)
+    if progress.simulations:  # a continued tree, which may be full already
+        reported = _report(engine, record, progress, reported)
     steps, input_ended, later = _steps(engine, progress, limits, since), False, []
     while True:
         step = next(steps, None)

@@ -8,12 +8,13 @@ from azjax_envs import make
 
 from azjax.config import SearchConfig
 from azjax.play.clock import Clock
+from azjax.play.game_record import start_game
 from azjax.play.uci import go as go_module
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.go import read_go
 from azjax.play.uci.position import FEN, read_position
 from azjax.play.uci.server import serve_uci
-from tests.oracles.clients import IdleSearch, Script, best_moves, uci_output
+from tests.oracles.clients import IdleProgress, IdleSearch, Script, best_moves, uci_output
 
 GARDNER = make("gardner_chess")
 START = pyffish.start_fen("gardner")
@@ -123,6 +124,14 @@ def test_the_time_counts_from_the_arrival_of_the_command(milliseconds, in_time):
     assert len(best_moves(lines)) == 1
     times = [int(line.split()[4]) for line in lines if line.startswith("info depth")]
     assert 10_000 <= times[-1] < 11_000
+
+
+def test_a_full_tree_of_the_last_search_is_reported_at_once(monkeypatch):
+    full = IdleProgress(IdleSearch(GARDNER, 5), start_game(GARDNER).current.state, (), 4)
+    monkeypatch.setattr(IdleSearch, "start", lambda self, state, **rest: full)
+    lines = typed(["go infinite", "isready", "stop"], max_nodes=5)
+    assert order(lines) == ["info", "readyok", "bestmove"]
+    assert nodes_of(lines) == [4]
 
 
 def test_searches_follow_the_game(monkeypatch):
