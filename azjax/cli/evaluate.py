@@ -207,12 +207,18 @@ def solve(arguments: list[str]) -> None:
 
 
 def bench(arguments: list[str]) -> None:
-    """Measure the speed of search, training or the games: azjax bench search"""
+    """Measure the speed of search, training or games, or count kernels: azjax bench search"""
     from azjax.bench.games import GamesBenchmark
+    from azjax.bench.launches import LaunchesBenchmark
     from azjax.bench.search import SearchBenchmark
     from azjax.bench.training import TrainingBenchmark
 
-    benchmarks = {"envs": GamesBenchmark, "search": SearchBenchmark, "train": TrainingBenchmark}
+    benchmarks = {
+        "envs": GamesBenchmark,
+        "search": SearchBenchmark,
+        "train": TrainingBenchmark,
+        "launches": LaunchesBenchmark,
+    }
     if arguments and arguments[0] in ("-h", "--help"):
         print("usage: azjax bench NAME ...   (azjax bench NAME --help shows its options)\n")
         for name, kind in benchmarks.items():

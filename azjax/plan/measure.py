@@ -76,7 +76,9 @@ def evaluations(config: Config) -> int:
     return plies + full * config.search.num_simulations + fast
 
 
-def measure_runs(config: Config, game: Game, *, games: int = 64, plies: int = 4) -> MeasuredRuns:
+def measure_runs(
+    config: Config, game: Game, *, games: int = 64, plies: int = 4, opening_plies: int = 24
+) -> MeasuredRuns:
     """Plays some plies of real games on this machine, and counts the loops' repetitions.
 
     Args:
@@ -84,11 +86,12 @@ def measure_runs(config: Config, game: Game, *, games: int = 64, plies: int = 4)
       game: its game.
       games: games at once, at most the config's. A batched loop ends with its last game, so more
         games count more repetitions.
-      plies: plies of each game, which begin after random openings.
+      plies: plies of each game, after its random opening.
+      opening_plies: games open with 0 to at least this many random plies, where they are long.
     """
     games = min(games, config.selfplay.parallel_games)
     evaluate, variables, name = _player(game, config)
-    opening_plies = max(config.selfplay.opening_plies, min(24, game.max_steps // 4))
+    opening_plies = max(config.selfplay.opening_plies, min(opening_plies, game.max_steps // 2))
     played = replace(
         config,
         replay=replace(config.replay, min_positions=1, reanalyse_positions=0, capacity_plies=plies),

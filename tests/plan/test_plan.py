@@ -151,7 +151,30 @@ def test_compiled_for_tpu_slices(config):
     assert four["flops"]["forwards"] == one["flops"]["forwards"]
 
 
-@pytest.mark.skipif(not (COMPILERS / "jax_plugins").exists(), reason="no CUDA plugin: make plan")
+no_plugin = pytest.mark.skipif(
+    not (COMPILERS / "jax_plugins").exists(), reason="no CUDA plugin: make plan"
+)
+
+
+@no_plugin
+def test_compiled_games_and_searches_are_counted():
+    words = "bench launches tic_tac_toe --simulations 4 --blocks 1 --channels 8 --json --batch 16"
+    found = subprocess.run(
+        [sys.executable, "-m", "azjax.cli", *words.split()],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert found.returncode == 0, found.stderr
+    facts = json.loads(found.stdout)["tic_tac_toe"]
+    assert 1 <= facts["step"] <= facts["all three"] < facts["simulation"]
+    assert facts["simulation"] == pytest.approx(facts["forward"] + facts["besides the forward"])
+    loops = {loop["in"]: loop["times"] for loop in facts["loops"]}
+    # A backup ends at the root, one level above where its descent began.
+    assert loops["_backup in loop.py"] == pytest.approx(loops["_select in loop.py"] + 1, abs=0.02)
+
+
+@no_plugin
 def test_compiled_for_a_gpu(config):
     (plan,) = plans(config, "h100")
     check(plan, 1)
