@@ -1,4 +1,7 @@
-"""Loops that keep XLA on a CPU from fusing a value with the computations that use it."""
+"""Loops that keep XLA on a CPU from fusing a value with the computations that use it.
+
+Other platforms get the value itself: there a loop is several launches, or a wait for the host.
+"""
 
 from typing import Any
 
@@ -19,7 +22,10 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
     def stay(i: Array, values: Any) -> Any:
         return jax.tree.map(lambda x: jnp.where(i < 0, jnp.zeros_like(x), x), values)
 
-    return jax.lax.fori_loop(0, 2, stay, values)
+    def loop(*values: Any) -> tuple[Any, ...]:
+        return jax.lax.fori_loop(0, 2, stay, values)
+
+    return jax.lax.platform_dependent(*values, cpu=loop, default=lambda *values: values)
 
 
 def materialized(array: Array) -> Array:
@@ -38,4 +44,7 @@ def materialized(array: Array) -> Array:
         pair = jax.lax.slice(array, corner, (2,) + (1,) * (array.ndim - 1))
         return jax.lax.dynamic_update_slice(array, pair[::-1], corner)
 
-    return jax.lax.fori_loop(0, 2, swap, array)
+    def loop(array: Array) -> Array:
+        return jax.lax.fori_loop(0, 2, swap, array)
+
+    return jax.lax.platform_dependent(array, cpu=loop, default=lambda array: array)

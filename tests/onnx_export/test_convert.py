@@ -232,6 +232,14 @@ def test_products_and_convolutions():
     assert_same(lambda a: [a @ a, jnp.dot(a, a, preferred_element_type=jnp.int32)], (numbers,))
 
 
+def test_the_default_of_a_platform_dependent_function_is_exported():
+    def function(x):
+        return [jax.lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: 2 * x)]
+
+    x = np.arange(3, dtype=np.float32)
+    np.testing.assert_array_equal(converted(function, x)(x)[0], 2 * x)
+
+
 def test_known_values_are_computed_while_converting():
     def function(x):
         return [x + jnp.sum(jnp.arange(1000, dtype=jnp.int32) % 7), jnp.arange(4)]
