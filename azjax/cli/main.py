@@ -10,7 +10,7 @@ from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, resume, train
 from azjax.cli.web import web
-from azjax.errors import UserError
+from azjax.errors import UserError, printable
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "train": train,
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
     except OSError as error:  # no permission, a full disk, no such directory
         path = f"{error.filename}: " if error.filename else ""
-        print(f"{PROGRAM}: {path}{error.strerror or error}", file=sys.stderr)
+        print(printable(f"{PROGRAM}: {path}{error.strerror or error}"), file=sys.stderr)
         return 2
     return 0
 

@@ -14,7 +14,7 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import load_config
-from azjax.errors import UserError
+from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables, first_variables, make_network
 from azjax.players.base import Player
@@ -43,7 +43,7 @@ CONFIG_FILE = "config.toml"
 
 def warn_on_stderr(line: str) -> None:
     """Prints a warning to standard error, because standard output may be JSON."""
-    print(line, file=sys.stderr)
+    print(printable(line), file=sys.stderr)
 
 
 def load_player(

@@ -22,7 +22,7 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
-from azjax.errors import UserError
+from azjax.errors import UserError, printable
 from azjax.games import own_game
 from azjax.network.network import Variables, make_network
 
@@ -55,7 +55,7 @@ class SavedPlayer:
                 f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
                 f"against {match['opponent']}"
             )
-        return "; ".join(lines)
+        return printable("; ".join(lines))
 
 
 def save_player(
