@@ -8,6 +8,7 @@ import logging
 import math
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -23,12 +24,22 @@ from orbax.checkpoint.checkpoint_managers import (
 )
 
 from azjax.errors import UserError
+from azjax.runs.checksums import (
+    arrays_by_path,
+    checksum_record,
+    first_damaged,
+    recorded_arrays,
+    signature,
+)
 
-# A checkpoint has two items: the network that plays, and the rest of the training state. A player
-# is loaded without the rest, which includes the replay buffer.
+# A checkpoint has two items of arrays: the network that plays, and the rest of the training state.
+# A player is loaded without the rest, which includes the replay buffer. A third item holds the
+# checksums of both.
 _VARIABLES = "variables"
 _REST = "rest"
+_CHECKSUMS = "checksums"
 _METRIC = "selection_metric"
+_METRIC_CHECKSUM = "checksum"
 _ABANDONED_READ_S = 0.2  # the other reads end within this time after a failed one
 
 
@@ -57,7 +68,11 @@ class Checkpoints:
         best = BestN(get_metric_fn=_selection_metric, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
         # Without named handlers, the shapes in a checkpoint could not be read before its arrays.
-        handlers = {item: ocp.StandardCheckpointHandler() for item in (_VARIABLES, _REST)}
+        handlers: dict[str, Any] = {
+            _VARIABLES: ocp.StandardCheckpointHandler(),
+            _REST: ocp.StandardCheckpointHandler(),
+            _CHECKSUMS: ocp.JsonCheckpointHandler(),
+        }
         with _no_logs_of_orbax():  # Orbax warns that a manager opened for reading is read-only
             options = ocp.CheckpointManagerOptions(
                 read_only=read_only,
@@ -106,13 +121,15 @@ class Checkpoints:
         # The writer needs its own copy. On CPU it reads the buffers without copying them, and the
         # next cycle overwrites these buffers.
         variables, rest = jax.tree.map(jnp.copy, (variables, rest))
+        metric = -math.inf if selection_metric is None else float(selection_metric)
         self._manager.save(
             cycle,
             args=ocp.args.Composite(
                 variables=ocp.args.StandardSave(variables),
                 rest=ocp.args.StandardSave(rest),
+                checksums=ocp.args.JsonSave(checksum_record(variables=variables, rest=rest)),
             ),
-            metrics={_METRIC: -math.inf if selection_metric is None else selection_metric},
+            metrics={_METRIC: metric, _METRIC_CHECKSUM: _metric_checksum(metric)},
         )
 
     def restore_newest(
@@ -132,15 +149,12 @@ class Checkpoints:
           UserError: there is no intact checkpoint, or it is of another config.
         """
 
-        def restore(cycle: int) -> tuple[Any, Any]:
-            args = ocp.args.Composite(
-                variables=ocp.args.StandardRestore(variables),
-                rest=ocp.args.StandardRestore(rest),
-            )
-            restored = self._manager.restore(cycle, args=args)
-            return restored[_VARIABLES], restored[_REST]
-
-        return self._newest(restore, variables, rest, warn)
+        restored, broken = self._newest({_VARIABLES: variables, _REST: rest}, warn)
+        for cycle in self.cycles():
+            if cycle not in broken and self._manager.metrics(cycle) is None:
+                path = self.directory / str(cycle)
+                warn(f"checkpoint {path}: its evaluation is damaged; it counts as not evaluated")
+        return restored[_VARIABLES], restored[_REST]
 
     def restore_variables(
         self, abstract: Any, cycle: int | None = None, *, warn: Callable[[str], None]
@@ -156,77 +170,83 @@ class Checkpoints:
           BrokenCheckpointError: the cycle's checkpoint is damaged.
           UserError: there is no such checkpoint, or it is of another config.
         """
-
-        def restore(cycle: int) -> Any:
-            args = ocp.args.Composite(variables=ocp.args.StandardRestore(abstract))
-            return self._manager.restore(cycle, args=args)[_VARIABLES]
-
-        if cycle is not None:
-            if cycle not in self.cycles():
-                known = ", ".join(map(str, self.cycles())) or "none"
-                raise UserError(
-                    f"{self.directory}: there is no checkpoint {cycle}; available: {known}"
-                )
-            restored, reason = _attempt(lambda: restore(cycle))
-            if reason is not None:
-                raise BrokenCheckpointError(
-                    f"checkpoint {self.directory / str(cycle)} is broken ({reason})"
-                )
-            return restored
-        return self._newest(restore, abstract, None, warn)
+        expected = {_VARIABLES: abstract}
+        if cycle is None:
+            return self._newest(expected, warn)[0][_VARIABLES]
+        if cycle not in self.cycles():
+            known = ", ".join(map(str, self.cycles())) or "none"
+            raise UserError(f"{self.directory}: there is no checkpoint {cycle}; available: {known}")
+        return self._restore(cycle, expected)[_VARIABLES]
 
     def _newest(
-        self,
-        restore: Callable[[int], Any],
-        variables: Any,
-        rest: Any,
-        warn: Callable[[str], None],
-    ) -> Any:
+        self, expected: dict[str, Any], warn: Callable[[str], None]
+    ) -> tuple[dict[str, Any], list[int]]:
+        """Returns the items of the newest intact checkpoint, and the broken cycles after it."""
+        broken: list[int] = []
         for cycle in reversed(self.cycles()):
-
-            def attempt(cycle: int = cycle) -> tuple[str | None, Any]:
-                difference = self._difference(cycle, variables, rest)
-                return difference, None if difference else restore(cycle)
-
-            found, reason = _attempt(attempt)
-            path = self.directory / str(cycle)
-            if reason is not None:
-                warn(f"checkpoint {path} is broken ({reason}); trying an older one")
-                continue
-            difference, restored = found
-            if difference is not None:
-                raise UserError(f"{path} is of another config: {difference}")
-            return restored
+            try:
+                return self._restore(cycle, expected), broken
+            except BrokenCheckpointError as error:
+                warn(f"{error}; trying an older one")
+                broken.append(cycle)
         raise UserError(f"{self.directory}: there is no intact checkpoint")
 
-    def _difference(self, cycle: int, variables: Any, rest: Any) -> str | None:
-        """Describes the first array whose shape or dtype is not as expected; None if all are."""
-        for item, expected in [(_VARIABLES, variables), (_REST, rest)]:
-            if expected is None:
-                continue
-            metadata = self._manager.item_metadata(cycle)[item]
-            if metadata is None:
+    def _restore(self, cycle: int, expected: dict[str, Any]) -> dict[str, Any]:
+        """Restores items of a checkpoint and verifies them.
+
+        Args:
+          cycle: the checkpoint's cycle.
+          expected: the shapes, dtypes and shardings of each item to restore.
+
+        Raises:
+          BrokenCheckpointError: the checkpoint is damaged.
+          UserError: it is of another config.
+        """
+        path = self.directory / str(cycle)
+        result, reason = _attempt(lambda: self._read(cycle, expected))
+        if reason is not None:
+            raise BrokenCheckpointError(f"checkpoint {path} is broken ({reason})")
+        difference, restored = result
+        if difference is not None:
+            raise UserError(f"{path} is of another config: {difference}")
+        return restored
+
+    def _read(self, cycle: int, expected: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+        """Returns the difference to `expected` if there is one, and the items otherwise."""
+        for item in (*expected, _CHECKSUMS):
+            if not (self.directory / str(cycle) / item).is_dir():
                 raise FileNotFoundError(f"the part {item} is missing")
-            stored = _by_path(getattr(metadata, "tree", metadata))
-            shapes = _by_path(expected)
-            for path in sorted(stored.keys() | shapes.keys()):
-                there, here = stored.get(path), shapes.get(path)
-                if there != here:
-                    return (
-                        f"{path} is {there or 'absent'} in the checkpoint, "
-                        f"{here or 'absent'} in the config"
-                    )
-        return None
+        args = ocp.args.Composite(checksums=ocp.args.JsonRestore())
+        recorded = recorded_arrays(self._manager.restore(cycle, args=args)[_CHECKSUMS])
+        for item, tree in expected.items():
+            difference = _difference(recorded[item], tree)
+            if difference is not None:
+                return difference, {}
+        parts = {item: ocp.args.StandardRestore(tree) for item, tree in expected.items()}
+        restored = self._manager.restore(cycle, args=ocp.args.Composite(**parts))
+        for item in expected:
+            damaged = first_damaged(restored[item], recorded[item])
+            if damaged is not None:
+                raise ValueError(f"the values of {item}.{damaged} are not those that were saved")
+        for name, values in arrays_by_path(restored[_VARIABLES]).items():
+            if jnp.issubdtype(values.dtype, jnp.inexact) and not jnp.isfinite(values).all():
+                raise ValueError(f"{name} holds numbers that are not finite")
+        return None, dict(restored)
 
 
 class _Manager(ocp.CheckpointManager):
     """Orbax's manager, except that a damaged metric counts as missing and is no error."""
 
     def metrics(self, step: int) -> dict[str, float] | None:
-        try:
-            return super().metrics(step)
-        except ValueError:
+        with _no_logs_of_orbax():
+            try:
+                metrics = super().metrics(step)
+            except (ValueError, OSError, RecursionError):
+                return None
+        if not isinstance(metrics, dict) or not isinstance(metrics.get(_METRIC), float):
             return None
+        intact = metrics.get(_METRIC_CHECKSUM) == _metric_checksum(metrics[_METRIC])
+        return metrics if intact else None
 
 
 @contextlib.contextmanager
@@ -286,12 +306,18 @@ def _selection_metric(metrics: dict[str, float]) -> float:
     return metrics.get(_METRIC, -math.inf)
 
 
-def _by_path(tree: Any) -> dict[str, str]:
-    """Returns "dtype[shape]" of every array, by its path."""
-    leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return {
-        ".".join(
-            str(getattr(k, "key", getattr(k, "name", getattr(k, "idx", k)))) for k in path
-        ): f"{jnp.dtype(leaf.dtype).name}{list(leaf.shape)}"
-        for path, leaf in leaves
-    }
+def _metric_checksum(metric: float) -> int:
+    return zlib.crc32(repr(float(metric)).encode())
+
+
+def _difference(recorded: dict[str, Any], expected: Any) -> str | None:
+    """Describes the first array whose type or shape is not as expected; None if all are."""
+    stored = {path: array["type"] for path, array in recorded.items()}
+    shapes = {path: signature(x) for path, x in arrays_by_path(expected).items()}
+    for path in sorted(stored.keys() | shapes.keys()):
+        there, here = stored.get(path), shapes.get(path)
+        if there != here:
+            return (
+                f"{path} is {there or 'absent'} in the checkpoint, {here or 'absent'} in the config"
+            )
+    return None

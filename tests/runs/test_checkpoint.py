@@ -134,7 +134,10 @@ def test_no_damaged_file_gives_wrong_values(damage, tmp_path):
             detected.append(file)
             assert str(run / "checkpoints" / "4") in said[0], file
             assert "\n" not in said[0], file
-        tiny.assert_equal(restored, states()[2 if said else 4])
+        # Without its evaluation, a checkpoint is as good as before.
+        broken = any("is broken" in line for line in said)
+        assert not (broken and file.parts[0] == "metrics"), file
+        tiny.assert_equal(restored, states()[2 if broken else 4])
         shutil.rmtree(run)
     # A damaged file that is needed for the values is always noticed.
     undetected = [str(f) for f in files if f not in detected]
@@ -142,6 +145,65 @@ def test_no_damaged_file_gives_wrong_values(damage, tmp_path):
         undetected
     )
     assert detected
+
+
+@pytest.mark.parametrize("piece", ["variables", "rest"])
+def test_other_values_in_intact_files_are_noticed(piece, tmp_path):
+    save(tmp_path, [2, 3, 4])
+    folder = tmp_path / "checkpoints"
+    shutil.rmtree(folder / "4" / piece)
+    shutil.copytree(folder / "3" / piece, folder / "4" / piece)
+    restored, said = restore(tmp_path)
+    (line,) = said
+    assert re.fullmatch(
+        rf"checkpoint {folder / '4'} is broken \(ValueError: the values of {piece}\.\S+ are not "
+        r"those that were saved\); trying an older one",
+        line,
+    )
+    tiny.assert_equal(restored, states()[3])
+
+
+def written_with(tmp_path, change):
+    """Writes a checkpoint of cycle 4 whose checksums are right, although its values are changed."""
+    save(tmp_path, [2])
+    variables, rest = on_devices(states()[4]).split()
+    with Checkpoints(tmp_path, keep=9) as checkpoints:
+        checkpoints.save(4, jax.tree.map(change, variables), rest)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_refused(value, tmp_path):
+    written_with(tmp_path, lambda x: x.at[(0,) * x.ndim].set(value))
+    restored, said = restore(tmp_path)
+    assert re.fullmatch(
+        r"checkpoint \S+ is broken \(ValueError: \S+ holds numbers that are not finite\); "
+        "trying an older one",
+        said[0],
+    )
+    tiny.assert_equal(restored, states()[2])
+
+
+def test_other_types_are_refused(tmp_path):
+    written_with(tmp_path, lambda x: x.astype("bfloat16"))
+    with pytest.raises(UserError, match=r"is bfloat16\[.*\] in the checkpoint, float32\["):
+        restore(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"selection_metric": "a"}', b"[" * 99999, b"\xff"]
+)
+def test_a_damaged_evaluation_counts_as_none(content, tmp_path):
+    save(tmp_path, [2, 4], metrics=[0.1, 0.9])
+    (tmp_path / "checkpoints" / "4" / "metrics" / "metrics").write_bytes(content)
+    restored, said = restore(tmp_path)
+    assert said == [
+        f"checkpoint {tmp_path / 'checkpoints' / '4'}: its evaluation is damaged; "
+        "it counts as not evaluated"
+    ]
+    tiny.assert_equal(restored, states()[4])
+    save(tmp_path, [3], keep=1)  # the manager chooses by the evaluations that are left
+    with Checkpoints(tmp_path, read_only=True) as checkpoints:
+        assert checkpoints.best() == 2
 
 
 @pytest.mark.parametrize("piece", ["variables", "rest", ".", "rest/ocdbt.process_0/d", "rest/d"])
