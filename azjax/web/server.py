@@ -5,7 +5,7 @@ The server keeps no games: the page sends all moves of a game with every request
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import functools
 import json
 import socket
@@ -27,14 +27,22 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.types import Receive, Scope, Send
+    from uvicorn import Config
 
     Answer = Callable[[dict[str, Any]], Awaitable[Response]]
 
 HOST, PORT = "127.0.0.1", 8765
 _MAX_BYTES = 1 << 16  # of a request
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+_MAX_SEARCHES = 8  # at the same time; they take turns
+_REQUEST_S = 10.0  # for the body of a request
+_RETRY_S = 2  # after which a page asks again
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
 _HEADERS = {
-    "Content-Security-Policy": _POLICY + "img-src data:; connect-src 'self'; base-uri 'none'",
+    "Content-Security-Policy": _POLICY,
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
@@ -83,8 +91,16 @@ def serve(
         # The listener queues the browser's request until the server runs. In a thread, because a
         # text browser in the terminal returns only when it is closed.
         threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
-    config = uvicorn.Config(app, log_level="warning", access_log=False)
-    uvicorn.Server(config).run(sockets=[listener])
+    uvicorn.Server(make_config(app)).run(sockets=[listener])
+
+
+def make_config(app: Starlette) -> Config:
+    """Returns the settings of the server, with its limits of connections and of time."""
+    import uvicorn
+
+    from azjax.web.connections import LimitedProtocol
+
+    return uvicorn.Config(app, http=LimitedProtocol, ws="none", log_level="error", access_log=False)
 
 
 def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
@@ -103,7 +119,8 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         from starlette.concurrency import run_in_threadpool
         from starlette.middleware import Middleware
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.responses import HTMLResponse, JSONResponse, StreamingResponse
+        from starlette.requests import ClientDisconnect
+        from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
         from starlette.routing import Route
     except ImportError as error:
         raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
@@ -116,11 +133,11 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         setup={"game": description},
         files={},
     )
-    one_at_a_time = threading.Lock()
+    one_at_a_time, free = asyncio.Lock(), asyncio.Semaphore(_MAX_SEARCHES)
 
-    def locked(work: Callable[..., Any], *arguments: Any) -> Any:
-        with one_at_a_time:
-            return work(*arguments)
+    async def in_turn(work: Callable[..., Any], *arguments: Any) -> Any:
+        async with one_at_a_time:
+            return await run_in_threadpool(work, *arguments)
 
     async def send_page(request: Request) -> Response:
         return HTMLResponse(page, headers=_HEADERS)
@@ -130,17 +147,21 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
 
         async def endpoint(request: Request) -> Response:
             try:
+                _check_origin(request)
                 return await answer(_read_json(request, await _body(request)))
             except _BadRequest as error:
-                return JSONResponse({"error": str(error)}, error.status, headers=_HEADERS)
+                retry = {"Retry-After": str(_RETRY_S)} if error.status == 503 else {}
+                return JSONResponse({"error": str(error)}, error.status, headers=_HEADERS | retry)
             except IllegalMove as error:
                 return JSONResponse({"error": str(error)}, 400, headers=_HEADERS)
+            except ClientDisconnect:
+                return Response(status_code=400)  # which nobody reads
 
         return endpoint
 
     async def send_position(body: dict[str, Any]) -> Response:
         moves = _read_moves(search.game, body, "moves")
-        found = await run_in_threadpool(locked, describe_position, search, moves)
+        found = await in_turn(describe_position, search, moves)
         return JSONResponse(found, headers=_HEADERS)
 
     async def send_search(body: dict[str, Any]) -> Response:
@@ -149,18 +170,36 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         if type(simulations) is not int or simulations not in allowed:
             listed = ", ".join(map(str, allowed))
             raise _BadRequest(400, f"simulations must be one of {listed}, not {simulations!r:.40}")
+        if free.locked():
+            raise _BadRequest(503, f"{_MAX_SEARCHES} other searches are running; try again soon.")
+        await free.acquire()
         reports = search_position(search, moves, simulations)
-        first = await run_in_threadpool(locked, next, reports)
+
+        def finish() -> None:
+            reports.close()
+            free.release()
+
+        try:
+            first = await in_turn(next, reports)
+        except BaseException:
+            finish()
+            raise
 
         async def lines() -> AsyncIterator[str]:
-            # When the page closes the connection, the search stops.
             report = first
-            with contextlib.closing(reports):
-                while report is not None:
-                    yield json.dumps(report) + "\n"
-                    report = await run_in_threadpool(locked, next, reports, None)
+            while report is not None:
+                yield json.dumps(report) + "\n"
+                report = await in_turn(next, reports, None)
 
-        return StreamingResponse(lines(), media_type="application/x-ndjson", headers=_HEADERS)
+        class SearchResponse(StreamingResponse):
+            async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+                # When the page closes the connection, the search stops.
+                try:
+                    await super().__call__(scope, receive, send)
+                finally:
+                    finish()
+
+        return SearchResponse(lines(), media_type="application/x-ndjson", headers=_HEADERS)
 
     return Starlette(
         routes=[
@@ -173,12 +212,23 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
     )
 
 
+def _check_origin(request: Request) -> None:
+    # Browsers name the page that sends a request; other programs send no origin.
+    own = f"http://{request.headers['host']}"
+    if request.headers.get("origin", own) != own:
+        raise _BadRequest(403, "a request must come from this server's own page")
+
+
 async def _body(request: Request) -> bytes:
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > _MAX_BYTES:
-            raise _BadRequest(413, f"a request must have at most {_MAX_BYTES} bytes")
+    try:
+        async with asyncio.timeout(_REQUEST_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _MAX_BYTES:
+                    raise _BadRequest(413, f"a request must have at most {_MAX_BYTES} bytes")
+    except TimeoutError:
+        raise _BadRequest(408, f"a request must arrive within {_REQUEST_S:g} seconds") from None
     return body
 
 

@@ -41,7 +41,7 @@ def listening(app):
     """Serves `app` as `azjax play --web` does, and yields the port."""
     uvicorn = pytest.importorskip("uvicorn")
     listener = server._listen(None)
-    running = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+    running = uvicorn.Server(server.make_config(app))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listener]})
     thread.start()
     try:

@@ -92,6 +92,18 @@ def test_a_request_that_fails_changes_nothing(open_page, address):
     assert page.inner_text("#status") == "Your move"
 
 
+def test_a_page_waits_for_a_busy_server(open_page, address):
+    page = open_page(address, PHONE)
+    busy = "new Response('{\"error\": \"busy\"}', { status: 503, headers: { 'Retry-After': '1' } })"
+    with without_answers(page, "api/search", f"Promise.resolve({busy})"):
+        play(page, 8)
+        wait(page, "/busy with other games/.test(document.querySelector('#status').textContent)")
+        assert page.get_attribute("body", "class") == "thinking"
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    assert page.inner_text("#status") == "Your move"
+
+
 def test_a_move_stops_the_search_for_a_hint(open_page, address):
     page = open_page(address, PHONE)
     # The network never answers, so the person can play for both sides.

@@ -38,7 +38,9 @@ def test_the_page_has_no_imports(client):
     assert page.status_code == 200
     assert "<title>Tic tac toe</title>" in page.text
     assert 'data-action="8"' in page.text
-    assert "default-src 'none'" in page.headers["content-security-policy"]
+    policy = page.headers["content-security-policy"].split("; ")
+    for rule in ("default-src", "frame-ancestors", "form-action", "base-uri"):
+        assert f"{rule} 'none'" in policy
     for script in ("import ", "export "):
         assert f"\n{script}" not in page.text
 
@@ -207,6 +209,19 @@ def test_requests_of_other_sites_are_errors(client):
     answer = client.post("/api/position", content='{"moves": []}', headers=plain)
     assert answer.status_code == 415
     assert client.get("/", headers={"host": "elsewhere.example"}).status_code == 400
+    for path in ("/api/position", "/api/search"):
+        for origin in (
+            "http://elsewhere.example",
+            "null",
+            "http://127.0.0.1:1",
+            "https://127.0.0.1",
+        ):
+            body = {"moves": []} | ({"simulations": 8} if "search" in path else {})
+            answer = client.post(path, json=body, headers={"origin": origin})
+            assert answer.status_code == 403
+            assert "this server's own page" in answer.json()["error"]
+    own = {"origin": "http://127.0.0.1"}
+    assert client.post("/api/position", json={"moves": []}, headers=own).status_code == 200
 
 
 def test_errors_of_ports():

@@ -37,30 +37,37 @@ export async function browserEngine(game, files) {
   };
 }
 
-/** The search on the server that the page came from. */
-export function serverEngine() {
+/** The search on the server that the page came from. While the server has too much to do, the page
+ *  asks again every few seconds; `onBusy` is called each time. */
+export function serverEngine(onBusy) {
   let running = new AbortController();
   const next = () => {
     running.abort(); // closes the connection, and the server stops its search
     return (running = new AbortController()).signal;
   };
   const post = async (path, body, signal) => {
-    const response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal,
-    }).catch((error) => {
-      if (signal?.aborted) throw error;
-      throw new Error("The server does not answer. Is azjax play still running?");
-    });
-    if (!response.ok) throw new Error((await response.json()).error);
-    return response;
+    for (;;) {
+      const response = await fetch(path, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(body),
+        signal,
+      }).catch((error) => {
+        if (signal.aborted) throw error;
+        throw new Error("The server does not answer. Is azjax play still running?");
+      });
+      if (response.ok) return response;
+      const { error } = await response.json().catch(() => ({}));
+      if (response.status !== 503) throw new Error(error ?? `The server answers ${response.status}.`);
+      onBusy();
+      const seconds = +response.headers.get("Retry-After") || 2;
+      await new Promise((resume) => setTimeout(resume, 1000 * seconds));
+      signal.throwIfAborted();
+    }
   };
   return {
     async position(moves) {
-      next();
-      return (await post("api/position", { moves })).json();
+      return (await post("api/position", { moves }, next())).json();
     },
     async search(moves, simulations, report) {
       const signal = next();

@@ -98,6 +98,7 @@ async function hint() {
 
 function showAnalysis(report) {
   analysis = report;
+  say(status()); // after a server that was busy
   board.draw(report.visits, null);
   const value = viewer() === 0 ? report.value : -report.value;
   showBar($("bar"), value);
@@ -118,7 +119,7 @@ function showAll() {
   $("far").textContent = person() === null ? "Second" : "Network";
   $("undo").disabled = !log.some(({ player }) => player === person());
   $("hint").disabled = !toMove();
-  $("status").textContent = status();
+  say(status());
   $("status").dataset.over = position.over;
   const rows = log.map(({ player, name }) => `<li class="p${player}">${escaped(name)}</li>`);
   $("moves").innerHTML = rows.join("");
@@ -132,6 +133,10 @@ function showSearch() {
   if (!analysis) return ($("search").textContent = "");
   const seconds = (analysis.ms / 1000).toFixed(2);
   $("search").textContent = `${analysis.simulations} simulations in ${seconds} s`;
+}
+
+function say(text) {
+  if ($("status").textContent !== text) $("status").textContent = text; // is read aloud
 }
 
 function status() {
@@ -164,11 +169,15 @@ function choose(texts) {
   });
 }
 
+function showBusy() {
+  say("The server is busy with other games. Your turn comes soon.");
+}
+
 function fail(error) {
   stop();
   requested = log;
   if (position) showBoard(); // the failed move can be made again
-  $("status").textContent = error.message;
+  say(error.message);
   document.body.classList.add("failed");
 }
 
@@ -189,7 +198,7 @@ async function main() {
   board.showVisits($("visits").checked);
   const { embedded, separate } = setup;
   const files = embedded ? embeddedFiles(embedded) : separate && separateFiles(separate);
-  engine = files ? await browserEngine(game, files) : serverEngine();
+  engine = files ? await browserEngine(game, files) : serverEngine(showBusy);
   document.body.classList.remove("loading");
   await refresh();
 }
