@@ -1,12 +1,12 @@
 """Players in single files: a network's weights as safetensors, with its config and its results.
 
-The header holds the run's config and figures of its evaluation report. Files can be shared and read
-without running any code in them. Weights are stored as float16, which changes predictions by about
-a thousandth.
+The header holds the run's config, figures of its evaluation report, and a checksum over everything in
+the file. Weights are stored as float16, which changes predictions by about a thousandth.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.resources
 import json
 from dataclasses import dataclass
@@ -80,13 +80,18 @@ def save_player(
     if not path.parent.is_dir():
         raise UserError(f"{path.parent}: no such directory")
     flat, _ = jax.tree_util.tree_flatten_with_path(variables)
-    arrays = {_name(keys): np.asarray(x, np.float16) for keys, x in flat}
+    with np.errstate(over="ignore"):  # the check below says it better
+        arrays = {_name(keys): np.asarray(x, np.float16) for keys, x in flat}
+    if found := _first_infinite(arrays):
+        raise UserError(
+            f"{path}: not written, as {found} has values that are not finite numbers up to 65504"
+        )
     header = {"config": json.dumps(config_to_dict(config)), "about": json.dumps(about)}
-    path.write_bytes(safetensors.numpy.save(arrays, metadata=header))
+    path.write_bytes(_file_bytes(arrays, header))
 
 
 def load_saved(path: str | Path, *, game: Game | None = None) -> SavedPlayer:
-    """Reads a player's file.
+    """Reads a player's file, and checks everything in it.
 
     Args:
       path: the file.
@@ -95,29 +100,26 @@ def load_saved(path: str | Path, *, game: Game | None = None) -> SavedPlayer:
     Raises:
       UserError: the file is missing or damaged, or it does not hold a player.
     """
-    try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: no such file") from error
-    except (OSError, safetensors.SafetensorError) as error:
-        raise UserError(f"{path}: not a safetensors file, or damaged ({error})") from error
-    if not {"config", "about"} <= header.keys():
-        raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
-    config = config_from_dict(json.loads(header["config"]))
+    header, arrays = _read(path)
+    config = _parse_config(path, header["config"])
+    about = _checked_about(path, _parse_json(path, "results", header["about"]))
     game = own_game(config, game, owner=str(path))
+    misfit = UserError(
+        f"{path}: the weights do not fit the network of its config; use the version of azjax "
+        "that wrote the file"
+    )
+    # Each layer has arrays of its own. A network with more layers than that takes long to trace.
+    if max(config.network.blocks, config.network.convolutions) > len(arrays):
+        raise misfit
     network = make_network(game, config.network)
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
     expected = {_name(keys): x.shape for keys, x in flat}
     if expected != {name: x.shape for name, x in arrays.items()}:
-        raise UserError(
-            f"{path}: the weights do not fit the network of its config; use the version of azjax "
-            "that wrote the file"
-        )
-    leaves = [jnp.asarray(arrays[name], jnp.float32) for name in expected]
-    return SavedPlayer(config, jax.tree.unflatten(structure, leaves), json.loads(header["about"]))
+        raise misfit
+    # Converted by NumPy, because JAX would compile a program for each shape.
+    leaves = [jnp.asarray(arrays[name].astype(np.float32)) for name in expected]
+    return SavedPlayer(config, jax.tree.unflatten(structure, leaves), about)
 
 
 def pretrained() -> dict[str, Path]:
@@ -152,6 +154,109 @@ def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
                     names = {"player": player["name"], "opponent": match["player_b"]}
                     matches.append(names | kept)
     return {"cycles": cycle, "report": report, "matches": matches}
+
+
+def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
+    """Returns the header's texts and the arrays of a player's file, which must be intact."""
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            names = list(file.keys())
+            types = {name: file.get_slice(name).get_dtype() for name in names}
+            if {"config", "about"} <= header.keys():
+                for name, kind in types.items():
+                    if kind != "F16":
+                        raise UserError(f"{path}: {name} has type {kind}, but must have F16")
+            arrays = {name: file.get_tensor(name) for name in names if types[name] == "F16"}
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: no such file") from error
+    except (OSError, safetensors.SafetensorError) as error:
+        raise UserError(f"{path}: not a safetensors file, or damaged ({error})") from error
+    if not {"config", "about"} <= header.keys():
+        raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
+    if header.get("checksum") != _checksum(arrays, header):
+        raise UserError(
+            f"{path}: damaged, as its checksum is another; get the file again, or write it again "
+            "with `azjax export RUN FILE`"
+        )
+    if found := _first_infinite(arrays):
+        raise UserError(f"{path}: {found} has values that are not finite numbers")
+    return header, arrays
+
+
+def _file_bytes(arrays: dict[str, np.ndarray], header: dict[str, str]) -> bytes:
+    """Returns a player's file, with its checksum."""
+    header = header | {"checksum": _checksum(arrays, header)}
+    return safetensors.numpy.save(arrays, metadata=header)
+
+
+def _checksum(arrays: dict[str, np.ndarray], header: dict[str, str]) -> str:
+    """Returns the SHA-256 of all names, types, shapes and values, and of the header's texts."""
+    names = sorted(arrays)
+    kinds = [(name, str(arrays[name].dtype), arrays[name].shape) for name in names]
+    texts = sorted((key, text) for key, text in header.items() if key != "checksum")
+    digest = hashlib.sha256(json.dumps([kinds, texts]).encode())
+    for name in names:
+        digest.update(arrays[name].tobytes())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _first_infinite(arrays: dict[str, np.ndarray]) -> str | None:
+    """Returns the name of the first array that holds an infinity or no number."""
+    return next((name for name, x in arrays.items() if not np.isfinite(x).all()), None)
+
+
+def _parse_json(path: str | Path, what: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{path}: its {what} cannot be read as JSON ({error})") from error
+
+
+def _parse_config(path: str | Path, text: str) -> Config:
+    data = _parse_json(path, "config", text)
+    if not isinstance(data, dict):
+        raise UserError(f"{path}: its config must be a JSON object")
+    try:
+        return config_from_dict(data)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+
+
+def _checked_about(path: str | Path, about: Any) -> dict[str, Any]:
+    """Returns the results in a file, if they are as `about_run` makes them."""
+    good = (
+        isinstance(about, dict)
+        and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))
+        and _are_rows(about.get("report"), ("player", "suite"))
+        and all(
+            _is_count(row.get("positions"), 1)
+            and _is_count(row.get("mistakes"), 0, row["positions"])
+            for row in about["report"]
+        )
+        and _are_rows(about.get("matches", []), ("player", "opponent"))
+        and all(
+            _is_count(row.get("games"), 1)
+            and type(row.get("score")) in (int, float)
+            and 0 <= row["score"] <= 1
+            for row in about.get("matches", [])
+        )
+    )
+    if not good:
+        raise UserError(f"{path}: its results are not as `azjax export` writes them")
+    return about
+
+
+def _are_rows(rows: Any, texts: tuple[str, ...]) -> bool:
+    """Returns whether a list holds dicts with these texts."""
+    return isinstance(rows, list) and all(
+        isinstance(row, dict) and all(isinstance(row.get(key), str) for key in texts)
+        for row in rows
+    )
+
+
+def _is_count(number: Any, low: int = 0, high: int = 10**15) -> bool:
+    return type(number) is int and low <= number <= high
 
 
 def _name(keys: tuple[Any, ...]) -> str:

@@ -1,5 +1,6 @@
 import functools
 import json
+import time
 
 import jax
 import numpy as np
@@ -12,7 +13,13 @@ from azjax.errors import UserError
 from azjax.network.network import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
-from azjax.players.weights_file import about_run, load_saved, pretrained, save_player
+from azjax.players.weights_file import (
+    _file_bytes,
+    about_run,
+    load_saved,
+    pretrained,
+    save_player,
+)
 from tests import tiny
 from tests.oracles.searches import random_positions
 
@@ -100,7 +107,7 @@ def test_files_that_hold_no_player(tmp_path, file):
         load_saved(other)
     with safetensors.safe_open(file, framework="numpy") as opened:
         header = opened.metadata()
-    other.write_bytes(safetensors.numpy.save({"a": np.zeros(3)}, metadata=header))
+    other.write_bytes(_file_bytes({"a": np.zeros(3, np.float16)}, header))
     with pytest.raises(UserError, match="do not fit the network of its config"):
         load_saved(other)
 
@@ -142,3 +149,173 @@ def test_a_file_needs_no_game_named_in_a_match(file, capsys):
     assert "there is no player 'nobody'" in capsys.readouterr().err
     assert main(["match", "uct:4", "random"]) == 2
     assert "name the game with --game" in capsys.readouterr().err
+
+
+def signed(path, arrays, header):
+    """Writes a file whose checksum is right, as someone with bad intentions would."""
+    path.write_bytes(_file_bytes(arrays, header))
+    return path
+
+
+def contents(file):
+    with safetensors.safe_open(file, framework="numpy") as opened:
+        return {name: opened.get_tensor(name) for name in opened.keys()}, opened.metadata()  # noqa: SIM118
+
+
+def refusal(path):
+    with pytest.raises(UserError) as caught:
+        load_saved(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
+
+
+def test_no_flipped_bit_gives_another_player(file, tmp_path):
+    original, intact = file.read_bytes(), load_saved(file)
+    damaged = tmp_path / "damaged.safetensors"
+    rng = np.random.default_rng(0)
+    refused = 0
+    for position in rng.integers(len(original) * 8, size=300):
+        flipped = bytearray(original)
+        flipped[position // 8] ^= 1 << (position % 8)
+        damaged.write_bytes(flipped)
+        try:
+            saved = load_saved(damaged)
+        except UserError as error:
+            assert str(error).isprintable()
+            refused += 1
+        else:
+            assert (saved.config, saved.about) == (intact.config, intact.about)
+            tiny.assert_equal(saved.variables, intact.variables)
+    assert refused > 290
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_no_finite_numbers_are_refused(file, tmp_path, value):
+    arrays, header = contents(file)
+    name = sorted(arrays)[3]
+    arrays[name] = arrays[name].copy()
+    arrays[name].flat[0] = value
+    bad = signed(tmp_path / "bad.safetensors", arrays, header)
+    assert f"{name} has values that are not finite numbers" in refusal(bad)
+
+
+def test_values_too_large_for_the_file_are_not_written(tmp_path):
+    config, _, variables = network()
+    variables = jax.tree.map(lambda x: 1e5 * jax.numpy.ones_like(x), variables)
+    with pytest.raises(UserError, match="not written, as .* not finite numbers up to 65504"):
+        save_player(tmp_path / "a.safetensors", config, variables, ABOUT)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "bool"])
+def test_other_types_are_refused(file, tmp_path, dtype):
+    arrays, header = contents(file)
+    name = sorted(arrays)[0]
+    bad = signed(tmp_path / "bad.safetensors", arrays | {name: arrays[name].astype(dtype)}, header)
+    assert f"{name} has type" in refusal(bad)
+    assert "must have F16" in refusal(bad)
+
+
+def test_missing_superfluous_and_reshaped_arrays_are_refused(file, tmp_path):
+    arrays, header = contents(file)
+    name = max(arrays, key=lambda name: arrays[name].size)
+    fewer = {key: value for key, value in arrays.items() if key != name}
+    for changed in fewer, arrays | {"more": arrays[name]}, arrays | {name: arrays[name].T.copy()}:
+        assert "do not fit the network" in refusal(
+            signed(tmp_path / "a.safetensors", changed, header)
+        )
+
+
+def test_a_file_without_a_checksum_is_refused(file, tmp_path):
+    arrays, header = contents(file)
+    del header["checksum"]
+    bad = tmp_path / "bad.safetensors"
+    bad.write_bytes(safetensors.numpy.save(arrays, metadata=header))
+    assert "its checksum is another" in refusal(bad)
+
+
+def about(**changes):
+    return json.dumps({**ABOUT, **changes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"config": "{"}, "its config cannot be read as JSON"),
+        ({"config": "[" * 100_000}, "its config cannot be read as JSON"),
+        ({"config": '{"network": {"blocks": ' + "[" * 700 + "]" * 700 + "}}"}, "network.blocks ="),
+        ({"config": "[]"}, "its config must be a JSON object"),
+        ({"config": '{"seed": ' + "9" * 5000 + "}"}, "its config cannot be read as JSON"),
+        ({"config": '{"sede": 1}'}, "did you mean seed?"),
+        ({"config": '{"network": {"blocks": "many"}}'}, "must be of type int"),
+        (
+            {"config": '{"game": {"name": "tic_tac_toe\\ud800"}}'},
+            r"unknown game 'tic_tac_toe\ud800'",
+        ),
+        ({"about": "nonsense"}, "its results cannot be read as JSON"),
+        ({"about": "[" * 100_000}, "its results cannot be read as JSON"),
+        ({"about": "{}"}, "its results are not as"),
+        ({"about": "[]"}, "its results are not as"),
+        ({"about": about(cycles="6")}, "its results are not as"),
+        ({"about": about(report=[{}])}, "its results are not as"),
+        ({"about": about(report=[ABOUT["report"][0] | {"positions": 0}])}, "results are not as"),
+        ({"about": about(matches=[ABOUT["matches"][0] | {"score": float("nan")}])}, "are not as"),
+        ({"about": about(matches=7)}, "its results are not as"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else next(iter(value.values()))[:20],
+)
+def test_hostile_headers_with_a_right_checksum_are_refused_in_one_line(
+    file, tmp_path, changes, said
+):
+    arrays, header = contents(file)
+    bad = signed(tmp_path / "bad.safetensors", arrays, header | changes)
+    assert said in refusal(bad)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"\x00" * 8,
+        (2**63).to_bytes(8, "little") + b"{}",
+        (2**64 - 1).to_bytes(8, "little"),
+        (100_000).to_bytes(8, "little") + b"[" * 100_000,
+        (2).to_bytes(8, "little") + b"[]",
+        (27).to_bytes(8, "little") + b'{"__metadata__":{"a":[{}]}}',
+    ],
+)
+def test_headers_that_are_none_are_refused(tmp_path, start):
+    bad = tmp_path / "bad.safetensors"
+    bad.write_bytes(start)
+    assert "not a safetensors file, or damaged" in refusal(bad)
+
+
+def test_text_of_a_file_does_not_reach_the_terminal(file, tmp_path, capsys):
+    arrays, header = contents(file)
+    name = "\x1b[2J\x07search:4"
+    shown = json.dumps({**ABOUT, "report": [ABOUT["report"][0] | {"player": name}]})
+    odd = signed(tmp_path / "odd.safetensors", arrays, header | {"about": shown})
+    assert r"\x1b[2J\x07search:4: 90.0%" in load_saved(odd).describe()
+    game = json.dumps({"game": {"name": "\x1b[2J"}})
+    odd = signed(tmp_path / "odder.safetensors", arrays, header | {"config": game})
+    assert main(["play", str(odd)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.isprintable()
+    assert r"\x1b[2J" in line
+
+
+def test_a_network_that_the_file_cannot_hold_is_not_built(file, tmp_path):
+    arrays, header = contents(file)
+    config = json.loads(header["config"])
+    config["network"] |= {"blocks": 900}
+    bad = signed(tmp_path / "bad.safetensors", arrays, header | {"config": json.dumps(config)})
+    started = time.monotonic()
+    assert "do not fit the network" in refusal(bad)
+    assert time.monotonic() - started < 1
+
+
+def test_loading_compiles_nothing(file, caplog):
+    load_saved(file)
+    with jax.log_compiles():
+        load_saved(file)
+    assert not [record for record in caplog.records if "ompil" in record.getMessage()]
