@@ -1,7 +1,7 @@
 """Players in single files: a network's weights as safetensors, with its config and its results.
 
-The header holds the run's config, figures of its evaluation report, and a checksum over everything in
-the file. Weights are stored as float16, which changes predictions by about a thousandth.
+The header holds the run's config, figures of its evaluation report, and a checksum over everything
+in the file. Weights are stored as float16, which changes predictions by about a thousandth.
 """
 
 from __future__ import annotations

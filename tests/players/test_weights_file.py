@@ -180,8 +180,7 @@ def test_no_flipped_bit_gives_another_player(file, tmp_path):
         damaged.write_bytes(flipped)
         try:
             saved = load_saved(damaged)
-        except UserError as error:
-            assert str(error).isprintable()
+        except UserError:
             refused += 1
         else:
             assert (saved.config, saved.about) == (intact.config, intact.about)
@@ -202,7 +201,7 @@ def test_values_that_are_no_finite_numbers_are_refused(file, tmp_path, value):
 def test_values_too_large_for_the_file_are_not_written(tmp_path):
     config, _, variables = network()
     variables = jax.tree.map(lambda x: 1e5 * jax.numpy.ones_like(x), variables)
-    with pytest.raises(UserError, match="not written, as .* not finite numbers up to 65504"):
+    with pytest.raises(UserError, match=r"not written, as .* not finite numbers up to 65504"):
         save_player(tmp_path / "a.safetensors", config, variables, ABOUT)
     assert not list(tmp_path.iterdir())
 
