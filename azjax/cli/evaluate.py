@@ -3,17 +3,40 @@
 import dataclasses
 import inspect
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
 
 from azjax.cli.arguments import GameArgument, PlayerArgument, RunArgument, parse
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
     from azjax_envs import Game
+    from rich.console import RenderableType
+
+_FIRST_LINE_S = 1.0
+_LINE_EVERY_S = 10.0
+_UNLIMITED = 1000  # columns
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shared:
+    """Options of all commands that play matches."""
+
+    opening_plies: int = 2
+    """Random plies before the players start, the same for both games of a pair."""
+    seed: int = 0
+    """Seed of the openings and the players."""
+    json: bool = False
+    """Print JSON."""
+
+
+_SharedArgument = Annotated[_Shared, tyro.conf.arg(name="")]
 
 
 def evaluate(arguments: list[str]) -> None:
@@ -28,12 +51,7 @@ def evaluate(arguments: list[str]) -> None:
         as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
         games: int = 200
         """Number of games, half from each seat."""
-        opening_plies: int = 2
-        """Random plies before the players start, the same for both games of a pair."""
-        seed: int = 0
-        """Seed of the openings and the players."""
-        json: bool = False
-        """Print JSON."""
+        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(evaluate, Arguments, arguments, "eval")
     _match(
@@ -41,9 +59,7 @@ def evaluate(arguments: list[str]) -> None:
         options.against,
         None,
         games=options.games,
-        opening_plies=options.opening_plies,
-        seed=options.seed,
-        as_json=options.json,
+        shared=options.shared,
     )
 
 
@@ -60,12 +76,7 @@ def match(arguments: list[str]) -> None:
         """The game, such as go_9x9, if the first player has no network."""
         games: int = 400
         """Number of games, half from each seat."""
-        opening_plies: int = 2
-        """Random plies before the players start, the same for both games of a pair."""
-        seed: int = 0
-        """Seed of the openings and the players."""
-        json: bool = False
-        """Print JSON."""
+        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(match, Arguments, arguments, "match")
     from azjax.games import game_from_name
@@ -79,9 +90,7 @@ def match(arguments: list[str]) -> None:
         options.second,
         game,
         games=options.games,
-        opening_plies=options.opening_plies,
-        seed=options.seed,
-        as_json=options.json,
+        shared=options.shared,
     )
 
 
@@ -99,32 +108,27 @@ def rate(arguments: list[str]) -> None:
         """Simulations of the checkpoints; by default as in the run's evaluations."""
         games: int = 40
         """Number of games of each match, half from each seat."""
-        opening_plies: int = 2
-        """Random plies before the players start, the same for both games of a pair."""
-        seed: int = 0
-        """Seed of the openings and the players."""
-        json: bool = False
-        """Print JSON."""
+        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(rate, Arguments, arguments, "rate")
     from azjax.devices import use_all_cores
 
-    use_all_cores(say=say_to(options.json))
+    use_all_cores(say=say_to(options.shared.json))
 
     from azjax.evaluation.rating import rate_run, save_rating
 
-    with _status() as progress:
+    with _status(options.shared.json) as progress:
         rating = rate_run(
             options.run,
             anchors=options.anchors,
             simulations=options.simulations,
             games=options.games,
-            opening_plies=options.opening_plies,
-            seed=options.seed,
-            progress=None if options.json else progress,
+            opening_plies=options.shared.opening_plies,
+            seed=options.shared.seed,
+            progress=progress,
         )
     save_rating(rating, options.run)
-    _print(rating, rating.to_dict(), options.json)
+    _print(rating, rating.to_dict(), options.shared.json)
 
 
 def report(arguments: list[str]) -> None:
@@ -143,36 +147,31 @@ def report(arguments: list[str]) -> None:
         """Opponents of the run's player and of its raw policy."""
         games: int = 200
         """Number of games against each opponent, half from each seat."""
-        opening_plies: int = 2
-        """Random plies before the players start, the same for both games of a pair."""
         own_games: int = 128
         """Number of games of the run against itself, to measure all players on their positions."""
-        seed: int = 0
-        """Seed of the openings and the players."""
-        json: bool = False
-        """Print JSON."""
+        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(report, Arguments, arguments, "report")
     from azjax.devices import use_all_cores
 
-    use_all_cores(say=say_to(options.json))
+    use_all_cores(say=say_to(options.shared.json))
 
     from azjax.evaluation.run_report import report_run, save_report
 
-    with _status() as progress:
+    with _status(options.shared.json) as progress:
         result = report_run(
             options.run,
             simulations=options.simulations,
             baselines=options.baselines,
             against=options.against,
             games=options.games,
-            opening_plies=options.opening_plies,
+            opening_plies=options.shared.opening_plies,
             own_games=options.own_games,
-            seed=options.seed,
-            progress=None if options.json else progress,
+            seed=options.shared.seed,
+            progress=progress,
         )
     save_report(result, options.run)
-    _print(result, result.to_dict(), options.json)
+    _print(result, result.to_dict(), options.shared.json)
 
 
 def solve(arguments: list[str]) -> None:
@@ -194,7 +193,7 @@ def solve(arguments: list[str]) -> None:
     game = game_from_name(options.game)
     started = time.perf_counter()
     facts: dict[str, object] = {}
-    with _status() as progress:
+    with _status(options.json) as progress:
         for payoff in ("returns", "margin") if isinstance(game, HasScore) else ("returns",):
             solution = solver.solve(
                 game,
@@ -236,31 +235,31 @@ def _match(
     game: "Game | None",
     *,
     games: int,
-    opening_plies: int,
-    seed: int,
-    as_json: bool,
+    shared: _Shared,
 ) -> None:
     from azjax.devices import use_all_cores
 
-    use_all_cores(say=say_to(as_json))
+    use_all_cores(say=say_to(shared.json))
 
     import jax
 
     from azjax.evaluation.match import match_table, play_match
     from azjax.players.load import load_player
 
-    player = load_player(first, game=game)
-    opponent = load_player(second, game=player.game)
-    result = play_match(
-        player.game,
-        player,
-        opponent,
-        jax.random.PRNGKey(seed),
-        num_games=games,
-        opening_plies=opening_plies,
-    )
+    with _status(shared.json) as progress:
+        player = load_player(first, game=game)
+        opponent = load_player(second, game=player.game)
+        result = play_match(
+            player.game,
+            player,
+            opponent,
+            jax.random.PRNGKey(shared.seed),
+            num_games=games,
+            opening_plies=shared.opening_plies,
+            progress=progress,
+        )
     result = dataclasses.replace(result, player_a=first, player_b=second)
-    _print(match_table([result], player.game.name), result.to_dict(), as_json)
+    _print(match_table([result], player.game.name), result.to_dict(), shared.json)
 
 
 def say_to(as_json: bool) -> Callable[[str], None]:
@@ -269,19 +268,46 @@ def say_to(as_json: bool) -> Callable[[str], None]:
 
 
 @contextmanager
-def _status() -> Iterator[Callable[[str], None]]:
-    """Yields a function that shows a line while the command works."""
+def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
+    """Yields a function that shows a line while the command works, on standard error.
+
+    A terminal shows the newest line. A pipe gets one after a second, then one every ten seconds.
+    """
     from rich.console import Console
+    from rich.markup import escape
 
-    with Console().status("") as status:
-        yield status.update
+    console = Console(stderr=True)
+    if quiet:
+        yield lambda line: None
+    elif console.is_terminal:
+        with console.status("starting") as status:
+            yield lambda line: status.update(escape(line))
+    else:
+        yield _SpacedLines().print
 
 
-def _print(result: object, figures: dict[str, object], as_json: bool) -> None:
-    """Prints a result, or its figures as JSON."""
+class _SpacedLines:
+    """Prints lines to standard error, and leaves out those that come too fast."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _FIRST_LINE_S
+
+    def print(self, line: str) -> None:
+        """Prints a line if it is time for one."""
+        now = time.monotonic()
+        if now >= self._next:
+            self._next = now + _LINE_EVERY_S
+            print(line, file=sys.stderr)
+
+
+def _print(result: "RenderableType", figures: dict[str, object], as_json: bool) -> None:
+    """Prints a result, or its figures as JSON; outside of a terminal, as wide as it needs."""
     from rich.console import Console
 
     if as_json:
         print(json.dumps(figures, indent=2))
-    else:
-        Console().print(result)
+        return
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console = Console(width=_UNLIMITED)
+    console.print(result)

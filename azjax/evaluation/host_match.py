@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -19,11 +20,27 @@ Moves = list[list[tuple[int, str]]]
 
 
 def match_on_host(
-    game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
+    game: Game,
+    player_a: Player,
+    player_b: Player,
+    key: Array,
+    num_pairs: int,
+    opening_plies: int,
+    say: Callable[[int, float, int], None] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, State]:
     """Plays `azjax.evaluation.match.match_scores` with a loop on the host.
 
     Players that follow the history receive all moves of each game, with its opening.
+
+    Args:
+      game: the game.
+      player_a: a player.
+      player_b: its opponent.
+      key: PRNG key.
+      num_pairs: number of pairs of games.
+      opening_plies: random moves of each game, as in `azjax.evaluation.match.play_match`.
+      say: called after each ply with the number of finished games, player a's points in them, and
+        the number of plies since the openings.
 
     Returns:
       Player a's scores and the lengths, both [2, num_pairs] by its seat, and the states after the
@@ -41,6 +58,7 @@ def match_on_host(
     states = jax.tree.map(lambda x: jnp.concatenate([x[-1], x[-1]]), lines)
     seats = np.repeat(np.arange(2), num_pairs)
     ended, movers = (np.asarray(x) for x in _status(game, states))
+    plies = 0
     while not ended.all():
         actions = np.full(2 * num_pairs, -1, np.int32)
         for player, turn in ((player_a, movers == seats), (player_b, movers != seats)):
@@ -52,11 +70,19 @@ def match_on_host(
         if follows:
             # The last move of a game is not needed, and an illegal one has no notation.
             _write_down(game, states, np.where(ended, -1, actions), moves)
-        states = after
-    returns = np.asarray(_returns(game, states))
-    scores = (returns[np.arange(2 * num_pairs), seats] + 1) / 2
+        states, plies = after, plies + 1
+        if say is not None:
+            points = _scores(game, states, seats)[ended].sum()
+            say(int(ended.sum()), float(points), plies)
+    scores = _scores(game, states, seats)
     start = take(lines, -1)
     return scores.reshape(2, -1), lengths.reshape(2, -1), start
+
+
+def _scores(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
+    """Returns the scores of player a, who has the given seats, float32 [N] in {0, 1/2, 1}."""
+    returns = np.asarray(_returns(game, states))
+    return (returns[np.arange(len(seats)), seats] + 1) / 2
 
 
 def _fill_actions(

@@ -5,14 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from azjax.errors import UserError
 from azjax.evaluation.elo import effective_pairs, estimate_elo
@@ -22,6 +25,11 @@ from azjax.players.base import Player, is_jittable
 from azjax.rollouts import random_openings
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.types import Array, State
+
+_PLAYERS = ("player", "opponent")
+_FIGURES = ("moving first", "moving second", "score", "Elo (95%)", "plies")
+_UNLIMITED = 10_000  # columns
+_ENGINE = re.compile("(gtp|uci|usi):")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +84,7 @@ class MatchResult(Displayed):
             fields[name] = fields[name] if math.isfinite(fields[name]) else None
         return fields
 
-    def __rich__(self) -> Table:
+    def __rich__(self) -> RenderableType:
         return match_table([self])
 
 
@@ -89,6 +97,7 @@ def play_match(
     num_games: int,
     opening_plies: int = 0,
     batch: int = 512,
+    progress: Callable[[str], None] | None = None,
 ) -> MatchResult:
     """Plays `num_games` games in pairs and counts the results.
 
@@ -107,6 +116,7 @@ def play_match(
       opening_plies: uniformly random moves before the players take over. An opening stops before
         a move that would end the game.
       batch: largest number of pairs played at once.
+      progress: called with a line about the games played so far.
 
     Raises:
       UserError: `num_games` is not an even number above zero, or `opening_plies` is negative.
@@ -116,7 +126,6 @@ def play_match(
     if opening_plies < 0:
         raise UserError(f"opening_plies must not be negative, but is {opening_plies}")
     jittable = is_jittable(player_a) and is_jittable(player_b)
-    play = _match_on_devices if jittable else match_on_host
     num_pairs = num_games // 2
     devices = jax.local_device_count() if jittable else 1
     chunks = -(-num_pairs // batch)
@@ -124,7 +133,14 @@ def play_match(
     size = devices * -(-num_pairs // (chunks * devices))
     scores, lengths, openings = [], [], []
     for chunk in range(chunks):
-        out = play(game, player_a, player_b, jax.random.fold_in(key, chunk), size, opening_plies)
+        points = float(sum(map(np.sum, scores)))
+        say = functools.partial(_say, progress, num_games, 2 * chunk * size, points)
+        say(0, 0.0, 0)
+        chunk_key = jax.random.fold_in(key, chunk)
+        if jittable:
+            out = _match_on_devices(game, player_a, player_b, chunk_key, size, opening_plies)
+        else:
+            out = match_on_host(game, player_a, player_b, chunk_key, size, opening_plies, say)
         scores.append(np.asarray(out[0]))
         lengths.append(np.asarray(out[1]))
         openings.append(_rows(out[2]))
@@ -188,30 +204,79 @@ def match_scores(
     return scores.reshape(-1), lengths.reshape(-1), start[0]
 
 
-def match_table(matches: Sequence[MatchResult], game: str = "") -> Table:
-    """Returns a table of matches.
+def match_table(matches: Sequence[MatchResult], game: str = "") -> RenderableType:
+    """Returns a table of matches, which becomes a list where it is wider than the terminal.
 
     Args:
       matches: the results.
       game: the game's name, for the title.
     """
-    title = "matches (wins/draws/losses)"
-    table = Table(title=f"{game}: {title}" if game else title, title_justify="left")
-    for heading in ("player", "opponent"):
-        table.add_column(heading)
-    for heading in ("moving first", "moving second", "score", "Elo (95%)", "plies"):
-        table.add_column(heading, justify="right")
-    for match in matches:
-        table.add_row(
-            match.player_a,
-            match.player_b,
-            "/".join(map(str, match.as_first)),
-            "/".join(map(str, match.as_second)),
-            percent(match.score),
-            elo_text(match),
-            f"{match.mean_length:.1f}",
-        )
-    return table
+    return _MatchTable(tuple(matches), game)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Returns players' names without leading folders, as far as different names stay different.
+
+    Args:
+      names: spellings of players. Those of engines are not shortened: their commands have slashes.
+    """
+    parts = [[name] if _ENGINE.match(name) else name.strip("/").split("/") for name in names]
+    for kept in range(1, max(map(len, parts), default=0)):
+        short = ["/".join(part[-kept:]) for part in parts]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)
+
+
+def prefixed(progress: Callable[[str], None] | None, text: str) -> Callable[[str], None] | None:
+    """Returns a function that reports lines after a text, such as the name of a match."""
+    return None if progress is None else lambda line: progress(f"{text}: {line}")
+
+
+@dataclasses.dataclass(frozen=True)
+class _MatchTable:
+    """Matches as a table with a row each, or as a list if the table has no space."""
+
+    matches: tuple[MatchResult, ...]
+    game: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        rows, title = self._rows(), "matches (wins/draws/losses)"
+        title = f"{self.game}: {title}" if self.game else title
+        table = Table(title=title, title_justify="left")
+        for heading in _PLAYERS:
+            table.add_column(heading)
+        for heading in _FIGURES:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for row in rows:
+            table.add_row(*row)
+        unlimited = options.update(width=_UNLIMITED)
+        if console.measure(table, options=unlimited).maximum <= options.max_width:
+            yield table
+            return
+        yield Text(title, style="italic")
+        for player, opponent, *figures in rows:
+            yield Text(f"{player} against {opponent}", style="bold")
+            listed = Table.grid(padding=(0, 2))
+            for heading, figure in zip(_FIGURES, figures, strict=True):
+                listed.add_row(f"  {heading}", figure)
+            yield listed
+
+    def _rows(self) -> list[list[str]]:
+        names = [name for each in self.matches for name in (each.player_a, each.player_b)]
+        shown = dict(zip(names, short_names(names), strict=True))
+        return [
+            [
+                shown[match.player_a],
+                shown[match.player_b],
+                "/".join(map(str, match.as_first)),
+                "/".join(map(str, match.as_second)),
+                percent(match.score),
+                elo_text(match),
+                f"{match.mean_length:.1f}",
+            ]
+            for match in self.matches
+        ]
 
 
 def elo_text(match: MatchResult) -> str:
@@ -226,6 +291,27 @@ def elo_text(match: MatchResult) -> str:
 def percent(share: float) -> str:
     """Returns a share in percent. 1937 of 1938 is not shown as 100%."""
     return "100%" if share == 1 else f"{min(100 * share, 99.99):.2f}%"
+
+
+def _say(
+    progress: Callable[[str], None] | None,
+    num_games: int,
+    earlier_games: int,
+    earlier_points: float,
+    games: int,
+    points: float,
+    plies: int,
+) -> None:
+    """Says how many games are over and what player a scored, or how long the first ones are."""
+    if progress is None:
+        return
+    done = earlier_games + games
+    line = f"{min(done, num_games)} of {num_games} games"
+    if done:
+        line += f", score {percent((earlier_points + points) / done)}"
+    elif plies:
+        line += f", {plies} {'ply' if plies == 1 else 'plies'} played"
+    progress(line)
 
 
 def _match_on_devices(

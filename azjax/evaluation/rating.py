@@ -14,7 +14,7 @@ from rich.table import Table
 
 from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
-from azjax.evaluation.match import MatchResult, play_match
+from azjax.evaluation.match import MatchResult, play_match, prefixed, short_names
 from azjax.evaluation.rating_plot import RatedPlayer, draw_rating
 from azjax.exact.display import Displayed
 from azjax.games import make_game
@@ -48,10 +48,12 @@ class Rating(Displayed):
         table = Table(title=title, title_justify="left")
         table.add_column("player")
         for heading in ("Elo", "95% interval", "score", "games"):
-            table.add_column(heading, justify="right")
+            table.add_column(heading, justify="right", no_wrap=True)
+        names = [player.name for player in self.players]
+        shown = dict(zip(names, short_names(names), strict=True))
         for player in sorted(self.players, key=lambda player: -player.elo):
             table.add_row(
-                player.name,
+                shown[player.name],
                 f"{player.elo:+.0f}",
                 "" if player.name == self.zero else f"{player.low:+.0f} to {player.high:+.0f}",
                 f"{player.score:.1%}",
@@ -115,8 +117,7 @@ def rate_run(
     key = jax.random.PRNGKey(seed)
     pairings = _pairings(list(names), list(anchors))
     for number, (a, b) in enumerate(pairings):
-        if progress is not None:
-            progress(f"match {number + 1} of {len(pairings)}: {a} against {b}")
+        about = f"match {number + 1} of {len(pairings)}: {a} against {b}"
         result = play_match(
             game,
             players[a],
@@ -124,6 +125,7 @@ def rate_run(
             jax.random.fold_in(key, number),
             num_games=games,
             opening_plies=opening_plies,
+            progress=prefixed(progress, about),
         )
         matches.append(dataclasses.replace(result, player_a=a, player_b=b))
     rated = rate_players([*names, *anchors], matches, zero=anchors[0], cycles=names)

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 
 from azjax.evaluation.batched_player import choose, find_values
 from azjax.evaluation.elo import wilson_interval
-from azjax.evaluation.match import MatchResult, play_match
+from azjax.evaluation.match import MatchResult, play_match, prefixed
 from azjax.evaluation.position_suites import GameSuites, PositionSuite
 from azjax.exact.display import Displayed
 from azjax.exact.first_moves import FirstMoves, first_moves
@@ -240,7 +240,6 @@ def report(
             values.append(score_values(suite, found))
         matches = []
         for opponent_name, opponent in opponents.items() if number < matched else ():
-            say(f"{name}: {num_games} games against {opponent_name}")
             match = play_match(
                 game,
                 player,
@@ -248,6 +247,7 @@ def report(
                 jax.random.fold_in(match_key, len(matches)),
                 num_games=num_games,
                 opening_plies=opening_plies,
+                progress=prefixed(progress, f"{name} against {opponent_name}"),
             )
             matches.append(dataclasses.replace(match, player_a=name, player_b=opponent_name))
         reports.append(PlayerReport(name, tuple(scores), tuple(values), tuple(matches)))

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from azjax.cli import evaluate as evaluate_commands
 from azjax.cli import play as play_commands
 from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
@@ -251,11 +252,32 @@ def test_json(trained, capsys):
     assert len(card["players"]) == 4
 
 
-def test_text(trained, capsys):
+def test_text(trained, capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
     assert main(["eval", str(trained), "--games", "8"]) == 0
     out = capsys.readouterr().out
     assert "random" in out
     assert "Elo" in out
+
+
+def test_piped_tables_are_as_wide_as_they_need(trained, tmp_path, capsys, monkeypatch):
+    """Both players are named in full but for their folders."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    names = ("a_run_with_a_rather_long_name_of_its_own", "another_run_with_a_rather_long_name")
+    for name in names:
+        shutil.copytree(trained, tmp_path / name)
+    first, second = (f"{tmp_path / name}:policy" for name in names)
+    assert main(["match", first, second, "--games", "8"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if names[0] in line)
+    assert f" {names[0]}:policy " in row
+    assert f" {names[1]}:policy " in row
+    assert re.search(r"[<>] [+-]\d+|\[[+-]\d+, [+-]\d+\]", row)
+
+
+def test_a_pipe_gets_progress_after_a_second(capsys, monkeypatch):
+    monkeypatch.setattr(evaluate_commands, "_FIRST_LINE_S", 0.0)
+    assert main(["match", "random", "random", "--game", "tic_tac_toe", "--games", "8"]) == 0
+    assert "0 of 8 games\n" in capsys.readouterr().err
 
 
 def test_all_cores_of_a_started_jax_are_left_as_they_are(monkeypatch, devices):

@@ -1,3 +1,4 @@
+import io
 import json
 import math
 
@@ -6,9 +7,17 @@ import numpy as np
 import pyspiel
 import pytest
 from azjax_envs import make
+from rich.console import Console
 
 from azjax.errors import UserError
-from azjax.evaluation.match import match_scores, play_match
+from azjax.evaluation.match import (
+    MatchResult,
+    match_scores,
+    match_table,
+    percent,
+    play_match,
+    short_names,
+)
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
 from tests.oracles.players import HostLowest, Lowest
@@ -146,3 +155,66 @@ def test_openings_have_a_length():
     player = RandomPlayer(TIC_TAC_TOE)
     with pytest.raises(UserError, match="opening_plies must not be negative"):
         play_match(TIC_TAC_TOE, player, player, jax.random.key(0), num_games=2, opening_plies=-1)
+
+
+def _printed(renderable, width):
+    console = Console(file=io.StringIO(), width=width)
+    console.print(renderable)
+    return console.file.getvalue()
+
+
+RESULT = MatchResult(
+    player_a="runs/experiments/wide",
+    player_b="runs/experiments/deep@best:64",
+    as_first=(120, 40, 40),
+    as_second=(100, 50, 50),
+    pair_counts=(10, 20, 70, 50, 50),
+    mean_length=41.25,
+    effective_games=400.0,
+    elo=140.0,
+    elo_low=-1100.0,
+    elo_high=1180.0,
+)
+
+
+@pytest.mark.parametrize("width", [60, 100, 1000])
+def test_the_table_says_who_is_who_at_any_width(width):
+    out = _printed(match_table([RESULT], "chess"), width)
+    for text in ("wide", "deep@best:64", "120/40/40", "100/50/50", "66.25%", "41.2"):
+        assert text in out
+    assert "+140 [-1100, +1180]" in out
+    assert "runs/experiments" not in out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["runs/a", "runs/b:64"], ["a", "b:64"]),
+        (["old/a", "new/a"], ["old/a", "new/a"]),
+        (["x/old/a", "x/new/a", "random"], ["old/a", "new/a", "random"]),
+        (["runs/a/", "runs/a/"], ["a", "a"]),
+        (["runs/a", "gtp:/usr/games/gnugo --level 3"], ["a", "gtp:/usr/games/gnugo --level 3"]),
+        (["cycle 1", "random"], ["cycle 1", "random"]),
+        ([], []),
+    ],
+)
+def test_names_keep_what_differs(names, short):
+    assert short_names(names) == short
+
+
+def test_progress_counts_the_games_on_the_host_as_they_end():
+    lines = []
+    player = HostLowest(TIC_TAC_TOE, [])
+    random = RandomPlayer(TIC_TAC_TOE)
+    key = jax.random.key(0)
+    result = play_match(
+        TIC_TAC_TOE, player, random, key, num_games=12, batch=3, progress=lines.append
+    )
+    assert lines[:2] == ["0 of 12 games", "0 of 12 games, 1 ply played"]
+    assert any(line.startswith("6 of 12 games, score ") for line in lines)
+    assert lines[-1] == f"12 of 12 games, score {percent(result.score)}"
+    games = [int(line.split()[0]) for line in lines]
+    assert games == sorted(games)
+    assert len(set(games)) > 3  # several games end on their own
