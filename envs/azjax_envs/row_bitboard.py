@@ -3,6 +3,8 @@
 A board is an unsigned array [..., height]: bit c of word r is the cell in row r and column c.
 """
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,6 +78,33 @@ def _flood(seeds: Array, mask: Array) -> Array:
     mask_rows = jnp.moveaxis(mask, -1, 0).reshape(height, -1)
     start = jnp.moveaxis(seeds & mask, -1, 0).reshape(height, -1)
 
+    def sweep(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        before, _ = carry
+        # Each turn of a loop is some launches on a GPU. On a CPU loops are faster than long code.
+        rows = jax.lax.platform_dependent(
+            before,
+            mask_rows,
+            cpu=functools.partial(down_and_up, unroll=1),
+            default=functools.partial(down_and_up, unroll=height),
+        )
+        return rows, jnp.any(rows != before)
+
+    rows, _ = jax.lax.while_loop(lambda carry: carry[1], sweep, (start, jnp.any(start != 0)))
+    return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
+
+
+def down_and_up(rows: Array, mask_rows: Array, *, unroll: int) -> Array:
+    """Fills each row from the row before it, down the board and up again.
+
+    Args:
+      rows: unsigned [height, boards], the cells filled so far.
+      mask_rows: unsigned [height, boards], the cells that may be filled.
+      unroll: number of rows that are written out in one turn of the loop.
+
+    Returns:
+      unsigned [height, boards].
+    """
+
     def spread(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:
         row, row_mask = row_and_mask
         row = (row | last) & row_mask
@@ -84,15 +113,10 @@ def _flood(seeds: Array, mask: Array) -> Array:
         row = row | row >> 1 & row_mask
         return row, row
 
-    def sweep(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        before, _ = carry
-        last = jnp.zeros_like(before[0])
-        _, rows = jax.lax.scan(spread, last, (before, mask_rows))
-        _, rows = jax.lax.scan(spread, last, (rows, mask_rows), reverse=True)
-        return rows, jnp.any(rows != before)
-
-    rows, _ = jax.lax.while_loop(lambda carry: carry[1], sweep, (start, jnp.any(start != 0)))
-    return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
+    last = jnp.zeros_like(rows[0])
+    _, rows = jax.lax.scan(spread, last, (rows, mask_rows), unroll=unroll)
+    _, rows = jax.lax.scan(spread, last, (rows, mask_rows), reverse=True, unroll=unroll)
+    return rows
 
 
 @_flood.def_vmap
