@@ -19,6 +19,9 @@ import tomli_w
 from azjax.config.schema import Config, GameConfig, Option
 from azjax.errors import UserError
 
+_MAX_BYTES = 100_000  # complete configs have 2,000
+_MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
+
 
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
     """Reads a TOML file, lays nested `overrides` over it and checks everything.
@@ -31,12 +34,7 @@ def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Co
       UserError: no such file, not TOML, an unknown key, a value of the wrong type or out of range.
     """
     path = _find(path)
-    try:
-        data = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: not a TOML file: {error}") from error
+    data = _read(path)
     try:
         return config_from_dict(_merge(data, overrides or {}))
     except UserError as error:
@@ -68,9 +66,28 @@ def _find(path: str | Path) -> Path:
     )
 
 
+def _read(path: Path) -> dict[str, Any]:
+    """Returns the tables of a TOML file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    if len(content) > _MAX_BYTES:
+        raise UserError(f"{path}: a config must have at most {_MAX_BYTES:,} bytes")
+    if any(line.count(b".") > _MAX_DOTS for line in content.splitlines()):
+        raise UserError(f"{path}: a line must have at most {_MAX_DOTS:,} dots")
+    try:
+        return tomllib.loads(content.decode())
+    except RecursionError as error:
+        raise UserError(f"{path}: nested too deeply") from error
+    except ValueError as error:  # the encoding, the syntax, or an integer of thousands of digits
+        raise UserError(f"{path}: not a TOML file: {error}") from error
+
+
 def save_config(config: Config, path: str | Path) -> None:
     """Writes every value of `config`, so that `load_config` gives an equal one."""
-    Path(path).write_text(tomli_w.dumps(config_to_dict(config)))
+    Path(path).write_text(tomli_w.dumps(config_to_dict(config)), encoding="utf-8")
 
 
 def config_from_dict(data: dict[str, Any]) -> Config:
@@ -85,9 +102,15 @@ def config_from_dict(data: dict[str, Any]) -> Config:
     for key, value in options.items():
         if not isinstance(value, Option):
             raise UserError(f"game.{key} must be a number, a string or a boolean")
+        _check_size(value, f"game.{key}")
     name = game.get("name", GameConfig.name)
     data["game"] = GameConfig(name, tuple(sorted(options.items())))
-    return _build(Config, data, "")
+    try:
+        return _build(Config, data, "")
+    except UserError:
+        raise
+    except (RecursionError, ValueError) as error:  # a message quotes the value
+        raise UserError("a value is nested too deeply, or an integer is too long") from error
 
 
 def config_to_dict(config: Config) -> dict[str, Any]:
@@ -122,6 +145,7 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
     """Returns `value` as the type `hint`, or raises a UserError about the key `name`."""
+    _check_size(value, name)
     origin = typing.get_origin(hint)
     if origin is Literal:
         choices = typing.get_args(hint)
@@ -142,6 +166,12 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
     if dataclasses.is_dataclass(value):
         return value
     raise UserError(f"{name} = {value!r} must be of type {hint.__name__}")
+
+
+def _check_size(value: Any, name: str) -> None:
+    """Raises a UserError for an integer that TOML does not have. Python may not even print it."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise UserError(f"{name} must be between -2**63 and 2**63 - 1")
 
 
 def _merge(data: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ FORMS = (
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 
+_DIGITS = 12  # of any number; Python refuses to read 4,300 of them
 _BUILTIN = ("random", "exact", "minimax:4", "mc:100", "uct:1000")
 
 
@@ -94,7 +95,7 @@ def parse_spec(text: str | Path) -> PlayerSpec:
                 raise UserError(f"player {text!r}: {name} takes no number; players: {FORMS}")
             return BuiltinSpec(text, name)
         case "minimax" | "mc" | "uct":
-            if not tail.isdecimal() or int(tail) == 0:
+            if not _is_number(tail):
                 raise UserError(
                     f"player {text!r}: {name} needs a whole number above 0; players: {FORMS}"
                 )
@@ -139,7 +140,7 @@ def _parse_checkpoint(name: str) -> Checkpoint:
         return "newest"
     if checkpoint == "best":
         return "best"
-    if not checkpoint.isdecimal():
+    if not checkpoint.isdecimal() or len(checkpoint) > _DIGITS:
         raise UserError(f"{name}: a cycle or best must follow the @; runs: {RUN_FORMS}")
     return int(checkpoint)
 
@@ -152,8 +153,13 @@ def _parse_how(text: str, tail: str) -> tuple[Literal["search", "policy", "value
         return "value", None
     if not tail:
         return "search", None
-    if not tail.isdecimal() or int(tail) == 0:
+    if not _is_number(tail):
         raise UserError(
             f"{text}: a number of simulations above 0, policy or value must follow the colon"
         )
     return "search", int(tail)
+
+
+def _is_number(text: str) -> bool:
+    """Returns whether a text is a whole number above 0, of sane length."""
+    return text.isdecimal() and len(text) <= _DIGITS and int(text) > 0

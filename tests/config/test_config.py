@@ -1,5 +1,7 @@
 import dataclasses
 import functools
+import re
+import time
 import tomllib
 import typing
 from pathlib import Path
@@ -268,6 +270,25 @@ def test_ranges_end_where_they_should():
                 SECTIONS[section](**{name: 0.0})
 
 
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is int],
+)
+def test_no_integer_is_so_large_that_a_run_could_not_begin(section, name):
+    """One line at once, instead of minutes of work or all memory."""
+    for large in 10**10, 2**63 - 1:
+        assert re.fullmatch(
+            rf"{section}\.{name} = {large} must be at most (1[0,]+|search\.num_simulations = 32)",
+            refused(nested(section, {name: large})),
+        )
+
+
+def test_a_network_of_ten_million_blocks_is_refused():
+    said = "network.blocks = 10000000 must be at most 1,000"
+    assert refused({"network": {"blocks": 10_000_000}}) == said
+    assert refused({"cycles": 2**62}) == f"cycles = {2**62} must be at most 1,000,000,000"
+
+
 def test_every_number_has_a_range():
     bounded = {
         (section, name)
@@ -342,6 +363,56 @@ def test_files_that_are_no_config(tmp_path):
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UserError, match=r"b\.toml: not a TOML file"):
         load_config(tmp_path / "b.toml")
+
+
+HOSTILE = {
+    "an integer beyond all floats": (f"[learning]\nlearning_rate = {'9' * 400}", "must be between"),
+    "an integer of 5,000 digits": (f"seed = {'9' * 5000}", "not a TOML file: Exceeds the limit"),
+    "a hexadecimal one": (f"seed = 0x{'f' * 50_000}", "seed must be between -2**63 and 2**63 - 1"),
+    "one in a list": (f"seed = [0x{'f' * 50_000}]", "an integer is too long"),
+    "one of the game": (f"[game]\nsize = 0x{'f' * 50_000}", "game.size must be between"),
+    "one of 65 bits": (f"seed = {2**63}", "seed must be between -2**63 and 2**63 - 1"),
+    "20,000 brackets": (f"seed = {'[' * 20_000}", "nested too deeply"),
+    "20,000 brackets with an end": (f"seed = {'[' * 20_000}{']' * 20_000}", "nested too deeply"),
+    "10,000 tables": ("a = " + "{a=" * 10_000 + "1" + "}" * 10_000, "nested too deeply"),
+    "a key of 20,000 parts": (".".join(["a"] * 20_000) + " = 1", "at most 1,000 dots"),
+    "a table of 20,000 parts": ("[" + ".".join(["a"] * 20_000) + "]", "at most 1,000 dots"),
+    "a megabyte": ("#" * 10**6, "at most 100,000 bytes"),
+    "zeros": ("\0" * 1000, "not a TOML file"),
+    "no number": ("[learning]\nlearning_rate = nan", "must be a finite number"),
+    "a date": ("seed = 1979-05-27", "must be of type int"),
+    "a long value": (f"seed = '{'x' * 90_000}'", "must be of type int"),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_files_are_refused_in_one_line_at_once(case, tmp_path):
+    text, said = HOSTILE[case]
+    file = tmp_path / "a.toml"
+    file.write_text(text)
+    started = time.monotonic()
+    with pytest.raises(UserError) as caught:
+        load_config(file)
+    assert said in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 3000
+    assert time.monotonic() - started < 2
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1", "utf-8-sig"])
+def test_other_encodings_are_refused(encoding, tmp_path):
+    (tmp_path / "a.toml").write_bytes("# für später\nseed = 1\n".encode(encoding))
+    with pytest.raises(UserError, match="not a TOML file"):
+        load_config(tmp_path / "a.toml")
+
+
+def test_configs_are_utf8_whatever_the_locale(tmp_path):
+    file = tmp_path / "a.toml"
+    save_config(Config(game=GameConfig("将棋")), file)
+    assert file.read_bytes().decode() == file.read_text(encoding="utf-8")
+    assert load_config(file).game.name == "将棋"
+    file.write_bytes("# für später\r\nseed = 1\r\n".encode())
+    assert load_config(file).seed == 1
 
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("**/*.toml"))

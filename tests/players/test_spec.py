@@ -35,6 +35,7 @@ def test_a_player_is_named_as_it_is_written(spec):
         ("", "there is no player ''"),
         ("uct", "uct needs a whole number above 0"),
         ("uct:", "uct needs a whole number above 0"),
+        (f"uct:{'9' * 5000}", "uct needs a whole number above 0"),
         ("uct:0", "uct needs a whole number above 0"),
         ("mc:-3", "mc needs a whole number above 0"),
         ("minimax:2.5", "minimax needs a whole number above 0"),
@@ -46,6 +47,13 @@ def test_mistakes_name_the_valid_forms(spec, complaint):
         load_player(spec, game=GAME)
     assert "random, minimax:PLIES, mc:PLAYOUTS" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_numbers_of_a_network_that_are_too_large():
+    with pytest.raises(UserError, match="num_simulations = 1000000000 must be at most 1,000,000"):
+        load_player("connect_four:1000000000")
+    with pytest.raises(UserError, match="number of simulations above 0"):
+        load_player(f"connect_four:{'9' * 5000}")
 
 
 def test_exact_of_a_large_game():
