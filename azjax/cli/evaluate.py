@@ -188,19 +188,25 @@ def solve(arguments: list[str]) -> None:
     from azjax_envs import HasScore
 
     from azjax.exact import solver
+    from azjax.exact.state_graph import TooLargeError
     from azjax.games import game_from_name
 
     game = game_from_name(options.game)
     started = time.perf_counter()
     facts: dict[str, object] = {}
-    with _status(options.json) as progress:
-        for payoff in ("returns", "margin") if isinstance(game, HasScore) else ("returns",):
-            solution = solver.solve(
-                game,
-                payoff=payoff,
-                progress=lambda found, plies: progress(f"{found:,} states, {plies} plies"),
-            )
-            facts |= solution.to_dict()
+    payoffs = ("returns", "margin") if isinstance(game, HasScore) else ("returns",)
+    try:
+        with _status(options.json) as progress:
+            for payoff in payoffs:
+                solution = solver.solve(
+                    game,
+                    payoff=payoff,
+                    progress=lambda found, plies: progress(f"{found:,} states, depth {plies}"),
+                )
+                facts |= solution.to_dict()
+    except TooLargeError as error:
+        small = "tic_tac_toe, connect_four_4x4 and dots_and_boxes_2x2"
+        raise UserError(f"{error}; {small} are small enough") from error
     facts["seconds"] = round(time.perf_counter() - started, 2)
     _print(solver.facts_text(facts), facts, options.json)
 

@@ -43,8 +43,8 @@ def solve(
       progress: called as `progress(states_found, plies)` while states are being found.
 
     Raises:
-      UserError: the game is too large (the message estimates its size), a position can repeat, or
-        the game does not have this payoff.
+      TooLargeError: the game has more states than the limit.
+      UserError: a position can repeat, or the game does not have this payoff.
     """
     if payoff not in ("returns", "margin"):
         raise UserError(f'payoff must be "returns" or "margin", not {payoff!r}')

@@ -14,8 +14,18 @@ from azjax_envs import Game, HasScore
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join
-from azjax.pytrees import expand
+from azjax.pytrees import batch_size, expand
+from azjax.rollouts import play_randomly, random_openings
 from azjax.types import Array, State
+
+_MANY_ACTIONS = 64  # with fewer, the states up to the limit are found in seconds
+_EXPECTED_REPETITIONS = 32
+_FEW_REPETITIONS = 4
+_RANDOM_PLIES = 16
+
+
+class TooLargeError(UserError):
+    """A game has more states than the limit."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,8 +70,11 @@ def enumerate_states(
       start: states [R, ...] to start from; None for the start of the game.
 
     Raises:
-      UserError: the graph is larger than allowed, or the game has a position without legal moves.
+      TooLargeError: the graph is larger than allowed.
+      UserError: the game has a position without legal moves.
     """
+    if start is None and game.num_actions >= _MANY_ACTIONS:
+        _check_random_games(Codec(game), max_states, max_bytes)
     for salt in range(8):
         try:
             codec = Codec(game, salt)
@@ -73,6 +86,39 @@ def enumerate_states(
     raise UserError(
         f"{game.name}: equal states differ in their bytes, so they cannot be identified"
     )
+
+
+def _check_random_games(codec: Codec, max_states: int, max_bytes: int) -> None:
+    """Raises a TooLargeError if random games show within seconds that a game is too large.
+
+    Of n random positions at one ply, some repeat if there are few of them: as in the birthday
+    paradox, n * n / (2 * states) repetitions are expected at least, and fewer than that only if
+    there are more states. With the n here that is 32 for a game at the limit, and a game below the
+    limit shows at most 4 once in 10^9 times.
+    """
+    game = codec.game
+    limit = min(max_states, max_bytes // _bytes_per_state(codec))
+    num_games = math.isqrt(2 * _EXPECTED_REPETITIONS * limit) + 1
+    key = jax.random.PRNGKey(0)
+    states, _ = random_openings(game, key, num_games, 0)
+    for ply in range(1, min(_RANDOM_PLIES, game.max_steps) + 1):
+        states, keys = _play_on(codec, jax.random.fold_in(key, ply), states)
+        different = len(np.unique(join(keys)))
+        if num_games - different <= _FEW_REPETITIONS:
+            size = _rounded(math.log(limit * _bytes_per_state(codec)), "bytes")
+            raise TooLargeError(
+                f"{game.name} is too large to solve: {num_games:,} random games have {different:,} "
+                f"different positions after {ply} plies, so it must have more states than the "
+                f"limit, {limit:,} ({size})"
+            )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _play_on(codec: Codec, key: Array, states: State) -> tuple[State, Array]:
+    """Plays one random move in states [B, ...]; returns them and their keys, uint32 [B, 2]."""
+    one_move = jnp.ones(batch_size(states, name="states"), jnp.int32)
+    states, _ = play_randomly(codec.game, key, states, one_move, most=1)
+    return states, jax.vmap(lambda state: codec.key(codec.pack(state)))(states)
 
 
 class _SharedKeyError(Exception):
@@ -259,7 +305,7 @@ def _check_size(
         return
     log_total = _log_projected_total(np.diff(layer_starts), codec.game.max_steps)
     log_total = max(log_total, math.log(count))
-    raise UserError(
+    raise TooLargeError(
         f"{codec.game.name} is too large to solve: {count:,} states found within "
         f"{len(layer_starts)} plies and more to come; the growth so far points to about "
         f"{_rounded(log_total, 'states')}, {_rounded(log_total + math.log(per_state), 'bytes')} "

@@ -224,6 +224,7 @@ def test_games_too_large_to_solve_or_unknown(refused, monkeypatch):
     monkeypatch.setattr(solver, "solve", functools.partial(solver.solve, max_states=3000))
     message = refused("solve", "tic_tac_toe")
     assert re.search(r"\d[\d,]* states", message)
+    assert "connect_four_4x4 and dots_and_boxes_2x2 are small enough" in message
 
 
 def test_json(trained, capsys):

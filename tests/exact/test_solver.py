@@ -8,8 +8,10 @@ import pytest
 from azjax_envs import make
 
 from azjax.errors import UserError
+from azjax.exact import state_graph
 from azjax.exact.codec import Codec
 from azjax.exact.solver import solve
+from azjax.exact.state_graph import TooLargeError
 from tests.oracles.minimax import Minimax
 from tests.oracles.toys import Heap, Ring
 
@@ -172,3 +174,20 @@ def test_progress_is_reported():
     solve(make("tic_tac_toe"), progress=lambda count, plies: calls.append((count, plies)))
     assert calls[0] == (10, 1)
     assert calls[-1] == (5478, 10)
+
+
+def test_a_game_with_many_actions_is_refused_before_its_states_are_listed(monkeypatch):
+    """On an empty 9x9 board, 81 * 80 / 2 positions have two stones, and 81 * 80 * 79 / 2 three."""
+    monkeypatch.setattr(state_graph, "_enumerate", None)  # must not be reached
+    with pytest.raises(TooLargeError, match="hex_9x9 is too large to solve") as refusal:
+        solve(make("hex_9x9"), max_states=10_000)
+    message = str(refusal.value)
+    assert re.search(r"random games have \d+ different positions after [34] plies", message)
+    assert "the limit, 10,000 (" in message
+    assert "\n" not in message
+
+
+def test_many_actions_are_not_many_states(monkeypatch):
+    """Random games of a heap repeat its few positions, so that it is solved."""
+    monkeypatch.setattr(state_graph, "_MANY_ACTIONS", 1)
+    assert solve(Heap(11)).value == 1
