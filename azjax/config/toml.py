@@ -45,8 +45,8 @@ def shipped_configs() -> dict[str, Path]:
     """Returns the configs that come with azjax by name, such as "connect_four" or "papers/go"."""
     package = Path(__file__).parent.parent
     # An installed package has them inside; in the repository they are next to it.
-    inside, beside = package / "configs", package.parent / "configs"
-    folder = inside if inside.is_dir() else beside
+    in_package, in_repository = package / "configs", package.parent / "configs"
+    folder = in_package if in_package.is_dir() else in_repository
     files = sorted(folder.rglob("*.toml"))
     return {file.relative_to(folder).with_suffix("").as_posix(): file for file in files}
 

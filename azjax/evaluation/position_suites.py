@@ -154,7 +154,7 @@ class GameSuites:
             return None
         states = take(states, rows)
         scores = np.asarray(self._scorer.action_scores(states))
-        return PositionSuite(f"{self.values.what} of {source}", states, plies[rows], scores)
+        return PositionSuite(f"{self.values.positions} of {source}", states, plies[rows], scores)
 
 
 def _sample(count: int, key: Array) -> np.ndarray:

@@ -45,7 +45,7 @@ class Scorer(Protocol):
 class ExactValues:
     """A game's exact values, which `load` computes."""
 
-    what: str  # which positions are known: "positions" for all, or a kind of endgames
+    positions: str  # which ones are known: "positions" for all of them, or a kind of endgames
     known: Callable[[State], np.ndarray]  # states [P, ...] -> bool [P]
     load: Callable[[], Scorer]  # keep the result: it is freed when nothing refers to it
     complete: bool  # all positions are known; the scorer is a pytree with a pure method
@@ -92,7 +92,7 @@ def _kalah(game: Mancala) -> ExactValues:
     if known == 2 * game.pits * game.seeds:
         return ExactValues("positions", _all_known, _shared(game, kalah_table), complete=True)
     return ExactValues(
-        what=f"endgames (at most {known} seeds in the pits)",
+        positions=f"endgames (at most {known} seeds in the pits)",
         known=lambda states: np.asarray(seeds_left(states)) <= known,
         load=_shared(game, kalah_table),
         complete=False,
@@ -110,7 +110,7 @@ def _othello(game: Othello) -> ExactValues:
         return game.size**2 - discs <= _OTHELLO_SQUARES
 
     return ExactValues(
-        what=f"endgames (at most {_OTHELLO_SQUARES} empty squares)",
+        positions=f"endgames (at most {_OTHELLO_SQUARES} empty squares)",
         known=known,
         load=lambda: Endgames(game, "margin"),
         complete=False,
@@ -119,7 +119,7 @@ def _othello(game: Othello) -> ExactValues:
 
 def _hex(game: Hex) -> ExactValues:
     return ExactValues(
-        what=f"endgames (at most {_HEX_CELLS} free cells)",
+        positions=f"endgames (at most {_HEX_CELLS} free cells)",
         known=lambda states: (np.asarray(states.chains) == 0).sum(-1) <= _HEX_CELLS,
         load=lambda: Endgames(game, "returns"),
         complete=False,

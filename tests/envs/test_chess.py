@@ -38,7 +38,7 @@ MOVES |= {f"en passant {color}" for color in (0, 1)}
     [(1, 0), *(pytest.param(3, seed, marks=pytest.mark.slow) for seed in range(1, 10))],
 )
 def test_python_chess(times, seed):
-    """Random games (34 for each slow seed), and games that look for what random play misses."""
+    """Plays random games, 34 for each slow seed, and games that reach what random play misses."""
     groups = [
         (players.any_move, chess.STARTING_FEN, 8 + 13 * (times - 1)),
         (players.sharp, chess.STARTING_FEN, 3 * times),
@@ -62,7 +62,7 @@ def test_python_chess(times, seed):
     ("number", "seed"), [(4 * LANES, 0), pytest.param(100 * LANES, 1, marks=pytest.mark.slow)]
 )
 def test_any_position(number, seed):
-    """Legal moves and end of random positions, then a move and the same again."""
+    """Compares the legal moves and the end of random positions, before and after a move."""
     fens = positions(number, seed)
     met = set().union(*(kinds(chess.Board(fen)) for fen in fens))
     assert met >= {"check", "double check", "pin", "mate", "stalemate", "en passant"}
@@ -79,7 +79,7 @@ def test_any_position(number, seed):
 
 
 def test_any_ending():
-    """Material that does and does not suffice, and captures that bring it about."""
+    """Some material suffices to mate and some does not; captures lead to both."""
     fens = endings(3 * LANES, 0)
     dead = [chess.Board(fen).is_insufficient_material() for fen in fens]
     assert 0.3 < np.mean(dead) < 0.7
@@ -203,7 +203,7 @@ LINES = [
 
 
 def test_lines():
-    """Ends by repetition, clock, mate and material, where python-chess and the books see them."""
+    """Games end by repetition, clock, mate and material as in python-chess and in books."""
     fens = [fen or chess.STARTING_FEN for fen, *_ in LINES]
     referees = [ChessReferee(fen) for fen in fens]
     choosers = [scripted(line) for _, line, _, _ in LINES]
@@ -243,7 +243,7 @@ def test_insufficient_material(men, dead):
 
 
 def test_planes():
-    """The observation, built again from FEN, with python-chess counting the repetitions."""
+    """Builds the observation again from FEN; python-chess counts the repetitions."""
     referees = [ChessReferee() for _ in range(12)]
     histories = [[] for _ in referees]
     met = set()
@@ -266,7 +266,7 @@ def test_planes():
 
 
 def test_illegal_action_loses():
-    """In the first lanes White, then Black is to move."""
+    """White is to move in the first lanes, and Black in the others."""
     wrong = [-1, 0, 64 * 73, 2**31 - 1, -(2**31), action_of("e2e5", True, 8), 51 * 73 + 71]
     start = from_start(GAME)
     second = step(GAME, start, [action_of("d2d4", True, 8)] * LANES)

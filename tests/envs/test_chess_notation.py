@@ -103,7 +103,7 @@ def test_text():
 
 
 def test_view():
-    """Codes of the pieces, of the last move, and of a king in check."""
+    """Checks the codes of the pieces, of the last move and of a king in check."""
     states = from_start(GAME)
     line = ["e2e4", "f7f5", "d1h5"]
     for ply, move in enumerate(line):
@@ -120,7 +120,7 @@ def test_view():
 
 @pytest.mark.parametrize("game", [GAME, GardnerChess()])
 def test_drawing(game):
-    """A small document, whose style shows each piece in its squares' codes and nothing else."""
+    """The style of the small document shows each piece by the code of its square alone."""
     text = to_svg(game, game.init())
     board = ET.fromstring(text)
     assert len(text) < 50_000

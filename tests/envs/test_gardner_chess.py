@@ -34,7 +34,7 @@ PROMOTIONS = {f"promotion {piece}{color}" for piece in "nbrq" for color in (0, 1
     [(6, 0), *(pytest.param(100, seed, marks=pytest.mark.slow) for seed in (1, 2, 3))],
 )
 def test_fairy_stockfish(games, seed):
-    """Random games, one as long as can be, and some that go to and fro."""
+    """Plays random games, one of the greatest length, and some with moves back and forth."""
     choosers = [players.any_move] * games
     choosers += [players.endless, players.to_and_fro, players.to_and_fro]
     referees = [GardnerReferee() for _ in choosers]
@@ -59,7 +59,7 @@ def test_any_position(number, seed):
 
 
 def positions(number, seed):
-    """FENs of valid positions, and which ends they meet."""
+    """Returns FENs of valid positions, and the ends that they reach."""
     chance = random.Random(seed)
     found, met = [], set()
     while len(found) < number:
@@ -133,7 +133,7 @@ def test_pawns_take_single_steps_and_kings_too():
 
 
 def test_planes():
-    """The observation, built again from FEN with its repetitions counted."""
+    """Builds the observation again from FEN, with the repetitions counted."""
     referees = [GardnerReferee() for _ in range(16)]
     histories = [[] for _ in referees]
     met = set()
@@ -161,7 +161,7 @@ def _compare(seen, history):
 
 
 def test_illegal_action_loses():
-    """In the first lanes White, then Black is to move."""
+    """White is to move in the first lanes, and Black in the others."""
     wrong = [-1, 0, 25 * 49, 2**31 - 1, -(2**31), action_of("e2e4", True, 5), 15 * 49 + 44]
     start = from_start(GAME)
     second = step(GAME, start, [action_of("d2d3", True, 5)] * LANES)
@@ -187,7 +187,7 @@ def test_every_action_has_its_own_name():
 
 
 def test_left_and_right_may_be_exchanged():
-    """Both symmetries of random positions: the same moves lead to mirrored positions."""
+    """In both symmetries of random positions the same moves lead to mirrored positions."""
     fens, _ = positions(LANES, 4)
     mirrored = ["/".join(row[::-1] for row in fen.split()[0].split("/")) for fen in fens]
     mirrored = [" ".join([men, *fen.split()[1:]]) for men, fen in zip(mirrored, fens, strict=True)]

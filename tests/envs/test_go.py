@@ -25,7 +25,7 @@ def actions(game, *moves):
 
 
 def rows(game, state):
-    """The board alone, without what `to_string` writes around it."""
+    """Returns the board alone, without what `to_string` writes around it."""
     marks = [
         [mark for mark in line if mark in ".XO"] for line in game.to_string(state).splitlines()
     ]
@@ -43,7 +43,7 @@ def step(game, state, move):
 
 @functools.cache
 def player_of(game, games):
-    """Jitted: seed -> what is seen at each ply of random games, and the actions."""
+    """Returns a jitted function of a seed: the facts of random games by ply, and the actions."""
 
     def look(state):
         return {
@@ -76,7 +76,7 @@ def player_of(game, games):
 
 
 def agree(game, games, seed=0):
-    """Holds random games against the plain rules; returns how many plies had a superko ban."""
+    """Compares random games with the plain rules; returns the plies with a superko ban."""
     record = jax.tree.map(np.asarray, player_of(game, games)(seed))
     bans = 0
     for lane in range(games):
@@ -102,7 +102,7 @@ def agree(game, games, seed=0):
 
 
 def planes(rules):
-    """AlphaGo Zero's: the mover's stones of the last 8 boards, the other's, the colour."""
+    """Returns AlphaGo Zero's planes: the last 8 boards, the mover's stones first; the colour."""
     expected = np.zeros((17, rules.size**2), bool)
     for age, board in enumerate(reversed(rules.boards[-8:])):
         expected[age, list(board[rules.player])] = True
@@ -112,7 +112,7 @@ def planes(rules):
 
 
 def test_conforms():
-    """All sizes are in test_every_game."""
+    """The module test_every_game tests all sizes."""
     assert check_game(make("go_5x5"), games=32) == []
 
 
@@ -171,7 +171,7 @@ def test_suicide_of_two(play_line):
 
 
 def test_suicide_of_two_that_recreates_a_board(play_line):
-    """White's stone went into the finished corner, so that the suicide brings that corner back."""
+    """White has played into the finished corner, so the suicide brings that corner back."""
     game = make("go_5x5", suicide=True)
     state = play_line(game, actions(game, "A3", "pass", "B2", "pass", "B1", "A1", "pass"))
     assert not is_legal(game, state, "A2")
@@ -235,7 +235,7 @@ def test_area(play_line, picture, score):
 
 
 def test_cut_and_scored(play_line):
-    """Black fills all but a corner, which takes everything; after 18 plies the game is over."""
+    """Black fills all but a corner, where White captures everything; the game ends at ply 18."""
     game = make("go_3x3", komi=1)
     fill = "A1 pass B1 pass C1 pass A2 pass B2 pass C2 pass A3 pass B3 C3"
     line = actions(game, *fill.split())

@@ -1,4 +1,4 @@
-"""GNU Go as the referee of go: legal moves, captures and superko, ply by ply.
+"""GNU Go as the referee of go: it compares legal moves, captures and superko at each ply.
 
 The score, which GNU Go can only guess in positions as odd as these, is held to the plain rules of
 `tests/oracles/go_rules.py` over the board that GNU Go has.
@@ -26,7 +26,7 @@ pytestmark = skip_without(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def play_games(game, games, seed):
-    """What is seen at each ply of random games with few passes, and the actions."""
+    """Returns the facts of each ply of random games with few passes, and the actions."""
 
     def look(state):
         planes = game.observe(state) != 0
@@ -57,7 +57,7 @@ def play_games(game, games, seed):
 
 
 def agree(game, games, seed=0):
-    """Asserts that GNU Go sees the same; returns how many suicides only GNU Go would allow."""
+    """Asserts that GNU Go agrees; returns the number of suicides that only GNU Go allows."""
     size, cells = game.size, game.size**2
     record = jax.tree.map(np.asarray, play_games(game, games, seed))
     ends = record["over"].argmax(axis=0)

@@ -62,7 +62,7 @@ def test_three_in_a_row_is_tic_tac_toe():
 
 @pytest.mark.parametrize("game", [make("gomoku_7x7", exactly_five=True), make("gomoku_7x7")])
 def test_plain_python_agrees(play_randomly, game):
-    """Every line of every position, counted stone by stone."""
+    """Counts every line of every position, stone by stone."""
     record = play_randomly(game, 200)
     longer = 0
     for lane in range(200):
@@ -84,7 +84,7 @@ def test_plain_python_agrees(play_randomly, game):
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.sampled_from([(5, 5, 5), (8, 3, 4), (9, 17, 5)]), st.integers(0, 2**32))
 def test_lines_on_any_board(shape, seed):
-    """Also boards that no game reaches."""
+    """The boards include some that no game reaches."""
     height, width, length = shape
     chance = np.random.default_rng(seed)
     cells = chance.random((height, width)) < chance.choice([0.3, 0.5, 0.8])
@@ -99,7 +99,7 @@ def test_lines_on_any_board(shape, seed):
 
 @pytest.mark.parametrize("size", [5, 8, 9, 15, 16, 19])
 def test_every_line_wins_and_none_runs_over_an_edge(size):
-    """All fives on the board, and all "fives" that would leave it on one side and come back."""
+    """Tests all fives on the board, and all lines that leave it on one side and come back."""
     shape = (size, size, 5)
     real, wrapped = [], []
     for start in range(size**2):
@@ -120,7 +120,7 @@ def test_every_line_wins_and_none_runs_over_an_edge(size):
 
 
 def test_overline(play_line):
-    """Six in a row, by a stone between two and three: a win, or not with `exactly_five`."""
+    """A stone between two and three makes six in a row: a win, but not with `exactly_five`."""
     line = _moves(SMALL, "a5 a1 b5 b1 d5 a3 e5 b3 f5 c9 c5")
     won = play_line(SMALL, line)
     assert SMALL.is_terminal(won)
@@ -154,7 +154,7 @@ def test_second_player_wins(play_line):
 
 
 def test_only_the_movers_row_counts(play_line):
-    """A row needs one colour: five stones in a line, one of them White's."""
+    """A row needs one colour, so five stones in a line with one of White's are none."""
     state = play_line(SMALL, _moves(SMALL, "a1 c1 b1 a9 d1 b9 e1"))
     assert not SMALL.is_terminal(state)
 
@@ -241,7 +241,7 @@ def test_cells_out_of_range_are_no_cells_on_every_width():
 
 
 def _runs_through(board, cell):
-    """The lengths of the four rows of its own colour that the stone on `cell` stands in."""
+    """Returns the lengths of the four rows of its colour through the stone on `cell`."""
     runs = []
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         run = 1
@@ -255,7 +255,7 @@ def _runs_through(board, cell):
 
 
 def _find_lines(shape, boards, exactly):
-    """bool [N] for boards bool [N, height, width]."""
+    """Returns bool [N] for boards bool [N, height, width]."""
     _, width, length = shape
     kind = np.uint8 if width <= 8 else np.uint16 if width <= 16 else np.uint32
     words = (boards * (1 << np.arange(width))).sum(-1).astype(kind)
@@ -272,5 +272,5 @@ def _jitted(length, exactly):
 
 
 def _moves(game, text):
-    """The actions of a line, read with the game's own notation."""
+    """Returns the actions of a line in the game's own notation."""
     return [game.string_to_action(game.init(), name) for name in text.split()]

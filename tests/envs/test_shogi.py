@@ -1,4 +1,4 @@
-"""How a game goes on and ends, what it shows, and what its state costs."""
+"""Shogi games: their course and ends, their pictures, and the size of their state."""
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +35,7 @@ def test_state_is_small():
 
 
 def rotated(moves):
-    """The same moves by the other side."""
+    """Returns the same moves by the other side."""
     files, ranks = dict(zip("123456789", "987654321", strict=True)), {}
     ranks = dict(zip("abcdefghi", "ihgfedcba", strict=True))
     return ["".join((files | ranks).get(letter, letter) for letter in move) for move in moves]
@@ -93,12 +93,12 @@ def test_fourth_occurrence(sfen, moves, result):
     ],
 )
 def test_who_loses_by_checks(since, player, first, result):
-    """Where both sides gave check all the while, neither: no game that gets there is known."""
+    """Both sides check with every move here; no game that reaches such a position is known."""
     assert repetition.result(np.array(since, np.int16), player, np.int16(first)) == result
 
 
 def test_other_hands_are_no_repetition():
-    """Sente drops pawns for a rook to take; the board comes back with fewer of them in hand."""
+    """Sente drops pawns that a rook takes, so the board comes back with fewer pawns in hand."""
     sfen = "k6r1/9/9/9/9/9/9/9/K8 b 8P 1"
     feed = ["P*2e", "2a2e", "9i9h", "2e2a", "P*2e", "2a2e", "9h9i", "2e2a"]
     state, referee = play_line(3 * feed, sfen)
@@ -111,7 +111,7 @@ def test_other_hands_are_no_repetition():
 
 
 def test_other_turns_are_no_repetition():
-    """Each side in turn loses a move with its king, so that boards come back twice as often."""
+    """Each side in turn loses a move with its king, so boards come back twice as often."""
     sente = ["9i9h", "9a9b", "9h8i", "9b9a", "8i9i"]
     gote = ["9a9b", "9i9h", "9b8a", "9h9i", "8a9a"]
     sfen = "k8/9/9/9/9/9/9/9/K8 b - 1"
@@ -154,7 +154,7 @@ def test_illegal_action_loses(wrong):
 
 
 def random_lines(games, plies, seed):
-    """States [plies][games], and what SFEN each had."""
+    """Returns states [plies][games], and the SFEN of each."""
     rng = np.random.default_rng(seed)
     states = [batch([start()] * games)]
     for _ in range(plies):
@@ -165,7 +165,7 @@ def random_lines(games, plies, seed):
 
 
 def test_planes_and_codes():
-    """Of random games, and of one in which positions occur again."""
+    """Tests positions of random games, and of one in which positions repeat."""
     observe, view = jax.jit(jax.vmap(GAME.observe)), jax.jit(jax.vmap(GAME.view))
     mask = jax.jit(jax.vmap(GAME.legal_action_mask))
     states = random_lines(games=6, plies=130, seed=0)
@@ -184,7 +184,7 @@ def test_planes_and_codes():
 
 
 def _last_move(before, after):
-    """The squares that changed."""
+    """Returns the squares that changed."""
     changed = [a != b for a, b in zip(pieces(before)[0], pieces(after)[0], strict=True)]
     return "".join(f"{9 - i % 9}{'abcdefghi'[i // 9]}" for i in np.flatnonzero(changed))
 
@@ -227,7 +227,7 @@ def test_mirror():
 
 
 def test_draws_every_code():
-    """The drawing has as many parts as there are codes, and the last move in a game is marked."""
+    """The drawing has one part for each code, and the last move of a game is marked."""
     state, _ = play_line(["7g7f", "3c3d", "8h2b+"])
     shown = np.asarray(jax.jit(GAME.view)(state))
     assert (shown >= 32).nonzero()[0].tolist() == [16, 64]

@@ -10,7 +10,7 @@ START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
 
 
 def test_every_legal_action_round_trips():
-    """In random games: the same names as cshogi gives, and back."""
+    """Moves of random games have the names that cshogi gives, and are read back from them."""
     rng = np.random.default_rng(0)
     states, board = batch([start()]), cshogi.Board()
     drops = promotions = 0
@@ -32,7 +32,7 @@ def test_every_legal_action_round_trips():
 
 
 def test_sfen_round_trips():
-    """Positions of random games, with hands and promoted pieces of both sides."""
+    """Returns positions of random games, with hands and promoted pieces of both sides."""
     referees = agree(20, 5, lambda referee, moves, rng: moves[rng.integers(len(moves))], plies=150)
     for referee in referees:
         sfen = referee.board.sfen()

@@ -1,4 +1,4 @@
-"""The rules, held against cshogi: in random games, steered games and constructed positions."""
+"""Compares the rules with cshogi in random games, steered games and constructed positions."""
 
 import collections
 
@@ -28,7 +28,7 @@ from tests.oracles.shogi_positions import (
 
 
 def perft(states, depth):
-    """How many lines of that many moves there are."""
+    """Returns the number of lines of a given number of moves."""
     total = 0
     for begin in range(0, len(states.ply), SIZE):
         chunk = row(states, slice(begin, begin + SIZE))
@@ -51,7 +51,7 @@ def anything(referee, moves, rng):
 
 
 def ends(referees):
-    """How often games ended how."""
+    """Returns the number of games by kind of end."""
     found = collections.Counter()
     for referee in referees:
         if not list(referee.board.legal_moves):
@@ -75,14 +75,14 @@ def test_many_random_games():
 
 
 def back_and_forth(referee, moves, rng):
-    """Often the piece that has moved last goes back, so that positions occur again."""
+    """The piece that moved last often goes back, so positions repeat."""
     last = referee.played[-2] if len(referee.played) >= 2 else "...."
     back = last[2:4] + last[:2]
     return back if back in moves and rng.random() < 0.9 else anything(referee, moves, rng)
 
 
 def following(referee, moves, rng):
-    """A rook goes after the king along its row, so that there is perpetual check, or nearly."""
+    """A rook follows the king along its row, which gives perpetual check, or nearly."""
     king = cshogi.SQUARE_NAMES[referee.board.king_square(1 - referee.player)]
     checks = [m for m in moves if m[2] == king[0] and m[0] != king[0] and m[1] == m[3]]
     checks = checks if rng.random() < 0.95 else []
@@ -128,7 +128,7 @@ def test_promotions(name):
 
 
 def hold(make_position, count, seed):
-    """Compares random positions, and counts what they show."""
+    """Compares random positions, and counts the cases that they cover."""
     rng = np.random.default_rng(seed)
     seen = collections.Counter()
     states, referees = [], []
@@ -154,7 +154,7 @@ def hold(make_position, count, seed):
 
 
 def _is_left_in_check(sfen):
-    """Whether the side that is not to move is, in a position that is sound otherwise."""
+    """Returns whether the side that is not to move is in check, in a position valid otherwise."""
     board, side, *others = sfen.split()
     board = cshogi.Board(" ".join([board, "wb"["bw".index(side)], *others]))
     kings = [divmod(board.king_square(color), 9) for color in cshogi.COLORS]
@@ -163,7 +163,7 @@ def _is_left_in_check(sfen):
 
 
 def _pawn_drop(board):
-    """What cshogi says of the pawn drop before the other's king, where nothing else forbids it."""
+    """Returns cshogi's verdict on a pawn drop before the king that nothing else forbids."""
     side = board.turn
     king = board.king_square(1 - side)
     ahead = 1 if side == cshogi.BLACK else -1

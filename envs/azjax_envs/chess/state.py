@@ -175,9 +175,9 @@ def _move(
     )
     if size == 8:
         castles = (pieces.kings & origin).any() & (abs(target - start) == 2)
-        for direction, corner, beside in ((2, 63, 61), (-2, 56, 59)):
+        for direction, corner, inside in ((2, 63, 61), (-2, 56, 59)):
             now = castles & (target - start == direction)
-            out, into = square(corner, 8).where(now), square(beside, 8).where(now)
+            out, into = square(corner, 8).where(now), square(inside, 8).where(now)
             own, straight = (b & ~out | into for b in (after.own, after.straight))
             after = after._replace(own=own, straight=straight)
     return after, is_pawn | captures

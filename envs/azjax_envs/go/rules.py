@@ -61,10 +61,10 @@ def play(position: Position, stone: Array) -> tuple[Position, Array, Array]:
     seeds = jnp.stack([stone, above(stone), below(stone), stone << 1, stone >> 1])
     within = jnp.stack([own, *[position.other] * 4])
     chains = flood(seeds, within)
-    joined, beside = chains[0], chains[1:]
+    joined, others = chains[0], chains[1:]
 
-    captured = any_cell(beside & position.atari[None])
-    taken = _union(beside, captured)
+    captured = any_cell(others & position.atari[None])
+    taken = _union(others, captured)
     empty = (position.empty & ~stone) | taken
     is_suicide = any_cell(stone) & ~any_cell(neighbours(joined) & empty)
     lost = jnp.where(is_suicide, joined, nothing)

@@ -43,13 +43,14 @@ class ShogiState:
     network observes, take 576, the legal moves 324, and the rest 9.
     """
 
-    # The latest 8 positions, newest first and each as its player to move saw it: the board (see
-    # `azjax_envs.shogi.board`), the hands of that player and of the other, and how often the
-    # position has occurred; nothing but zeros before the start.
+    # The latest 8 positions, newest first, each from the perspective of its player to move. A row
+    # has the board (see `azjax_envs.shogi.board`), the hands of that player and of the opponent,
+    # and the number of times that the position has occurred. Rows before the start are zero.
     past: Array  # uint32 [8, 18]
-    legal: Array  # uint32 [3, 27], the targets of each plane, as the player to move sees them
+    # The targets of each plane, from the perspective of the player to move.
+    legal: Array  # uint32 [3, 27]
     fingerprints: Array  # uint32 [2, 512], of all positions, by ply
-    since: Array  # int16 [2], after which ply each player has given check with every move
+    since: Array  # int16 [2], the ply after which each player has given check with every move
     ply: Array  # int16 []
     player: Array  # uint8 [], to move
     over: Array  # bool []
