@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -26,6 +25,7 @@ from azjax.plan.estimate import seconds
 from azjax.plan.kernels import Region, regions
 from azjax.plan.machines import machine
 from azjax.plan.measure import SIMULATION_LOOP, MeasuredRuns, measure_runs
+from azjax.plan.quiet import quiet
 from azjax.search.model import network_evaluate
 from azjax.search.search import exploration_of, search
 from azjax.sharding import EVERYWHERE
@@ -80,8 +80,9 @@ class LaunchesBenchmark:
         Raises:
           UserError: there is no such game or machine, or what compiles for it is not installed.
         """
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-        jax.config.update("jax_platforms", "cpu")
+        with quiet():
+            jax.config.update("jax_platforms", "cpu")
+            jax.devices()
         games = {name: game_from_name(name) for name in self.games}
         facts = self.measure(games)
         if self.json:

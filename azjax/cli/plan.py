@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 from typing import Annotated
 
 import tyro
@@ -31,8 +30,6 @@ def plan(arguments: list[str]) -> None:
         json: bool = False
         """Print JSON."""
 
-    # Before JAX starts: no device here takes part, and XLA's libraries look for theirs in vain.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     options = parse(plan, Arguments, arguments, "plan")
     from azjax.config.toml import load_config
     from azjax.plan.machines import machine
@@ -42,13 +39,18 @@ def plan(arguments: list[str]) -> None:
     if not machines:
         raise UserError("plan needs a machine: --on v5e:2x2, for example")
 
-    import jax
+    from azjax.plan.quiet import quiet
+
+    with quiet():  # JAX's plugins look for their devices when it is imported
+        import jax
+
+        jax.config.update("jax_platforms", "cpu")
+        jax.devices()
     from rich.console import Console
 
     from azjax.plan.plan import make_plans
     from azjax.plan.table import plan_table
 
-    jax.config.update("jax_platforms", "cpu")
     with Console(stderr=True).status("") as status:
         plans, runs = make_plans(config, machines, measure=options.measure, progress=status.update)
     if options.json:

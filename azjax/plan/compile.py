@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
 import re
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +18,7 @@ from jax.sharding import Mesh
 from azjax.errors import UserError
 from azjax.plan import hlo
 from azjax.plan.machines import Machine, target_config
+from azjax.plan.quiet import quiet
 from azjax.sharding import AXIS
 
 # There is no device to time kernels on.
@@ -46,13 +45,17 @@ class Compiled:
         return self.arguments + self.outputs + self.temporaries + self.code
 
 
+# What XLA says of a TPU's memory: of the whole program, or of its temporaries alone.
+_NEEDS = re.compile(r"(?:[Uu]sed |HLO temporaries \()([\d.]+)([KMGT]?)")
+
+
 class DoesNotCompile(Exception):
     """XLA's reason, in one line, and what it says about memory."""
 
     def __init__(self, error: Exception) -> None:
         text = re.sub(r"\s+", " ", str(error)).strip()
         super().__init__(text if len(text) < 300 else text[:297] + "...")
-        used = re.search(r"[Uu]sed ([\d.]+)([KMGT]?) of ([\d.]+)([KMGT]?) hbm", text)
+        used = _NEEDS.search(text)
         self.needs = _bytes(used[1], used[2]) if used else None
 
 
@@ -97,7 +100,7 @@ def ahead_mesh(machine: Machine) -> Mesh:
     os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # nor a cloud to ask what this machine is
     os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")  # nor a TPU that two could use
     try:
-        with _quiet():
+        with quiet():
             if machine.chip.platform == "tpu":
                 # A host of a slice has four chips, that of a single chip has one.
                 alone: Any = {"chips_per_host_bounds": (1, 1, 1)} if machine.chips == 1 else {}
@@ -135,14 +138,14 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
     options: dict[str, Any] = dict(_NO_TUNING) if device.platform != "tpu" else {}
     flags: tuple[str, ...] = ()
     try:
-        with _quiet():
+        with quiet():
             compiled = lowered.compile(compiler_options=options)
     except Exception as error:
         if device.platform == "tpu" or ("riton" not in str(error) and "tiling" not in str(error)):
             raise DoesNotCompile(error) from error
         flags = ("--xla_gpu_enable_triton_gemm=false",)
         try:
-            with _quiet():
+            with quiet():
                 compiled = lowered.compile(compiler_options=options | _NO_TRITON)
         except Exception as again:
             raise DoesNotCompile(again) from again
@@ -158,19 +161,3 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
         code=memory.generated_code_size_in_bytes,
         flags=flags,
     )
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps what XLA's libraries write to standard error away from the user.
-
-    They look for drivers, hosts and a cloud's metadata, none of which is needed to compile.
-    """
-    saved = os.dup(2)
-    with tempfile.TemporaryFile() as file:
-        os.dup2(file.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(saved, 2)
-            os.close(saved)

@@ -108,6 +108,16 @@ class Region:
                 found += child.loops(function)
         return found
 
+    def branches(self, function: str) -> list[Region]:
+        """Returns the branches that stand in `function` and are taken, the largest first."""
+        found = [
+            region
+            for region, times in self.walk()
+            if region.kind == "branch" and region.frames and _last(region.frames[0]) == function
+            if times
+        ]
+        return sorted(found, key=lambda region: -region.launches)
+
     def assumed(self) -> list[Region]:
         """Returns the regions whose number of runs is not known from the program."""
         return [region for region, _ in self.walk() if region.source != "known"]

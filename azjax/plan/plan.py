@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -175,7 +175,8 @@ def _read(
 ) -> Plan:
     config, devices = trainer.config, machine.devices
     whole, network = regions(cycle.program, runs), regions(forward.program, runs)
-    plies, updates = whole.loops(PLY_LOOP), whole.loops(UPDATE_LOOP)
+    plies = whole.loops(PLY_LOOP) or [whole]
+    updates = whole.loops(UPDATE_LOOP) or whole.branches(UPDATE_LOOP)[:1]  # a single one is no loop
     simulations = [loop for ply in plies for loop in ply.loops(SIMULATION_LOOP)]
     full = max(simulations, key=lambda loop: loop.times, default=None)
 
@@ -227,12 +228,16 @@ def _runs_of(whole: Region, loops: list[Region]) -> list[tuple[Region, float]]:
     return [(part, times) for part, times in whole.walk() if any(part is loop for loop in loops)]
 
 
-def _uncertain(whole: Region) -> list[Loop]:
-    return [
-        Loop(region.label, round(region.times, 2), region.source)
-        for region, runs in whole.walk()
-        if region.kind in ("loop", "branch") and region.source != "known" and runs
-    ]
+def _uncertain(region: Region, inside: str = "") -> Iterator[Loop]:
+    """Yields the loops and branches in a region whose runs are not known, with what is around."""
+    for child in region.children:
+        here = inside
+        if child.source != "known" and child.times:
+            branch = "a branch of " if child.kind == "branch" else ""
+            yield Loop(f"{branch}{child.label}{inside}", round(child.times, 2), child.source)
+        elif child.kind == "loop":
+            here = f", in {child.times:g} times {child.label}"
+        yield from _uncertain(child, here)
 
 
 def what_fits(trainer: Trainer, left: float) -> str:

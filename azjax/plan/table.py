@@ -15,19 +15,15 @@ from azjax.plan.plan import Plan, gib
 
 def plan_table(name: str, plans: list[Plan], runs: MeasuredRuns) -> Group:
     """Returns the table of plans, with the assumptions of the estimates below it."""
-    table = Table(
-        title=f"one training cycle of {name}, compiled ahead of time",
-        title_justify="left",
-        box=None,
-        padding=(0, 1, 0, 0),
-    )
+    title = Text(f"one training cycle of {name}, compiled ahead of time", style="italic")
+    table = Table(box=None, padding=(0, 1, 0, 0))
     table.add_column("")
     for plan in plans:
         table.add_column(plan.machine.name, justify="right")
     columns = [dict(_column(plan, plans)) for plan in plans]
     for heading in dict.fromkeys(heading for column in columns for heading in column):
         table.add_row(heading, *(column.get(heading, "") for column in columns))
-    return Group(table, *(Text(line) for line in _notes(plans, runs)))
+    return Group(title, table, *(Text(line) for line in _notes(plans, runs)))
 
 
 def _column(plan: Plan, plans: list[Plan]) -> Iterator[tuple[str, str]]:
@@ -51,12 +47,16 @@ def _column(plan: Plan, plans: list[Plan]) -> Iterator[tuple[str, str]]:
     yield "  a ply of all games", f"{plan.launches.ply:,.0f}"
     yield "  an update", f"{plan.launches.update:,.0f}"
     yield "  a cycle", f"{plan.launches.cycle:,.0f}"
-    yield "waits for predicates a cycle", f"{plan.launches.host_reads:,.0f}"
-    for name, (calls, sent) in plan.collectives.items():
-        yield f"{name} a cycle", f"{calls:,.0f}, {gib(sent)}"
+    on_gpu = plan.machine.chip.platform == "cuda"  # a TPU reads its predicates itself
+    yield "  waits of the host", f"{plan.launches.host_reads:,.0f}" if on_gpu else "none"
+    for name in dict.fromkeys(name for p in plans for name in p.collectives):
+        calls, sent = plan.collectives.get(name, (0, 0))
+        yield f"{name} a cycle", f"{calls:,.0f}, {gib(sent)}" if calls else "none"
     yield "ESTIMATE: seconds a cycle", f"{plan.estimate.cycle:.3g}"
     yield "  self-play", f"{plan.estimate.self_play:.3g}"
     yield "  updates", f"{plan.estimate.updates:.3g}"
+    rest = plan.estimate.cycle - plan.estimate.self_play - plan.estimate.updates
+    yield "  rest", f"{rest:.3g}"
     yield "  share of forwards in self-play", f"{plan.estimate.forward_share:.0%}"
     yield "  positions/s", f"{plan.estimate.positions:,.0f}"
     # Positions per second and chip, relative to the first machine of these chips.
@@ -81,6 +81,5 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
         yield f"  machine, searched by {runs.searched_by}:"
     else:
         yield "  loops whose end depends on data (not measured):"
-    loops = {(loop.place, loop.times, loop.source): None for plan in plans for loop in plan.loops}
-    for place, times, source in loops:
-        yield f"    {place}: {times:g} times ({source})"
+    for loop in dict.fromkeys(loop for plan in plans for loop in plan.loops):
+        yield f"    {loop.place}: {loop.times:g} times ({loop.source})"
