@@ -1,4 +1,4 @@
-"""The exception for mistakes of the user; its message says what would be right."""
+"""The exceptions for mistakes of the user and for failures around a run, each in one line."""
 
 _LONGEST = 2000
 
@@ -17,6 +17,13 @@ class UserError(ValueError):
             half = _LONGEST // 2
             text = f"{text[:half]} ... [{left_out:,} characters] ... {text[-half:]}"
         super().__init__(text)
+
+
+class FatalError(UserError):
+    """A failure after which the process must end at once.
+
+    Threads of libraries could keep it alive for long, so the command line does not wait for them.
+    """
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,8 @@
 """The command line. A user's mistake is reported in one line, with exit code 2."""
 
+import contextlib
 import difflib
+import os
 import sys
 from collections.abc import Callable
 
@@ -10,7 +12,7 @@ from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, resume, train
 from azjax.cli.web import web
-from azjax.errors import UserError, printable
+from azjax.errors import FatalError, UserError, printable
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "train": train,
@@ -49,6 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
             hint = f"did you mean {near[0]}? " if near else ""
             raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
         COMMANDS[name](rest)
+    except FatalError as error:
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
+        _exit_at_once(2)
     except UserError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
@@ -59,6 +64,14 @@ def main(arguments: list[str] | None = None) -> int:
         print(printable(f"{PROGRAM}: {path}{error.strerror or error}"), file=sys.stderr)
         return 2
     return 0
+
+
+def _exit_at_once(code: int) -> None:
+    """Ends the process without waiting for its threads."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):
+            stream.flush()
+    os._exit(code)
 
 
 def _usage() -> str:

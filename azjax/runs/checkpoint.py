@@ -6,6 +6,8 @@ import contextlib
 import gc
 import logging
 import math
+import os
+import re
 import sys
 import time
 import zlib
@@ -23,7 +25,7 @@ from orbax.checkpoint.checkpoint_managers import (
     LatestN,
 )
 
-from azjax.errors import UserError
+from azjax.errors import FatalError, UserError
 from azjax.runs.checksums import (
     arrays_by_path,
     checksum_record,
@@ -47,10 +49,18 @@ class BrokenCheckpointError(UserError):
     """The error of a checkpoint whose files are damaged."""
 
 
+class SaveError(FatalError):
+    """The error of a checkpoint that could not be written.
+
+    Orbax's other threads wait up to 20 minutes for the one that failed, and Python for them.
+    """
+
+
 class Checkpoints:
     """The checkpoints of a run directory: the newest few and the best.
 
-    Use it as a context manager: leaving it waits for the write in progress.
+    Use it as a context manager: leaving it waits for the write in progress, and raises a
+    `SaveError` if that fails.
 
     Args:
       run_dir: the run directory.
@@ -84,8 +94,13 @@ class Checkpoints:
             self._manager = _Manager(
                 self.directory.absolute(), options=options, item_handlers=handlers
             )
+        self._last_saved: int | None = None
+        self._failed = False
+        self._quiet = contextlib.ExitStack()
 
     def __enter__(self) -> Checkpoints:
+        self._quiet.enter_context(_no_logs_of_orbax())
+        self._quiet.enter_context(_no_traces_of_abandoned_work())
         return self
 
     def __exit__(
@@ -94,7 +109,25 @@ class Checkpoints:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._manager.close()
+        if self._failed:
+            return  # the threads of the failed write still run; they stay quiet
+        with self._saving():
+            self._manager.close()
+        self._quiet.close()
+
+    @contextlib.contextmanager
+    def _saving(self) -> Iterator[None]:
+        """Turns every error inside the context into a `SaveError` of the last cycle saved."""
+        try:
+            yield
+        except Exception as error:
+            self._failed = True
+            kept = [cycle for cycle in self.cycles() if cycle != self._last_saved]
+            last = f"the last good one is of cycle {kept[-1]}" if kept else "there is no other one"
+            raise SaveError(
+                f"{self.directory}: the checkpoint of cycle {self._last_saved} could not be "
+                f"written ({_reason(error)}); training stopped, {last}"
+            ) from error
 
     def cycles(self) -> list[int]:
         """Returns the cycles that have a checkpoint, oldest first."""
@@ -117,20 +150,27 @@ class Checkpoints:
           rest: a pytree of everything else that the run needs. It may be donated likewise.
           selection_metric: how well the network plays; larger is better. None if it was not
             evaluated.
+
+        Raises:
+          SaveError: this checkpoint, or the one before it, could not be written.
         """
+        with self._saving():
+            self._manager.wait_until_finished()
+        self._last_saved = cycle
         # The writer needs its own copy. On CPU it reads the buffers without copying them, and the
         # next cycle overwrites these buffers.
         variables, rest = jax.tree.map(jnp.copy, (variables, rest))
         metric = -math.inf if selection_metric is None else float(selection_metric)
-        self._manager.save(
-            cycle,
-            args=ocp.args.Composite(
-                variables=ocp.args.StandardSave(variables),
-                rest=ocp.args.StandardSave(rest),
-                checksums=ocp.args.JsonSave(checksum_record(variables=variables, rest=rest)),
-            ),
-            metrics={_METRIC: metric, _METRIC_CHECKSUM: _metric_checksum(metric)},
-        )
+        with self._saving():
+            self._manager.save(
+                cycle,
+                args=ocp.args.Composite(
+                    variables=ocp.args.StandardSave(variables),
+                    rest=ocp.args.StandardSave(rest),
+                    checksums=ocp.args.JsonSave(checksum_record(variables=variables, rest=rest)),
+                ),
+                metrics={_METRIC: metric, _METRIC_CHECKSUM: _metric_checksum(metric)},
+            )
 
     def restore_newest(
         self, variables: Any, rest: Any, *, warn: Callable[[str], None]
@@ -264,15 +304,14 @@ def _no_logs_of_orbax() -> Iterator[None]:
         logger.removeFilter(is_ours)
 
 
-def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
-    """Reads a checkpoint that may be damaged; every exception means that it is.
+@contextlib.contextmanager
+def _no_traces_of_abandoned_work() -> Iterator[list[int]]:
+    """Hides Python's reports of reads and writes that Orbax abandons when another one fails.
 
-    Orbax logs each missing file. When one read fails, it abandons the others, and Python prints a
-    traceback for each of these when they are collected. All of this stays off the terminal, because
-    the caller reports the damage in one line.
+    The caller reports the failure in one line.
 
-    Returns:
-      (result, None), or (None, the reason in one line).
+    Yields:
+      A list whose only element is the number of reports hidden so far.
     """
     report, hidden = sys.unraisablehook, [0]
 
@@ -286,24 +325,43 @@ def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
 
     sys.unraisablehook = filtered
     try:
-        with _no_logs_of_orbax():
-            try:
-                return read(), None
-            except Exception as error:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-            # The abandoned reads end in threads, some later than this. Wait until none reports.
-            before = -1
-            while before < hidden[0]:
-                before = hidden[0]
-                time.sleep(_ABANDONED_READ_S)
-                gc.collect()
-            return None, reason
+        yield hidden
     finally:
         sys.unraisablehook = report
 
 
+def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
+    """Reads a checkpoint that may be damaged; every exception means that it is.
+
+    Returns:
+      (result, None), or (None, the reason in one line).
+    """
+    with _no_logs_of_orbax(), _no_traces_of_abandoned_work() as hidden:
+        try:
+            return read(), None
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
+        # The abandoned reads end in threads, some later than this. Wait until none reports.
+        before = -1
+        while before < hidden[0]:
+            before = hidden[0]
+            time.sleep(_ABANDONED_READ_S)
+            gc.collect()
+        return None, reason
+
+
 def _selection_metric(metrics: dict[str, float]) -> float:
     return metrics.get(_METRIC, -math.inf)
+
+
+def _reason(error: Exception) -> str:
+    """Returns why a file could not be written, in one line."""
+    known = re.search(r"os_error_code='(\d+)'", str(error))  # in the errors of TensorStore
+    if known:
+        return os.strerror(int(known[1]))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 
 def _metric_checksum(metric: float) -> int:

@@ -10,14 +10,14 @@ import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
-from tensorboardX import SummaryWriter
 
 from azjax.errors import UserError
 from azjax.runs.progress import Progress
+from azjax.runs.tensorboard import TensorBoardFile
 
 METRICS_FILE = "metrics.jsonl"
 CLASS_METRIC = "mistake_rate/"  # begins the names of metrics of classes of positions
@@ -70,11 +70,12 @@ class RunLogger:
         if self._quiet:
             return self
         with contextlib.ExitStack() as stack:
-            self._file = stack.enter_context(_open_to_append(self._run_dir / METRICS_FILE))
-            self._tensorboard = SummaryWriter(
-                str(self._run_dir / TENSORBOARD_FOLDER),
-                # A resumed run repeats the cycles after its checkpoint. This hides their first run.
-                purge_step=self._first_cycle + 1 if self._first_cycle else None,
+            self._file = _open_to_append(self._run_dir / METRICS_FILE)
+            stack.callback(_close, self._file)
+            self._tensorboard = TensorBoardFile(
+                self._run_dir / TENSORBOARD_FOLDER,
+                first_step=self._first_cycle + 1 if self._first_cycle else None,
+                warn=self.note,
             )
             stack.callback(self._tensorboard.close)
             # A notebook gets no live display, because rich would need ipywidgets there.
@@ -84,8 +85,10 @@ class RunLogger:
                 )
             # This comes last, so that an error above leaves nothing open.
             self._resources = stack.pop_all()
-        earlier = _lines(self._run_dir / METRICS_FILE)
+        earlier, damaged = _lines(self._run_dir / METRICS_FILE)
         self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
+        if damaged:
+            self.note(f"{self._run_dir / METRICS_FILE}: {damaged} damaged lines are left out")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -127,20 +130,26 @@ class RunLogger:
     def _write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
         line = {"kind": kind, "cycle": int(cycle), "time_s": round(self._progress.time_s(), 3)}
         line |= {name: _plain_value(value) for name, value in scalars.items()}
-        self._file.write(json.dumps(line, allow_nan=False) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(line, allow_nan=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise UserError(
+                f"{self._run_dir / METRICS_FILE}: {error.strerror or error}; training stopped, and "
+                f"azjax resume {self._run_dir} continues from the last checkpoint"
+            ) from error
 
     def _scalar(self, tag: str, value: Any, cycle: int) -> None:
         value = _plain_value(value)
         if isinstance(value, float | int):
-            self._tensorboard.add_scalar(re.sub(r"[^\w./-]+", "_", tag), value, global_step=cycle)
+            self._tensorboard.add_scalar(re.sub(r"[^\w./-]+", "_", tag), value, cycle)
 
 
 def read_metrics(run_dir: str | Path) -> list[Line]:
     """Returns the lines of a run's `metrics.jsonl`, as if the run had never been stopped.
 
-    A line broken by a crash is skipped. A resumed run repeats the cycles after its checkpoint, so
-    the first version of the repeated cycles is dropped.
+    A damaged line, such as one that a crash cut off, is left out. A resumed run repeats the cycles
+    after its checkpoint, so the first version of the repeated cycles is dropped.
 
     Args:
       run_dir: the run directory.
@@ -155,7 +164,7 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
     if not path.is_file():
         raise UserError(f"{run_dir}: there is no run ({METRICS_FILE} is missing)")
     kept: list[Line] = []
-    for line in _lines(path):
+    for line in _lines(path)[0]:
         if line["kind"] == "cycle":
             while kept and kept[-1]["cycle"] >= line["cycle"]:
                 kept.pop()
@@ -189,7 +198,7 @@ def evaluation_text(scalars: Mapping[str, Value]) -> str:
     return opponent + ", ".join(parts)
 
 
-def _open_to_append(path: Path) -> Any:
+def _open_to_append(path: Path) -> TextIO:
     """Opens a file to append to it, after ending a line that a crash has cut off."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = path.open("a+b")
@@ -201,17 +210,42 @@ def _open_to_append(path: Path) -> Any:
     return path.open("a", encoding="utf-8")
 
 
-def _lines(path: Path) -> list[Line]:
-    """Returns the lines of a metrics file, without incomplete ones."""
-    lines = []
+def _close(file: TextIO) -> None:
+    """Closes a file; what could not be written before is left out."""
+    with contextlib.suppress(OSError):
+        file.close()
+
+
+def _lines(path: Path) -> tuple[list[Line], int]:
+    """Returns the intact lines of a metrics file, and the number of damaged ones."""
+    lines, damaged = [], 0
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             line = json.loads(text)
-        except ValueError:
-            continue
-        if isinstance(line, dict) and {"kind", "cycle", "time_s"} <= line.keys():
+        except (ValueError, RecursionError):
+            line = None
+        if _is_line(line):
             lines.append(line)
-    return lines
+        else:
+            damaged += bool(text)
+    return lines, damaged
+
+
+def _is_line(line: Any) -> bool:
+    if not isinstance(line, dict) or line.get("kind") not in ("cycle", "eval"):
+        return False
+    if not isinstance(line.get("cycle"), int) or not _is_number(line.get("time_s")):
+        return False
+    return all(
+        value is None or isinstance(value, str) or _is_number(value) for value in line.values()
+    )
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:  # an integer that no float can hold
+        return False
 
 
 def _plain_value(value: Any) -> Value:

@@ -87,7 +87,7 @@ def losses(lines: Lines) -> Figure | None:
 
 def evaluation(lines: Lines) -> Figure | None:
     """Plots the share of positions without a mistake, and the scores against opponents."""
-    exact = [x for x in _of_kind(lines, "eval") if x.get("positions") and "mistakes" in x]
+    exact = [x for x in _of_kind(lines, "eval") if not math.isnan(_mistake_rate(x))]
     matches = _by_opponent(lines, "score")
     if not exact and not matches:
         return None
@@ -95,7 +95,7 @@ def evaluation(lines: Lines) -> Figure | None:
     panels = list(panels)
     if exact:
         axes = panels.pop(0)
-        share = [1 - x["mistakes"] / x["positions"] for x in exact]
+        share = [1 - _mistake_rate(x) for x in exact]
         mistakes, positions = exact[-1]["mistakes"], exact[-1]["positions"]
         label = f"at last {mistakes:,} mistakes in {positions:,} positions"
         _points(axes, [x["cycle"] for x in exact], share, 0, label)
@@ -105,11 +105,11 @@ def evaluation(lines: Lines) -> Figure | None:
         axes = panels.pop(0)
         scores = []
         for number, (opponent, games) in enumerate(matches.items()):
-            scores += [x["score"] for x in games]
+            scores += [_number(x["score"]) for x in games]
             _points(
                 axes,
                 [x["cycle"] for x in games],
-                [x["score"] for x in games],
+                [_number(x["score"]) for x in games],
                 number,
                 f"against {opponent}",
             )
@@ -199,8 +199,8 @@ def speed(lines: Lines) -> Figure | None:
     """Plots positions and games per second, within the cycles."""
     rates = []
     for line in _of_kind(lines, "cycle"):
-        seconds = line.get("time/cycle_s")
-        if seconds:
+        seconds = _number(line.get("time/cycle_s"))
+        if seconds > 0:
             rates.append(
                 {
                     "cycle": line["cycle"],
@@ -245,8 +245,13 @@ def _by_opponent(lines: Lines, *names: str) -> dict[str, Lines]:
     return found
 
 
+def _mistake_rate(line: Line) -> float:
+    positions = _number(line.get("positions"))
+    return _number(line.get("mistakes")) / positions if positions else math.nan
+
+
 def _number(value: Value) -> float:
-    return math.nan if value is None else float(value)
+    return float(value) if isinstance(value, int | float) else math.nan
 
 
 def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes]]:

@@ -1,17 +1,21 @@
 """The metrics file, TensorBoard's files, and the displayed progress."""
 
+import errno
 import io
 import json
 import math
 import struct
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rich.console import Console
 from tensorboardX.proto.event_pb2 import Event
+from tensorboardX.record_writer import RecordWriter
 
 from azjax.errors import UserError
 from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
+from azjax.runs.plots import draw
 from azjax.runs.progress import Progress
 
 
@@ -103,6 +107,69 @@ def test_a_line_broken_by_a_crash_is_skipped(tmp_path):
         log.cycle(2, {})
     assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 2]
     assert len(path.read_text().splitlines()) == 3
+
+
+DAMAGED = [
+    b"",
+    b"[1]",
+    b"[" * 99999,
+    b"\xff\xfe",
+    b'{"kind": "other", "cycle": 2, "time_s": 1.0}',
+    b'{"kind": "cycle", "cycle": "2", "time_s": 1.0}',
+    b'{"kind": "cycle", "cycle": 2, "time_s": 1e999}',
+    b'{"kind": "cycle", "cycle": 2, "time_s": 1.0, "train/loss": [1]}',
+    b'{"kind": "cycle", "cycle": 2, "time_s": 1.0, "train/loss": 1%s}' % (b"0" * 400),
+]
+
+
+def test_damaged_lines_are_left_out_and_counted(tmp_path):
+    with logger(tmp_path) as log:
+        log.cycle(1, {"train/loss": 1.0})
+        log.evaluation(1, {"opponent": "random", "score": 0.5})
+    with (tmp_path / "metrics.jsonl").open("ab") as file:
+        file.write(b"\n".join(DAMAGED) + b"\n")
+        # These are lines, but with texts in place of numbers.
+        for kind in (b"cycle", b"eval"):
+            file.write(
+                b'{"kind": "%s", "cycle": 2, "time_s": 2.0, "train/loss": "a", "time/cycle_s": "b"'
+                b', "score": "c", "mistakes": "d", "positions": 3}\n' % kind
+            )
+    console = piped()
+    with logger(tmp_path, console, first_cycle=2) as log:
+        log.cycle(3, {"train/loss": 1.0})
+    assert f"metrics.jsonl: {len(DAMAGED) - 1} damaged lines are left out" in (
+        console.file.getvalue()
+    )
+    assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 1, 2, 2, 3]
+    assert draw(tmp_path)
+
+
+@pytest.mark.parametrize("method", ["write", "flush"])
+def test_without_space_training_goes_on_without_tensorboard(method, tmp_path, monkeypatch):
+    def full(self, *arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    console = piped()
+    with logger(tmp_path, console) as log:
+        log.cycle(1, {"train/loss": 1.0})
+        monkeypatch.setattr(RecordWriter, method, full)
+        log.cycle(2, {"train/loss": 1.0})
+        log.cycle(3, {"train/loss": 1.0})
+    said = [line for line in console.file.getvalue().splitlines() if "space" in line]
+    assert said == [
+        f"{tmp_path / 'tensorboard'}: No space left on device; the run goes on without TensorBoard"
+    ]
+    assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 2, 3]
+
+
+def test_without_space_for_the_metrics_training_stops(tmp_path, monkeypatch):
+    def full(text):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with logger(tmp_path) as log:
+        monkeypatch.setattr(log, "_file", SimpleNamespace(write=full))
+        with pytest.raises(UserError, match=r"metrics\.jsonl: No space left on device; training s"):
+            log.cycle(1, {})
 
 
 def test_no_run_is_a_users_mistake(tmp_path):

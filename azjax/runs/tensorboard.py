@@ -1,0 +1,85 @@
+"""The file of a run that TensorBoard reads."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tensorboardX.proto.event_pb2 import Event, SessionLog
+from tensorboardX.proto.summary_pb2 import Summary
+from tensorboardX.record_writer import RecordWriter
+
+_FLUSH_EVERY_S = 10.0
+
+
+class TensorBoardFile:
+    """Scalars for TensorBoard. They are secondary: without space, they end with one warning.
+
+    tensorboardX's own writer has a thread, which dies with a traceback when the disk is full.
+    """
+
+    def __init__(self, folder: Path, *, first_step: int | None, warn: Callable[[str], None]):
+        """Opens a new file in `folder`.
+
+        Args:
+          folder: the folder, which is made if need be.
+          first_step: of a resumed run, to hide the first version of the steps that it repeats;
+            None for a new run.
+          warn: called with a line when nothing can be written any more.
+        """
+        self._folder, self._warn = folder, warn
+        self._writer: RecordWriter | None = None
+        self._flushed = time.monotonic()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
+            self._writer = RecordWriter(str(folder / name))
+        except OSError as error:
+            self._give_up(error)
+        version = "brain.Event:2"
+        self._write(Event(wall_time=time.time(), file_version=version))
+        if first_step is not None:
+            self._write(Event(step=first_step, file_version=version))
+            start = SessionLog(status=SessionLog.START)
+            self._write(Event(step=first_step, session_log=start))
+
+    def add_scalar(self, tag: str, value: float, step: int) -> None:
+        """Adds one value; it is on disk some seconds later, or after `close`."""
+        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value)])
+        self._write(Event(wall_time=time.time(), step=step, summary=summary))
+
+    def close(self) -> None:
+        """Writes what is left."""
+        self._flush()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _write(self, event: Event) -> None:
+        if self._writer is None:
+            return
+        try:
+            self._writer.write(event.SerializeToString())
+        except OSError as error:
+            self._give_up(error)
+        if time.monotonic() - self._flushed >= _FLUSH_EVERY_S:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._flushed = time.monotonic()
+        if self._writer is not None:
+            try:
+                self._writer.flush()
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with contextlib.suppress(OSError):
+                writer.close()
+        reason = error.strerror or error
+        self._warn(f"{self._folder}: {reason}; the run goes on without TensorBoard")
