@@ -51,6 +51,8 @@ def evaluate(arguments: list[str]) -> None:
         as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
         games: int = 200
         """Number of games, half from each seat."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
         shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(evaluate, Arguments, arguments, "eval")
@@ -59,6 +61,7 @@ def evaluate(arguments: list[str]) -> None:
         options.against,
         None,
         games=options.games,
+        trust=options.trust,
         shared=options.shared,
     )
 
@@ -76,6 +79,8 @@ def match(arguments: list[str]) -> None:
         """The game, such as go_9x9, if the first player has no network."""
         games: int = 400
         """Number of games, half from each seat."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
         shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(match, Arguments, arguments, "match")
@@ -90,6 +95,7 @@ def match(arguments: list[str]) -> None:
         options.second,
         game,
         games=options.games,
+        trust=options.trust,
         shared=options.shared,
     )
 
@@ -241,6 +247,7 @@ def _match(
     game: "Game | None",
     *,
     games: int,
+    trust: bool,
     shared: _Shared,
 ) -> None:
     from azjax.devices import use_all_cores
@@ -253,8 +260,8 @@ def _match(
     from azjax.players.load import load_player
 
     with _status(shared.json) as progress:
-        player = load_player(first, game=game)
-        opponent = load_player(second, game=player.game)
+        player = load_player(first, game=game, trust=trust)
+        opponent = load_player(second, game=player.game, trust=trust)
         result = play_match(
             player.game,
             player,

@@ -33,6 +33,8 @@ def play(arguments: list[str]) -> None:
         """With --web: the server's port; 8765 or any free port if left out."""
         browser: bool = True
         """With --web: open the page in a browser."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
@@ -40,7 +42,7 @@ def play(arguments: list[str]) -> None:
             raise UserError(
                 "--web cannot be combined with --side or --watch: choose the side on the page"
             )
-        serve(options.run, port=options.port, browser=options.browser)
+        serve(options.run, port=options.port, browser=options.browser, trust=options.trust)
         return
     if options.port is not None or not options.browser:
         raise UserError("--port and --no-browser need --web")
@@ -53,8 +55,8 @@ def play(arguments: list[str]) -> None:
     from azjax.play.terminal import play as play_in_terminal
     from azjax.players.load import describe, load_player
 
-    player = load_player(options.run)
-    if about := describe(options.run):
+    player = load_player(options.run, trust=options.trust)
+    if about := describe(options.run, trust=options.trust):
         print(about)
     human = None if options.watch else options.side
     if human is None and not options.watch:
@@ -74,6 +76,8 @@ def gtp(arguments: list[str]) -> None:
         """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         memory: int = 256
         """Megabytes for the search tree; when it is full, the search stops."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(gtp, Arguments, arguments, "gtp")
     if options.memory < 1:
@@ -82,7 +86,7 @@ def gtp(arguments: list[str]) -> None:
     from azjax.play.gtp.server import serve_gtp
     from azjax.search.anytime import make_anytime_search
 
-    player = load_search_player(options.run)
+    player = load_search_player(options.run, trust=options.trust)
     check_game(player.game)
     search = make_anytime_search(player, memory_mb=options.memory)
     serve_gtp(search, _standard_input(), _write)
@@ -109,13 +113,15 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     class Arguments:
         run: PlayerArgument
         """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(command, Arguments, arguments, name)
     from azjax.play.uci.engine import DIALECTS, check_game
     from azjax.play.uci.server import serve_uci
     from azjax.search.anytime import make_anytime_search
 
-    player = load_search_player(options.run)
+    player = load_search_player(options.run, trust=options.trust)
     check_game(DIALECTS[name], player.game)
     serve_uci(
         DIALECTS[name],

@@ -31,13 +31,15 @@ def web(arguments: list[str]) -> None:
         """Number of these random games; fewer if they take more than a minute."""
         seed: int = 0
         """Seed of these games."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(web, Arguments, arguments, "web")
     if options.games < 1:
         raise UserError(f"--games {options.games}: must be at least 1")
     from azjax.web.site import write_site
 
-    player = load_search_player(options.run)
+    player = load_search_player(options.run, trust=options.trust)
     check = write_site(
         player,
         options.out,
@@ -55,15 +57,15 @@ def web(arguments: list[str]) -> None:
     print(_how_to_open(options.out, options.single_file))
 
 
-def serve(run: str, *, port: int | None, browser: bool) -> None:
+def serve(run: str, *, port: int | None, browser: bool, trust: bool = False) -> None:
     """Serves the page of `azjax play RUN --web` until Ctrl-C."""
     from azjax.web.server import serve
 
-    player = load_search_player(run)
+    player = load_search_player(run, trust=trust)
     serve(player, about=_about(player), port=port, browser=browser, announce=_announce)
 
 
-def load_search_player(run: str) -> "SearchPlayer":
+def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
     """Returns the player with a search that a spec names.
 
     Raises:
@@ -72,7 +74,7 @@ def load_search_player(run: str) -> "SearchPlayer":
     from azjax.players.load import load_player
     from azjax.players.network_players import SearchPlayer
 
-    player = load_player(run)
+    player = load_player(run, trust=trust)
     if not isinstance(player, SearchPlayer):
         raise UserError(f"{run}: must be a player with a search: RUN or RUN:SIMULATIONS")
     return player

@@ -52,6 +52,7 @@ def load_player(
     game: Game | str | None = None,
     simulations: int | None = None,
     checkpoint: Checkpoint | None = None,
+    trust: bool = False,
     warn: Callable[[str], None] = warn_on_stderr,
 ) -> Player:
     """Loads the player that a text names, in any spelling that the command line knows.
@@ -67,10 +68,12 @@ def load_player(
         By default a run's player searches as in the run's evaluations.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle, instead of the one in
         `spec`.
+      trust: let a player's file import the module of its game, if it names one. This can run any
+        code. A run directory is taken to be your own, and may always do so.
       warn: called with a line about each checkpoint that is broken and skipped.
 
     Raises:
-      UserError: there is no such player or checkpoint, or it plays another game.
+      UserError: there is no such player or checkpoint, it plays another game, or it needs `trust`.
     """
     if not isinstance(spec, NetworkSpec | BuiltinSpec | EngineSpec):
         spec = parse_spec(spec)
@@ -81,7 +84,7 @@ def load_player(
             simulations=spec.simulations if simulations is None else simulations,
             checkpoint=spec.checkpoint if checkpoint is None else checkpoint,
         )
-        return _network_player(spec, game, warn)
+        return _network_player(spec, game, trust, warn)
     if simulations is not None or checkpoint is not None:
         raise UserError(f"{spec.text}: only runs and files take simulations and checkpoints here")
     if game is None:
@@ -185,16 +188,21 @@ def checkpoint_cycle(run: NetworkSpec) -> int | None:
         return _best(run.path, checkpoints) if run.checkpoint == "best" else run.checkpoint
 
 
-def describe(spec: str | Path) -> str:
-    """Describes the network in a player's file and its strength; "" for all other players."""
+def describe(spec: str | Path, *, trust: bool = False) -> str:
+    """Describes the network in a player's file and its strength; "" for all other players.
+
+    Args:
+      spec: as in `load_player`.
+      trust: as in `load_player`.
+    """
     parsed = parse_spec(spec)
     if isinstance(parsed, NetworkSpec) and parsed.source == "file":
-        return load_saved(parsed.path).describe()
+        return load_saved(parsed.path, trust=trust).describe()
     return ""
 
 
 def _network_player(
-    spec: NetworkSpec, game: Game | None, warn: Callable[[str], None]
+    spec: NetworkSpec, game: Game | None, trust: bool, warn: Callable[[str], None]
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
     if spec.source == "run":
         config = load_run_config(spec.path)
@@ -204,7 +212,7 @@ def _network_player(
     else:
         if spec.checkpoint != "newest":
             raise UserError(f"{spec.text}: only runs have checkpoints; a file holds one player")
-        saved = load_saved(spec.path, game=game)
+        saved = load_saved(spec.path, game=game, trust=trust)
         config, variables = saved.config, saved.variables
         game = own_game(config, game, owner=spec.text)
         network = make_network(game, config.network)

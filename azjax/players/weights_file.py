@@ -1,7 +1,8 @@
 """Players in single files: a network's weights as safetensors, with its config and its results.
 
 The header holds the run's config, figures of its evaluation report, and a checksum over everything
-in the file. Weights are stored as float16, which changes predictions by about a thousandth.
+in the file. Loading a file starts nothing, and imports nothing that it names unless the user
+trusts it. Weights are stored as float16, which changes predictions by about a thousandth.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from azjax_envs import Game
 from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError, printable
-from azjax.games import own_game
+from azjax.games import game_config, own_game
 from azjax.network.network import Variables, make_network
 
 SUFFIX = ".safetensors"
@@ -90,19 +91,21 @@ def save_player(
     path.write_bytes(_file_bytes(arrays, header))
 
 
-def load_saved(path: str | Path, *, game: Game | None = None) -> SavedPlayer:
+def load_saved(path: str | Path, *, game: Game | None = None, trust: bool = False) -> SavedPlayer:
     """Reads a player's file, and checks everything in it.
 
     Args:
       path: the file.
       game: its game, if that cannot be made from a name.
+      trust: import the module of its game, if the file names one. This can run any code.
 
     Raises:
-      UserError: the file is missing or damaged, or it does not hold a player.
+      UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.
     """
     header, arrays = _read(path)
     config = _parse_config(path, header["config"])
     about = _checked_about(path, _parse_json(path, "results", header["about"]))
+    _check_trust(path, config, game, trust)
     game = own_game(config, game, owner=str(path))
     misfit = UserError(
         f"{path}: the weights do not fit the network of its config; use the version of azjax "
@@ -221,6 +224,17 @@ def _parse_config(path: str | Path, text: str) -> Config:
         return config_from_dict(data)
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
+
+
+def _check_trust(path: str | Path, config: Config, game: Game | None, trust: bool) -> None:
+    """Raises a UserError if making the file's game would import a module that the file names."""
+    if trust or ":" not in config.game.name:
+        return
+    if game is None or game_config(game) != config.game:
+        raise UserError(
+            f"{path} asks to import {config.game.name}, which can run any code; if you trust the "
+            "file's author, allow it with --trust (in Python: trust=True)"
+        )
 
 
 def _checked_about(path: str | Path, about: Any) -> dict[str, Any]:

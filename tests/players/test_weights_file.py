@@ -1,5 +1,6 @@
 import functools
 import json
+import sys
 import time
 
 import jax
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from azjax_envs import make
+from azjax_envs.tic_tac_toe import TicTacToe
 
+import azjax
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
@@ -24,6 +27,12 @@ from tests import tiny
 from tests.oracles.searches import random_positions
 
 GAME = make("tic_tac_toe")
+
+
+class OwnGame(TicTacToe):
+    """A game of the user's own."""
+
+
 ABOUT = {
     "cycles": 6,
     "report": [{"player": "search:4", "suite": "positions", "positions": 4520, "mistakes": 452}],
@@ -318,3 +327,85 @@ def test_loading_compiles_nothing(file, caplog):
     with jax.log_compiles():
         load_saved(file)
     assert not [record for record in caplog.records if "ompil" in record.getMessage()]
+
+
+def file_of_game(file, path, name, **evaluation):
+    """Writes a file of the same weights, whose config names another game or other opponents."""
+    arrays, header = contents(file)
+    config = json.loads(header["config"])
+    config["game"] = {"name": name}
+    config["evaluation"] |= evaluation
+    return signed(path, arrays, header | {"config": json.dumps(config)})
+
+
+@pytest.fixture
+def hostile(file, tmp_path, monkeypatch):
+    """A file that names a module next to it, which leaves a mark when it is imported."""
+    source = "import pathlib\nfrom azjax_envs.tic_tac_toe import TicTacToe as Game\n"
+    source += f"pathlib.Path({str(tmp_path / 'imported')!r}).touch()\n"
+    (tmp_path / "module_of_a_file.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    yield file_of_game(file, tmp_path / "hostile.safetensors", "module_of_a_file:Game")
+    sys.modules.pop("module_of_a_file", None)
+
+
+@pytest.mark.parametrize("module", ["module_of_a_file:Game", "pgx:tic_tac_toe", "os.path:x", ":"])
+def test_a_file_imports_nothing_on_its_own(file, tmp_path, module, hostile):
+    named = file_of_game(file, tmp_path / "named.safetensors", module)
+    for game in None, make("connect_four"):
+        with pytest.raises(UserError) as caught:
+            load_player(named, game=game)
+        said = str(caught.value)
+        assert f"named.safetensors asks to import {module}, which can run any code" in said
+        assert "allow it with --trust (in Python: trust=True)" in said
+    assert not (tmp_path / "imported").exists()
+
+
+def test_a_trusted_file_imports_its_game(hostile, tmp_path):
+    assert azjax.load_player(hostile, trust=True).game.name == "tic_tac_toe"
+    assert (tmp_path / "imported").exists()
+
+
+def test_the_users_own_game_needs_no_trust(file, tmp_path):
+    name = f"{OwnGame.__module__}:{OwnGame.__qualname__}"
+    named = file_of_game(file, tmp_path / "own.safetensors", name)
+    assert load_player(named, game=OwnGame()).game == OwnGame()
+    with pytest.raises(UserError, match="asks to import"):
+        load_player(named)
+
+
+COMMANDS = (
+    ["play", "FILE"],
+    ["play", "FILE", "--web", "--no-browser"],
+    ["eval", "FILE"],
+    ["match", "FILE", "random"],
+    ["web", "FILE", "--out", "site"],
+    ["gtp", "FILE"],
+    ["uci", "FILE"],
+    ["usi", "FILE"],
+)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_commands_import_a_files_game_only_with_trust(
+    command, hostile, tmp_path, capsys, monkeypatch
+):
+    words = [str(hostile) if word == "FILE" else word for word in command]
+    assert main(words) == 2
+    (line,) = [x for x in capsys.readouterr().err.splitlines() if x.startswith("azjax: ")]
+    assert "asks to import module_of_a_file:Game" in line
+    assert not (tmp_path / "imported").exists()
+
+    def stop(spec, *, trust=False, **options):
+        raise UserError(f"trust is {trust}")
+
+    monkeypatch.setattr("azjax.players.load.load_player", stop)
+    assert main([*words, "--trust"]) == 2
+    assert "trust is True" in capsys.readouterr().err
+
+
+def test_opponents_in_a_file_are_never_started(file, tmp_path):
+    command = f"gtp:sh -c 'touch {tmp_path}/started'"
+    named = file_of_game(file, tmp_path / "a.safetensors", "tic_tac_toe", opponents=[command])
+    assert load_player(named, trust=True).game == GAME
+    assert not (tmp_path / "started").exists()
