@@ -22,10 +22,10 @@ from azjax.games import game_from_name
 from azjax.network.network import make_network
 from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead
 from azjax.plan.estimate import seconds
-from azjax.plan.kernels import Region, regions
 from azjax.plan.machines import machine
 from azjax.plan.measure import SIMULATION_LOOP, MeasuredRuns, measure_runs
 from azjax.plan.quiet import quiet
+from azjax.plan.regions import Region, regions
 from azjax.search.model import network_evaluate
 from azjax.search.search import exploration_of, search
 from azjax.sharding import EVERYWHERE

@@ -8,8 +8,9 @@ real chip may well be twice as fast or slow.
 
 from __future__ import annotations
 
-from azjax.plan.kernels import Kernel, Region
+from azjax.plan.kernels import Kernel
 from azjax.plan.machines import Chip, Machine
+from azjax.plan.regions import Region
 
 MATRIX_SHARE = 0.5
 BANDWIDTH_SHARE = 0.8

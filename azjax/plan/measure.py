@@ -16,7 +16,7 @@ from azjax.errors import UserError
 from azjax.network.network import make_network
 from azjax.plan.counting import Counts, count
 from azjax.plan.hlo import Frame
-from azjax.plan.kernels import Assumed, Region
+from azjax.plan.regions import Assumed, Region
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate

@@ -16,7 +16,7 @@ from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
 from azjax.plan.estimate import seconds
-from azjax.plan.kernels import Kernel, Region, collectives, regions
+from azjax.plan.kernels import Kernel
 from azjax.plan.machines import Machine
 from azjax.plan.measure import (
     PLY_LOOP,
@@ -26,6 +26,7 @@ from azjax.plan.measure import (
     evaluations,
     measure_runs,
 )
+from azjax.plan.regions import Region, collectives, regions
 from azjax.sharding import EVERYWHERE, SPLIT, shard
 from azjax.training.memory import replay_bytes, search_bytes
 from azjax.training.trainer import Trainer, make_trainer

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import pytest
 
 from azjax.plan import hlo
-from azjax.plan.kernels import Assumed, collectives, matrix_flops, regions
+from azjax.plan.kernels import matrix_flops
+from azjax.plan.regions import Assumed, collectives, regions
 
 # As XLA writes programs for GPUs: a counted loop of a product and a fusion, whose body has a loop
 # that goes on while data says so, and a branch.
