@@ -12,6 +12,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from azjax.runs.compile_time import compile_clock
+
 _RATE_WINDOW = 20  # cycles
 _LOSSES = (
     ("loss", "train/loss", "#.4g"),
@@ -24,7 +26,11 @@ Facts = list[tuple[str, str]]
 
 
 class _Cycle(NamedTuple):
-    """The data of one cycle from which rates are computed; times are on the run's clock."""
+    """The data of one cycle from which rates are computed.
+
+    Times are on the run's clock, which for them stands still during compilations: an evaluation
+    compiles at its first time only.
+    """
 
     start: float  # the end of the cycle before, so that evaluations between them count
     end: float
@@ -44,20 +50,25 @@ class Progress:
         # The last cycles. The tuple is replaced, never changed: the display's thread reads it.
         self._window: tuple[_Cycle, ...] = ()
         self._num_cycles = 0
+        self._compile_clock = compile_clock()
         self.start(0.0)
 
     def start(self, time_s: float) -> None:
         """Sets the run's clock to `time_s` seconds."""
         self._zero = time.monotonic() - time_s
-        self._last_end = time_s
+        self._last_end = time_s - self._compile_clock.seconds()
 
     def time_s(self) -> float:
         """Returns the seconds on the run's clock."""
         return time.monotonic() - self._zero
 
+    def _working_s(self) -> float:
+        """Returns the seconds on the run's clock without compilations."""
+        return self.time_s() - self._compile_clock.seconds()
+
     def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
         """Shows a finished cycle and its metrics."""
-        end = self.time_s()
+        end = self._working_s()
         newest = _Cycle(
             start=self._last_end,
             end=end,

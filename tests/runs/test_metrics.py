@@ -7,6 +7,7 @@ import math
 import struct
 from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 from rich.console import Console
@@ -14,6 +15,7 @@ from tensorboardX.proto.event_pb2 import Event
 from tensorboardX.record_writer import RecordWriter
 
 from azjax.errors import UserError
+from azjax.runs.compile_time import CompileClock, compile_clock
 from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
 from azjax.runs.plots import draw
 from azjax.runs.progress import Progress
@@ -272,6 +274,48 @@ def test_time_left_follows_from_cycles_that_learn(monkeypatch):
     assert after(2, 21.0, 0.0) == "warming up"
     assert after(3, 26.0, 4.0) == "0:00:45 left"  # nine cycles of five seconds
     assert after(4, 33.0, 4.0) == "0:00:48 left"  # eight of six
+
+
+def test_time_left_leaves_out_compilations(monkeypatch):
+    """The evaluation after cycle 3 takes four seconds and compiles for a hundred."""
+    monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
+    compiled = CompileClock()
+    monkeypatch.setattr("azjax.runs.progress.compile_clock", lambda: compiled)
+    shown = Progress("run", total_cycles=12, first_cycle=0)
+
+    def after(cycle, end):
+        shown._now = end
+        shown.update(cycle, {})
+        return shown.plain().split("  ")[1].partition(", ")[2]
+
+    after(1, 20.0)
+    assert after(2, 26.0) == "0:01:00 left"  # ten cycles of six seconds
+    assert after(3, 32.0) == "0:00:54 left"
+    compiled.add("/jax/core/compile/backend_compile_duration", 100.0)
+    assert after(4, 142.0) == "0:00:59 left"  # eight cycles, each (6 + 6 + 10) / 3 seconds
+    assert "0:02:22 elapsed" in shown.plain()
+
+
+def test_the_compile_clock_counts_nested_spans_once(monkeypatch):
+    clock = CompileClock()
+
+    def add(end, seconds, event="/jax/core/compile/jaxpr_trace_duration"):
+        monkeypatch.setattr("azjax.runs.compile_time.time.monotonic", lambda: end)
+        clock.add(event, seconds)
+
+    for end, seconds in ((3.0, 1.0), (5.0, 1.0), (6.0, 5.0), (9.0, 2.0)):
+        add(end, seconds)
+    add(20.0, 50.0, event="/jax/something/else")
+    assert clock.seconds() == 7.0
+    for i in range(2000):
+        add(30.0 + i, 0.5)
+    assert clock.seconds() == 1007.0
+
+
+def test_the_compile_clock_runs_while_jax_compiles():
+    before = compile_clock().seconds()
+    jax.jit(lambda x: x * 3.25 + 17).lower(1.0).compile()
+    assert compile_clock().seconds() > before
 
 
 @pytest.mark.parametrize(
