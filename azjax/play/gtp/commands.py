@@ -25,14 +25,14 @@ def commands_for(game: Game) -> dict[str, Command]:
     return _COMMANDS | (_GO_COMMANDS if hasattr(game, "komi") else {})
 
 
-def _protocol_version(game: GtpGame, reply: Reply) -> GtpGame:
-    reply.answer("2")
-    return game
+def _always(text: str) -> Command:
+    """Returns a command with one answer."""
 
+    def command(game: GtpGame, reply: Reply) -> GtpGame:
+        reply.answer(text)
+        return game
 
-def _name(game: GtpGame, reply: Reply) -> GtpGame:
-    reply.answer("azjax")
-    return game
+    return command
 
 
 def _version(game: GtpGame, reply: Reply) -> GtpGame:
@@ -59,17 +59,6 @@ def _list_games(game: GtpGame, reply: Reply) -> GtpGame:
 def _set_game(game: GtpGame, reply: Reply, name: str) -> GtpGame:
     if name.lower() != kind_of(game.game):
         raise GtpError("unsupported game")
-    reply.answer("")
-    return game
-
-
-def _analyze_commands(game: GtpGame, reply: Reply) -> GtpGame:
-    """Answers that there are no commands of HexGui's own; HexGui asks every engine for them."""
-    reply.answer("")
-    return game
-
-
-def _quit(game: GtpGame, reply: Reply) -> GtpGame:
     reply.answer("")
     return game
 
@@ -179,7 +168,10 @@ def _vertex(game: SquareGame, row: int, column: int) -> str:
 
 
 def _with_komi(game: GtpGame, text: str) -> GtpGame:
-    """Returns the game with another komi. The network has the same shapes and never sees komi."""
+    """Returns the game with another komi, for which a search is to be compiled again.
+
+    The network has the same shapes and never sees komi.
+    """
     try:
         komi = float(text)
         rules = replace(cast(Any, game.game), komi=komi)
@@ -187,23 +179,24 @@ def _with_komi(game: GtpGame, text: str) -> GtpGame:
         raise GtpError("syntax error: komi must be a number from -361 to 361") from error
     if rules == game.game:
         return game
-    # The old tree is let go first, because there may not be memory for two.
-    game, search = replace(game, last=None), game.search.with_game(rules)
-    return replace(game, search=search, record=replace(game.record, game=rules)).warm_up()
+    # Without the old tree, because there may not be memory for two.
+    record = replace(game.record, game=rules)
+    return replace(game, search=game.search.with_game(rules), record=record, last=None)
 
 
-INTRODUCTION: dict[str, Command] = {
-    "protocol_version": _protocol_version,
-    "name": _name,
+SEARCHES = frozenset({"genmove", "lz-analyze", "lz-genmove_analyze"})
+"""The commands that need a compiled search."""
+
+_COMMANDS: dict[str, Command] = {
+    "protocol_version": _always("2"),
+    "name": _always("azjax"),
     "version": _version,
     "list_commands": _list_commands,
     "known_command": _known_command,
     "list_games": _list_games,
     "set_game": _set_game,
-    "hexgui-analyze_commands": _analyze_commands,
-    "quit": _quit,
-}
-_COMMANDS: dict[str, Command] = INTRODUCTION | {
+    "hexgui-analyze_commands": _always(""),  # HexGui asks every engine for commands of its own
+    "quit": _always(""),
     "boardsize": _boardsize,
     "clear_board": _clear_board,
     "play": _play,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 
-from azjax.play.gtp.commands import INTRODUCTION, commands_for
+from azjax.play.gtp.commands import SEARCHES, commands_for
 from azjax.play.gtp.game import GtpGame, start_gtp_game
 from azjax.play.gtp.protocol import GtpError, Reply, Write
 from azjax.play.stdin import TOO_LONG, LineSource
@@ -20,8 +20,9 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
     """Answers commands until `quit` or the end of the input, whatever the commands are.
 
     Without time settings, a move takes the search's own number of simulations. Each command is
-    answered before the next is read, but `lz-analyze` runs until the next line comes. The first
-    command that touches the board waits until the search is compiled.
+    answered before the next is read, but `lz-analyze` runs until the next line comes. The search is
+    compiled at its first use, as clients do not wait long for other answers. If a clock will run,
+    it is compiled before, once the command that set the clock is answered.
 
     Args:
       search: the search that chooses moves.
@@ -31,7 +32,7 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
     Raises:
       UserError: GTP has no such game.
     """
-    game, compiled = start_gtp_game(search), False
+    game = start_gtp_game(search)
     while (line := lines.next()) is not None:
         if line is TOO_LONG:
             write("? the line is too long\n\n")
@@ -39,17 +40,16 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
         number, words = _parse(line)
         if not words and not number:
             continue
-        # Not at the start: clients do not wait long for an engine's name.
-        touches_board = commands_for(game.game).keys() - INTRODUCTION.keys()
-        if not compiled and words and words[0] in touches_board:
+        if words and words[0] in SEARCHES and game.last is None:
             game = game.warm_up()
-            compiled = True
         try:
             game = _run(game, Reply(number, lines, write), words)
         except GtpError as error:
             write(f"?{number} {error}\n\n")
         if words == ["quit"]:
             return
+        if game.main_time is not None and game.last is None:
+            game = game.warm_up()
 
 
 def _parse(line: str) -> tuple[str, list[str]]:

@@ -26,7 +26,18 @@ def texts(lines, game=GO):
     return [text.strip("\n") for _, text in answers]
 
 
-def test_the_introduction_does_not_wait_for_compilation(monkeypatch):
+@pytest.mark.parametrize(
+    ("lines", "kinds"),
+    [
+        ("name, list_commands, genmove b, genmove w", "= = compiled = ="),
+        ("boardsize 5, clear_board, komi 5.5, play b C3, genmove w", "= = = = compiled ="),
+        ("genmove b, komi 5.5, boardsize 5, genmove b", "compiled = = = compiled ="),
+        # A clock must not run during a compilation, and the answer does not wait either.
+        ("komi 5.5, time_settings 10 0 0, genmove b", "= = compiled ="),
+        ("time_settings 10 0 0, komi 5.5, genmove b", "= compiled = compiled ="),
+    ],
+)
+def test_answers_do_not_wait_for_a_compilation(lines, kinds, monkeypatch):
     events, warm_up = [], IdleSearch.warm_up
 
     def recorded(self):
@@ -34,10 +45,8 @@ def test_the_introduction_does_not_wait_for_compilation(monkeypatch):
         return warm_up(self)
 
     monkeypatch.setattr(IdleSearch, "warm_up", recorded)
-    lines = ["name", "list_commands", "genmove b", "genmove w"]
-    serve_gtp(IdleSearch(GO), Script(lines), events.append)
-    kinds = [event if event == "compiled" else event[0] for event in events]
-    assert kinds == ["=", "=", "compiled", "=", "="]
+    serve_gtp(IdleSearch(GO), Script(lines.split(", ")), events.append)
+    assert [e if e == "compiled" else e[0] for e in events] == kinds.split()
 
 
 def test_the_introduction():
