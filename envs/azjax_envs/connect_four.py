@@ -57,6 +57,10 @@ class ConnectFour:
         require_range("connect_four", "connect", self.connect, 1, max(self.rows, self.columns))
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("red", "yellow")
+
+    @property
     def name(self) -> str:
         if self == ConnectFour():
             return "connect_four"
@@ -146,6 +150,15 @@ class ConnectFour:
         lines: list[list[str]] = [[".XO"[code] for code in row] for row in codes]
         lines.append([str(column + 1) for column in range(self.columns)])
         return "\n".join(" ".join(f"{part:>{pad}}" for part in line) for line in lines)
+
+    @property
+    def winning_shape(self) -> str:
+        return f"{self.connect} in a row"
+
+    def winning_cells(self, state: ConnectFourState) -> Array:
+        """Returns the cells of the winner's lines, bool [rows * columns], the top row first."""
+        theirs = self._grid(each(operator.xor, state.taken, state.own))
+        return (line_cells(theirs, length=self.connect) & state.lost).reshape(-1)
 
     def svg_board(self) -> str:
         return _svg_board(self.rows, self.columns)

@@ -68,6 +68,10 @@ class DotsAndBoxes:
         require_range("dots_and_boxes", "columns", self.columns, 1, 31)
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("blue", "red")
+
+    @property
     def name(self) -> str:
         if self == DotsAndBoxes():
             return "dots_and_boxes"

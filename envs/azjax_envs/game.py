@@ -24,7 +24,8 @@ class Game(Protocol[State]):
     - **After the end** `step` returns the state unchanged, and no action is legal.
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
-    Some games also implement `HasScore`, `HasOwnership`, `HasClicks` or `HasFen`.
+    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasPlayerNames` or
+    `HasWinningCells`.
 
     Example:
         ```python
@@ -200,6 +201,32 @@ class HasFen(Protocol[State]):
 
     def to_fen(self, state: State) -> str:
         """Returns the FEN of a position."""
+
+
+@runtime_checkable
+class HasPlayerNames(Protocol):
+    """A game whose players have names that a person sees on the board, such as colours."""
+
+    @property
+    def player_names(self) -> tuple[str, str]:
+        """The names of both players; they complete the sentence "You play ..."."""
+
+
+@runtime_checkable
+class HasWinningCells(Protocol[State]):
+    """A game that is won by an arrangement of pieces, such as a line or a chain."""
+
+    @property
+    def winning_shape(self) -> str:
+        """What the winner has; it completes the sentence "Won with ..."."""
+
+    def winning_cells(self, state: State) -> Array:
+        """Returns the cells of the arrangement that won.
+
+        Returns:
+          bool [num_cells], the cells of `view`. None are set before the end, after a draw, and
+          after a win for another reason, such as an illegal action.
+        """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -58,6 +58,10 @@ class _Stones:
         return height * width
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("black", "white")
+
+    @property
     def observation_shape(self) -> tuple[int, int, int]:
         return (*self._shape, 2)
 
@@ -135,6 +139,18 @@ class _Stones:
         codes = np.asarray(self.view(state)).reshape(height, width)
         lines = [[f"{height - row:>2}", *(".XO"[c] for c in codes[row])] for row in range(height)]
         return "\n".join(" ".join(line) for line in [*lines, ["  ", *_LETTERS[:width]]])
+
+    @property
+    def winning_shape(self) -> str:
+        return f"{self._line} in a row"
+
+    def winning_cells(self, state: StonesState) -> Array:
+        """Returns the cells of the winner's lines, bool [height * width], the top row first."""
+        first = self._grid(state.first)
+        second = self._grid(state.taken) ^ first
+        theirs = jnp.where(self.current_player(state) == 0, second, first)
+        lines = line_cells(theirs, length=self._line, exactly=self._exactly)
+        return (lines & state.lost).reshape(-1)
 
     def svg_board(self) -> str:
         return _svg_board(*self._shape)

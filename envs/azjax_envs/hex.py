@@ -74,6 +74,10 @@ class Hex:
             raise ValueError(f"hex: swap must be true or false, not {self.swap!r}")
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("red, from top to bottom", "blue, from left to right")
+
+    @property
     def name(self) -> str:
         return "hex" if self.size == Hex.size else f"hex_{self.size}x{self.size}"
 
@@ -178,6 +182,30 @@ class Hex:
         for row, line in enumerate(stones):
             lines.append(f"{' ' * row}{row + 1:>2} " + " ".join(".XO"[stone] for stone in line))
         return "\n".join(lines)
+
+    @property
+    def winning_shape(self) -> str:
+        return "a chain from side to side"
+
+    def winning_cells(self, state: HexState) -> Array:
+        """Returns the cells of the winner's chain, bool [num_actions]."""
+        stones = state.winner * state.chains > 0
+        labels = jnp.asarray(_labels(self.size))[jnp.where(state.winner > 0, 0, 1)]
+        # Labels do not tell: other chains that touch one of the sides may have the same.
+        ends = stones & (labels == jnp.array([[_FIRST], [_SECOND]], jnp.int8))
+        around = jnp.asarray(_neighbours(self.size))
+
+        def grow(reached: Array) -> Array:
+            return reached | stones & jnp.any(reached[:, around], axis=-1)
+
+        def step(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            reached, _ = carry
+            further = grow(reached)
+            return further, jnp.any(further != reached)
+
+        reached = jax.lax.while_loop(lambda carry: carry[1], step, (ends, jnp.any(ends)))[0]
+        chain = reached[0] & reached[1]
+        return jnp.append(chain, False) if self.swap else chain
 
     def svg_board(self) -> str:
         return _svg_board(self.size, self.swap)

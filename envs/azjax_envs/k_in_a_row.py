@@ -14,6 +14,9 @@ from jax import Array
 from azjax_envs.bitboard import Words, each
 
 
+_DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows down, columns to the right
+
+
 def word_type(width: int) -> np.dtype:
     """Returns the smallest word type that holds a row of `width` cells."""
     return np.dtype(next(t for t in (np.uint8, np.uint16, np.uint32) if width <= np.iinfo(t).bits))
@@ -44,18 +47,57 @@ def has_line(board: Words, *, length: int, exactly: bool) -> Array:
     Returns:
       bool [].
     """
-    directions = ((0, 1), (1, 0), (1, 1), (1, -1))
-    lines = [_lines(board, down, right, length, exactly) for down, right in directions]
+    lines = [_lines(board, down, right, length, exactly) for down, right in _DIRECTIONS]
     return functools.reduce(operator.or_, lines) != 0
+
+
+def line_cells(cells: Array, *, length: int, exactly: bool = False) -> Array:
+    """Returns which cells belong to a line of `length` set cells, in any of the four directions.
+
+    Args:
+      cells: bool [height, width], the cells that are set.
+      length: the length of the line, at least 1.
+      exactly: whether only lines of exactly that length count.
+
+    Returns:
+      bool [height, width].
+    """
+    found = jnp.zeros_like(cells)
+    for down, right in _DIRECTIONS:
+        lines = cells  # the cells at which a line begins
+        for hop in _hops(length):
+            lines &= _shifted(lines, hop * down, hop * right)
+        if exactly:
+            lines &= ~_shifted(cells, -down, -right)
+            lines &= ~_shifted(cells, length * down, length * right)
+        for hop in _hops(length):
+            lines |= _shifted(lines, -hop * down, -hop * right)
+        found |= lines
+    return found
+
+
+def _hops(length: int) -> list[int]:
+    """Returns the distances that extend a line from one cell to `length`, by doubling."""
+    hops, have = [], 1
+    while have < length:
+        hops.append(min(have, length - have))
+        have += hops[-1]
+    return hops
+
+
+def _shifted(cells: Array, down: int, right: int) -> Array:
+    """Returns, for each cell, the one `down` rows below and `right` columns to its right."""
+    height, width = cells.shape
+    padding = [(max(-by, 0), max(by, 0)) for by in (down, right)]
+    top, left = max(down, 0), max(right, 0)
+    return jnp.pad(cells, padding)[top : top + height, left : left + width]
 
 
 def _lines(board: Words, down: int, right: int, length: int, exactly: bool) -> Array:
     """Returns a word [] that is not 0 if there is a line in that direction."""
-    starts, have = board, 1
-    while have < length:
-        hop = min(have, length - have)
+    starts = board
+    for hop in _hops(length):
         starts = each(operator.and_, starts, _look(starts, hop * down, hop * right))
-        have += hop
     if exactly:
         before, after = _look(board, -down, -right), _look(board, length * down, length * right)
         starts = each(lambda line, *beyond: line & ~(beyond[0] | beyond[1]), starts, before, after)

@@ -75,6 +75,10 @@ class Mancala:
             )
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("the lower row", "the upper row")
+
+    @property
     def name(self) -> str:
         is_default = (self.pits, self.seeds) == (Mancala.pits, Mancala.seeds)
         return "mancala" if is_default else f"mancala_{self.pits}x{self.seeds}"

@@ -66,6 +66,10 @@ class Othello:
             raise ValueError(f"othello: size must be 4, 6 or 8, not {self.size!r}")
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("black", "white")
+
+    @property
     def name(self) -> str:
         return "othello" if self.size == 8 else f"othello_{self.size}x{self.size}"
 

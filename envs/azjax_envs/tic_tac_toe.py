@@ -55,6 +55,10 @@ class TicTacToe:
     """
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("X", "O")
+
+    @property
     def name(self) -> str:
         return "tic_tac_toe"
 
@@ -128,6 +132,15 @@ class TicTacToe:
         marks = [".XO"[code] for code in np.asarray(self.view(state))]
         rows = [f"{row + 1}  {' '.join(marks[3 * row : 3 * row + 3])}" for row in range(3)]
         return "\n".join(["   a b c", *rows])
+
+    @property
+    def winning_shape(self) -> str:
+        return "3 in a row"
+
+    def winning_cells(self, state: TicTacToeState) -> Array:
+        """Returns the cells of the winner's lines, bool [9]."""
+        theirs = _cells(state.taken ^ state.own).reshape(3, 3)
+        return (line_cells(theirs, length=3) & state.lost).reshape(-1)
 
     def svg_board(self) -> str:
         return _svg_board()

@@ -24,6 +24,10 @@ class _ChessGame:
     _start: ClassVar[str]
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("white", "black")
+
+    @property
     def num_actions(self) -> int:
         return self._size**2 * actions.num_planes(self._size)
 

@@ -65,6 +65,10 @@ class Go:
             raise ValueError(f"go: suicide must be true or false, not {self.suicide!r}")
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("black", "white")
+
+    @property
     def name(self) -> str:
         return "go" if self.size == Go.size else f"go_{self.size}x{self.size}"
 

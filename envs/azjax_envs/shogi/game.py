@@ -86,6 +86,10 @@ class Shogi:
     """
 
     @property
+    def player_names(self) -> tuple[str, str]:
+        return ("black (sente)", "white (gote)")
+
+    @property
     def name(self) -> str:
         return "shogi"
 
