@@ -12,6 +12,7 @@ from jax import Array
 from azjax_envs import svg
 from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+from azjax_envs.k_in_a_row import line_cells
 
 
 @jax.tree_util.register_dataclass

@@ -11,7 +11,7 @@ from jax import Array
 from azjax_envs import svg
 from azjax_envs.bitboard import Words, any_bit, each
 from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
-from azjax_envs.k_in_a_row import cell, has_line, unpack, word_type
+from azjax_envs.k_in_a_row import cell, has_line, line_cells, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.xla_cpu import computed_once
 

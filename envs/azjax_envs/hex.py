@@ -192,18 +192,15 @@ class Hex:
         stones = state.winner * state.chains > 0
         labels = jnp.asarray(_labels(self.size))[jnp.where(state.winner > 0, 0, 1)]
         # Labels do not tell: other chains that touch one of the sides may have the same.
-        ends = stones & (labels == jnp.array([[_FIRST], [_SECOND]], jnp.int8))
+        ends = jnp.stack([labels == _FIRST, labels == _SECOND]) & stones[None]
         around = jnp.asarray(_neighbours(self.size))
 
-        def grow(reached: Array) -> Array:
-            return reached | stones & jnp.any(reached[:, around], axis=-1)
+        def grow(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            before, _ = carry
+            reached = before | stones[None] & jnp.any(before[:, around], axis=-1)
+            return reached, jnp.any(reached != before)
 
-        def step(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            reached, _ = carry
-            further = grow(reached)
-            return further, jnp.any(further != reached)
-
-        reached = jax.lax.while_loop(lambda carry: carry[1], step, (ends, jnp.any(ends)))[0]
+        reached = jax.lax.while_loop(lambda carry: carry[1], grow, (ends, jnp.any(ends)))[0]
         chain = reached[0] & reached[1]
         return jnp.append(chain, False) if self.swap else chain
 

@@ -13,7 +13,6 @@ from jax import Array
 
 from azjax_envs.bitboard import Words, each
 
-
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows down, columns to the right
 
 

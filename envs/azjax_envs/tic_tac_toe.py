@@ -9,6 +9,7 @@ from jax import Array
 
 from azjax_envs import svg
 from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.k_in_a_row import line_cells
 from azjax_envs.symmetry import dihedral, on_cells
 
 _FULL = 0b111_111_111

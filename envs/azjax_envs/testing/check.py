@@ -12,7 +12,7 @@ import numpy as np
 
 from azjax_envs.game import Game
 from azjax_envs.testing.play import check_play
-from azjax_envs.testing.text import check_clicks, check_drawing, check_strings
+from azjax_envs.testing.text import check_clicks, check_drawing, check_optional, check_strings
 
 
 def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
@@ -31,6 +31,7 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
       game stepped alone and one stepped in a batch agree.
     - **Text and drawing:** action texts are unique and can be read back, and the drawing shows the
       codes of `view`.
+    - **Optional parts:** names of the players differ, and winning cells are those of a won game.
 
     Random games are played only under symmetries that keep the start. The start of othello, for
     example, keeps four of the eight.
@@ -57,7 +58,7 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     findings = _run(_purity, game) + _run(_symmetries, game)
     if not findings:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
-    for check in (check_strings, check_drawing, check_clicks):
+    for check in (check_strings, check_drawing, check_clicks, check_optional):
         findings += _run(check, game)
     return findings
 

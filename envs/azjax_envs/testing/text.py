@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game, HasClicks, State, legal_actions
+from azjax_envs.game import Game, HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
 from azjax_envs.svg import to_svg
 
 _STATES = 8  # the number of positions that are read
@@ -101,6 +101,26 @@ def check_clicks(game: Game) -> Iterator[str]:
             if cells[start] + cells[end] + choices[choice] != text:
                 yield f"the clicks of action {action} must name {text!r}"
                 return
+
+
+def check_optional(game: Game) -> Iterator[str]:
+    """Checks the names of the players and the winning cells, for games that have them."""
+    if isinstance(game, HasPlayerNames):
+        names = game.player_names
+        if not (isinstance(names, tuple) and len({*names} - {""}) == len(names) == 2):
+            yield f"player_names must be two different texts, not {names!r}"
+    if not isinstance(game, HasWinningCells):
+        return
+    if not isinstance(game.winning_shape, str) or not game.winning_shape:
+        yield f"winning_shape must be text, not {game.winning_shape!r}"
+    for state, _ in _positions(game):
+        view, cells = np.asarray(game.view(state)), np.asarray(game.winning_cells(state))
+        if cells.shape != view.shape or cells.dtype != np.bool_:
+            yield f"winning_cells must be bool [{len(view)}], not {cells.dtype} {cells.shape}"
+            return
+        if cells.any() and not np.any(game.returns(state)):
+            yield "winning_cells must be empty before the end and after a draw"
+            return
 
 
 def _positions(game: Game) -> list[tuple[State, list[int]]]:
