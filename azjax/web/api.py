@@ -19,6 +19,7 @@ from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
+from azjax.web.onnx_model import extra_facts
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -44,6 +45,8 @@ def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, 
         "returns": returns,
         "value": returns[0] if facts["over"] else _for_first(float(facts["value"]), mover),
         "view": facts["view"].tolist(),
+        "score": facts["score"].tolist() if "score" in facts else None,
+        "winning": np.flatnonzero(facts["winning"]).tolist() if "winning" in facts else None,
         "moves": _describe_moves(game, state),
     }
 
@@ -131,7 +134,8 @@ def _replay_jit(game: Game, actions: Array, count: Array) -> tuple[State, Array]
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _facts(game: Game, network: Network, variables: Variables, state: State) -> dict[str, Array]:
-    return {
+    extra = {name: fact(state) for name, fact in extra_facts(game).items() if name != "clicks"}
+    return extra | {
         "player": game.current_player(state),
         "over": game.is_terminal(state),
         "returns": game.returns(state),

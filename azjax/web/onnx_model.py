@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks
+from azjax_envs.game import HasClicks, HasScore, HasWinningCells
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.model import mask_logits
-from azjax.types import Array
+from azjax.types import Array, State
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,22 @@ class Model:
 
     proto: bytes
     inputs: tuple[str, ...]  # the state's arrays, then "action"
-    outputs: tuple[str, ...]  # the next state's arrays, FACTS, and "clicks" if the game has them
+    outputs: tuple[str, ...]  # the next state's arrays, FACTS, and those of `extra_facts`
 
 
 FACTS = ("player", "over", "returns", "legal", "prior", "value", "view")
+
+
+def extra_facts(game: Game) -> dict[str, Callable[[State], Array]]:
+    """Returns the functions of a state that only some games have, by the names of their outputs."""
+    facts: dict[str, Callable[[State], Array]] = {}
+    if isinstance(game, HasClicks):
+        facts["clicks"] = game.clicks
+    if isinstance(game, HasScore):
+        facts["score"] = game.score
+    if isinstance(game, HasWinningCells):
+        facts["winning"] = game.winning_cells
+    return facts
 
 
 def make_evaluation(
@@ -39,7 +51,8 @@ def make_evaluation(
     It takes a state's arrays and an action, where -1 makes no move. It returns the arrays of the
     next state and facts about it: `player` int32 [], `over` bool [], `returns` float32 [2],
     `legal` bool [A], `prior` float32 [A] over the legal actions, `value` float32 [] from the
-    mover's perspective, `view` int32 [cells], and `clicks` int32 [A, 3] in games with clicks.
+    mover's perspective, `view` int32 [cells]. Some games add `clicks` int32 [A, 3], `score`
+    float32 [2], and `winning` bool [cells].
     """
     network = replace(network, config=replace(network.config, dtype="float32"))
     structure = jax.tree.structure(jax.eval_shape(game.init))
@@ -62,8 +75,7 @@ def make_evaluation(
             prediction.value[0],
             game.view(state),
         ]
-        if isinstance(game, HasClicks):
-            facts.append(game.clicks(state))
+        facts.extend(fact(state) for fact in extra_facts(game).values())
         return [*jax.tree.leaves(state), *facts]
 
     return evaluate
@@ -82,8 +94,7 @@ def export_model(game: Game, network: Network, variables: Variables) -> Model:
     start = jax.tree.leaves(jax.eval_shape(game.init))
     names = [f"state_{i}" for i in range(len(start))]
     inputs = (*names, "action")
-    outputs = (*(f"next_{i}" for i in range(len(start))), *FACTS)
-    outputs += ("clicks",) if isinstance(game, HasClicks) else ()
+    outputs = (*(f"next_{i}" for i in range(len(start))), *FACTS, *extra_facts(game))
     try:
         proto = to_onnx(
             make_evaluation(game, network, variables),

@@ -8,10 +8,10 @@ from typing import Any
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks, State, legal_actions
+from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
 
 from azjax.config import SearchConfig
-from azjax.web.onnx_model import FACTS, Model
+from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
 _MAX_POSITIONS = 3  # in which the name of an action is looked up
@@ -23,7 +23,7 @@ def title_of(game: Game) -> str:
 
 
 def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
-    """Returns the strengths to choose from, and the names of choices such as promotions."""
+    """Returns the strengths to choose from, and the names of players, wins and choices."""
     simulations = sorted({*_LEVELS, search.num_simulations})
     own = search.num_simulations
     labels = {1: "1 (no search)", own: f"{own} (default)"}
@@ -31,6 +31,8 @@ def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
         "simulations": search.num_simulations,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
+        "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,
+        "win": game.winning_shape if isinstance(game, HasWinningCells) else None,
     }
 
 
@@ -47,7 +49,6 @@ def describe_model(
     """
     start = jax.tree.leaves(game.init())
     names = model.inputs[:-1]
-    clicks = [name for name in model.outputs if name == "clicks"]
     after = list(model.outputs[: len(start)])
     return {
         "state": [
@@ -64,7 +65,7 @@ def describe_model(
         ],
         "next": after,
         "searched": [*after, *(fact for fact in FACTS if fact != "view")],
-        "shown": [*after, *FACTS, *clicks],
+        "shown": [*after, *FACTS, *extra_facts(game)],
         "actions": actions,
         "cells": list(game.cell_names) if isinstance(game, HasClicks) else None,
         "exploration": search.puct.pb_c_init,

@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+from azjax_envs import HasScore, HasWinningCells
 
 from azjax.players.load import load_player
 from azjax.search.anytime import make_anytime_search
@@ -73,6 +74,17 @@ def check_result(page, game, names):
     status, returns = page.inner_text("#status"), np.asarray(game.returns(state))
     words = "A draw" if returns[0] == 0 else "You win" if returns[0] > 0 else "The network wins"
     assert status == f"{words} after {len(names)} moves"
+    detail = page.inner_text("#detail")
+    assert detail.startswith(f"You play {game.player_names[0]}.")
+    marked = page.locator("#board .decided .winning").evaluate_all(
+        "parts => parts.map(part => +part.dataset.cell).sort((a, b) => a - b)"
+    )
+    if isinstance(game, HasWinningCells):
+        assert marked == np.flatnonzero(game.winning_cells(state)).tolist()
+        assert (f"Won with {game.winning_shape}, marked" in detail) == (returns[0] != 0)
+    if isinstance(game, HasScore):
+        mine, theirs = np.asarray(game.score(state))
+        assert detail.endswith(f"Points: you {mine:g}, the network {theirs:g}.")
     view = page.locator("#board [data-cell]").evaluate_all(
         "parts => Object.fromEntries(parts.map(p => [p.dataset.cell, +p.dataset.code]))"
     )

@@ -118,6 +118,11 @@ def test_a_move_stops_the_search_for_a_hint(open_page, address):
         play(page, 2)
         wait(page, "document.querySelector('#status').dataset.over === 'true'")
         assert page.inner_text("#status") == "You win after 5 moves"
+        assert page.inner_text("#detail") == "You play X. Won with 3 in a row, marked on the board."
+        marked = page.locator("#board .decided .winning").evaluate_all(
+            "parts => parts.map(part => part.dataset.cell)"
+        )
+        assert marked == ["0", "1", "2"]
         assert page.get_attribute("body", "class") == ""
 
 
@@ -153,6 +158,55 @@ def test_a_move_that_is_not_on_the_board_is_a_button(open_page, address):
     wait(page, IDLE)
     assert moves(page)[0] == (0, "b2")
     assert page.locator("#board button").count() == 0
+
+
+def test_whose_pieces_are_whose_and_what_the_numbers_are(open_page, address):
+    page = open_page(address, DESKTOP)
+    assert page.inner_text("#detail") == "You play X."
+    assert "percent of the simulations" in page.inner_text("#legend")
+    page.click("#visits")
+    assert "percent" not in page.inner_text("#legend")
+    assert "last move" in page.inner_text("#legend")
+    with without_answers(page, "api/search", "new Promise(() => {})"):
+        page.select_option("#side", "second")
+        wait(page, "/^You play O/.test(document.querySelector('#detail').textContent)")
+        page.select_option("#side", "none")
+        wait(page, "/^First/.test(document.querySelector('#detail').textContent)")
+        assert page.inner_text("#detail") == "First plays X, second plays O."
+
+
+def test_numbers_are_legible_at_every_share(open_page, address):
+    """White letters on the opaque colour of a disc, inside it; and no letters on the bar."""
+    page = open_page(address, DESKTOP)
+    visits = [[0, 1], [1, 4], [2, 10], [3, 85]]
+    found = {"action": 3, "visits": visits, "value": -0.98, "line": [], "simulations": 100, "ms": 0}
+    answer = f"new Response({json.dumps(json.dumps(found))} + '\\n')"
+    with without_answers(page, "api/search", f"Promise.resolve({answer})"):
+        page.click("#hint")
+        page.wait_for_selector("#board .hint")
+    assert page.locator("#board text.share").all_text_contents() == ["1", "4", "10", "85"]
+    discs = page.locator("#board circle.visits").evaluate_all(
+        "all => all.map(disc => [getComputedStyle(disc).opacity, getComputedStyle(disc).fill, "
+        "disc.getBoundingClientRect().width])"
+    )
+    letters = page.locator("#board text.share").evaluate_all(
+        "all => all.map(text => text.getBoundingClientRect().width)"
+    )
+    assert [disc[:2] for disc in discs] == [["1", "rgb(44, 127, 118)"]] * 4
+    assert all(width < disc[2] for width, disc in zip(letters, discs, strict=True))
+    assert page.inner_text("#tried") == "a2 85%, c1 10%, b1 4%, a1 1%"
+    assert page.inner_text("#near-share") == "1%"
+    assert page.inner_text("#far-share") == "99%"
+    assert page.inner_text("#bar") == ""
+
+
+def test_nothing_looks_hovered_on_a_phone(open_page, address):
+    page = open_page(address, PHONE)
+    outside = page.evaluate(
+        "[...document.styleSheets].flatMap(sheet => [...sheet.cssRules])"
+        ".filter(rule => rule.selectorText?.includes(':hover')).map(rule => rule.selectorText)"
+    )
+    assert outside == []
 
 
 def test_a_move_by_keyboard(open_page, address):

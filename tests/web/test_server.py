@@ -60,8 +60,20 @@ def test_positions_are_those_of_the_game(client):
         state, moves = game.step(state, action), [*moves, action]
     answer = client.post("/api/position", json={"moves": moves}).json()
     assert answer["over"]
+    assert answer["score"] is None
+    assert answer["winning"] == []
     assert answer["returns"] == np.asarray(game.returns(state)).tolist()
     assert answer["moves"] == []
+
+
+def test_the_end_of_a_game_comes_with_its_line_or_its_points(client):
+    answer = client.post("/api/position", json={"moves": [0, 3, 1, 4, 2]}).json()
+    assert answer["winning"] == [0, 1, 2]
+    search = make_anytime_search(untrained("dots_and_boxes_2x2"))
+    answer = api.describe_position(search, range(search.game.num_actions))
+    assert answer["over"]
+    assert sum(answer["score"]) == 4
+    assert answer["winning"] is None
 
 
 def test_a_search_finds_the_winning_move(client):

@@ -1,6 +1,7 @@
 // The board: a game's SVG, coloured by the codes of `view`, with clicks and drawings on top.
 
 const SVG = "http://www.w3.org/2000/svg";
+const LEGIBLE = 8; // pixels on the screen; smaller numbers are left out
 
 /** Puts the SVG into `holder`. Calls `onMove(action)` for each legal move that a person makes. */
 export function makeBoard(holder, drawing, { choices, onMove, choose }) {
@@ -151,10 +152,11 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     const { x, y, size } = place(spot);
     const most = Math.min(size * 0.42, 20);
     const r = most * (0.45 + 0.55 * Math.sqrt(share));
-    layer.append(make("circle", { class: "visits", cx: x, cy: y, r, opacity: 0.35 + 0.6 * share }));
-    if (share >= 0.05) {
+    layer.append(make("circle", { class: "visits", cx: x, cy: y, r }));
+    const letters = most * 0.68;
+    if (letters * svg.getScreenCTM().a >= LEGIBLE) {
       const text = make("text", { class: "share", x, y: y + most * 0.24 });
-      text.style.fontSize = `${most * 0.68}px`;
+      text.style.fontSize = `${letters}px`;
       text.textContent = `${Math.round(100 * share)}`;
       layer.append(text);
     }
@@ -217,6 +219,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       svg.getBoundingClientRect(); // restarts animations of the same parts
       for (const part of changed) part.classList.add("changed");
       shown = position;
+      const winning = new Set(position.over ? position.winning : []);
+      svg.classList.toggle("decided", winning.size > 0);
+      for (const [cell, part] of cells) part.classList.toggle("winning", winning.has(cell));
       const played = (buttons.get(last) ?? []).find((part) => changed.has(part));
       const fresh = changed.size > 0 || last === null;
       marks = { visits: [], hint: null, last: fresh ? (played ?? null) : marks.last };

@@ -3,12 +3,13 @@
 /** A value in [-1, 1] as a share of the points; a draw is half a point. */
 export const chance = (value) => (1 + Math.min(Math.max(value, -1), 1)) / 2;
 
-export function showBar(bar, value) {
+/** Shows a value in the bar, and as numbers next to both names, where they fit at any share. */
+export function showBar(bar, near, far, value) {
   const percent = Math.round(100 * chance(value));
   bar.style.setProperty("--share", `${percent}%`);
   bar.setAttribute("aria-valuenow", percent);
-  bar.querySelector(".near").textContent = `${percent}%`;
-  bar.querySelector(".far").textContent = `${100 - percent}%`;
+  near.textContent = `${percent}%`;
+  far.textContent = `${100 - percent}%`;
 }
 
 /** Draws `values` by ply, from the viewer's perspective, over the width of the SVG. */

@@ -1,5 +1,6 @@
 // Two engines with one interface:
-//   position(moves) -> {player, over, returns, value, view, moves: [{action, name, clicks}]}
+//   position(moves) -> {player, over, returns, value, view, score, winning,
+//     moves: [{action, name, clicks}]}; score and winning (cells) are null if the game has none
 //   search(moves, simulations, report) -> {action, visits, value, line, simulations, ms}, or null
 //     if a later call stopped the search
 // Values are from player 0's perspective.

@@ -97,12 +97,24 @@ async function hint() {
 }
 
 function showAnalysis(report) {
-  analysis = report;
+  analysis = { ...report, tried: triedMost(report.visits) };
   say(status()); // after a server that was busy
   board.draw(report.visits, null);
   const value = viewer() === 0 ? report.value : -report.value;
-  showBar($("bar"), value);
+  showChances(value);
   showSearch();
+}
+
+/** The most visited moves of the position on the board, with their percentages. */
+function triedMost(visits) {
+  const total = visits.reduce((sum, [, count]) => sum + count, 0);
+  const most = [...visits].sort((a, b) => b[1] - a[1]).slice(0, 4);
+  const nameOf = (tried) => position.moves.find(({ action }) => action === tried)?.name ?? tried;
+  return most.map(([action, count]) => `${nameOf(action)} ${Math.round((100 * count) / total)}%`);
+}
+
+function showChances(value) {
+  showBar($("bar"), $("near-share"), $("far-share"), value);
 }
 
 function showBoard() {
@@ -113,13 +125,14 @@ function showBoard() {
 function showAll() {
   const sign = viewer() === 0 ? 1 : -1;
   const known = values[log.length] ?? position.value;
-  showBar($("bar"), sign * (position.over ? position.returns[0] : known));
+  showChances(sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
   $("near").textContent = person() === null ? "First" : "You";
   $("far").textContent = person() === null ? "Second" : "Network";
   $("undo").disabled = !log.some(({ player }) => player === person());
   $("hint").disabled = !toMove();
   say(status());
+  $("detail").textContent = detail();
   $("status").dataset.over = position.over;
   const rows = log.map(({ player, name }) => `<li class="p${player}">${escaped(name)}</li>`);
   $("moves").innerHTML = rows.join("");
@@ -130,9 +143,11 @@ function showAll() {
 function showSearch() {
   const line = analysis?.line?.map(escaped).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
+  $("tried").textContent = analysis?.tried.join(", ") || "\u2013";
   if (!analysis) return ($("search").textContent = "");
   const seconds = (analysis.ms / 1000).toFixed(2);
-  $("search").textContent = `${analysis.simulations} simulations in ${seconds} s`;
+  const noun = analysis.simulations === 1 ? "simulation" : "simulations";
+  $("search").textContent = `${analysis.simulations} ${noun} in ${seconds} s`;
 }
 
 function say(text) {
@@ -149,6 +164,22 @@ function status() {
   if (first === second) return `A draw after ${log.length} moves`;
   const winner = first > second ? 0 : 1;
   return `${nameOf(winner)} ${nameOf(winner) === "You" ? "win" : "wins"} after ${log.length} moves`;
+}
+
+/** Whose pieces are whose and, at the end, what won. */
+function detail() {
+  const texts = [];
+  const [first, second] = game.players ?? [];
+  if (first && person() === null) texts.push(`First plays ${first}, second plays ${second}.`);
+  else if (first) texts.push(`You play ${game.players[person()]}.`);
+  if (!position.over) return texts.join(" ");
+  if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
+  if (position.score) {
+    const [near, far] = viewer() === 0 ? position.score : position.score.toReversed();
+    const names = person() === null ? ["first", "second"] : ["you", "the network"];
+    texts.push(`Points: ${names[0]} ${near}, ${names[1]} ${far}.`);
+  }
+  return texts.join(" ");
 }
 
 function escaped(text) {
@@ -194,8 +225,13 @@ async function main() {
   $("side").onchange = guarded(() => refresh());
   const onMove = guarded(play);
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
-  $("visits").onchange = () => board.showVisits($("visits").checked);
-  board.showVisits($("visits").checked);
+  const showVisits = () => {
+    board.showVisits($("visits").checked);
+    $("legend").classList.toggle("no-visits", !$("visits").checked);
+  };
+  $("visits").onchange = showVisits;
+  showVisits();
+  $("legend").classList.add(game.choices ? "draws-arrows" : "draws-numbers");
   const { embedded, separate } = setup;
   const files = embedded ? embeddedFiles(embedded) : separate && separateFiles(separate);
   engine = files ? await browserEngine(game, files) : serverEngine(showBusy);

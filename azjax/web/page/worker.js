@@ -31,6 +31,8 @@ async function evaluate(state, action, outputs = game.searched) {
     value: out.value.data[0],
     view: out.view?.data,
     clicks: out.clicks?.data,
+    score: out.score?.data,
+    winning: out.winning?.data,
   };
 }
 
@@ -50,7 +52,16 @@ async function describe(node) {
     clicks: facts.clicks && Array.from(facts.clicks.slice(3 * action, 3 * action + 3)),
   }));
   const { player, over, value } = node;
-  return { player, over, value, moves, returns: [...facts.returns], view: [...facts.view] };
+  return {
+    player,
+    over,
+    value,
+    moves,
+    returns: [...facts.returns],
+    view: [...facts.view],
+    score: facts.score ? [...facts.score] : null,
+    winning: facts.winning ? [...facts.winning.keys()].filter((cell) => facts.winning[cell]) : null,
+  };
 }
 
 const methods = {
