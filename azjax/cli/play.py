@@ -86,6 +86,7 @@ def gtp(arguments: list[str]) -> None:
     from azjax.play.gtp.server import serve_gtp
     from azjax.search.anytime import make_anytime_search
 
+    _compute_in_this_thread()
     player = load_search_player(options.run, trust=options.trust)
     check_game(player.game)
     search = make_anytime_search(player, memory_mb=options.memory)
@@ -121,6 +122,7 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     from azjax.play.uci.server import serve_uci
     from azjax.search.anytime import make_anytime_search
 
+    _compute_in_this_thread()
     player = load_search_player(options.run, trust=options.trust)
     check_game(DIALECTS[name], player.game)
     serve_uci(
@@ -130,6 +132,17 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
         _standard_input(),
         _write,
     )
+
+
+def _compute_in_this_thread() -> None:
+    """Lets JAX compute in the thread that asks for it; before anything is computed.
+
+    On a busy machine another thread would have to wait for a core, again and again, while the
+    clock runs.
+    """
+    import jax
+
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
 
 
 def _standard_input() -> "Lines":

@@ -123,7 +123,9 @@ class AnytimeSearch:
         state = jax.jit(self.game.init)()
         progress = self.start(state).run(1)
         progress.analysis()
-        progress = self.start(state, after=progress, moves=[]).run(1)
+        # The first calls after a compilation are slow, too.
+        for _ in range(3):
+            progress = self.start(state, after=progress, moves=[]).run(1)
         return replace(progress, seconds_each=0.0)
 
     def with_game(self, game: Game) -> AnytimeSearch:
@@ -249,8 +251,8 @@ def continue_search(
         if left <= progress.seconds_each:
             return
         # Steps grow at most twofold, because the first ones may have waited for something else.
-        # None takes more than half of the time left, because the next may be slower.
-        fitting = min(_STEP_S, left / 2) / max(progress.seconds_each, _TINY_S)
+        # None takes more than a quarter of the time left, because others may need the cores.
+        fitting = min(_STEP_S, left / 4) / max(progress.seconds_each, _TINY_S)
         step = max(int(min(fitting, 2 * step)), 1)
         progress = progress.run(int(min(step, simulations - progress.simulations)))
         yield progress

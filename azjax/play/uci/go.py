@@ -177,9 +177,10 @@ def _search(
     ended = time.monotonic()
     engine.lines.give_back(later)
     analysis = progress.analysis()
+    moves = main_line(record, analysis)
     if reported.simulations < max(analysis.simulations, 1):
-        engine.write(info_line(record, analysis, ended - began, shows_wdl=engine.shows_wdl))
-    moves = _main_line(record, analysis)
+        line = info_line(analysis, moves, ended - began, shows_wdl=engine.shows_wdl)
+        engine.write(line)
     ponder = f" ponder {moves[1]}" if len(moves) > 1 else ""
     engine.write(f"bestmove {moves[0]}{ponder}\n")
     return replace(engine, last=end_search(progress, record, engine.last, ended))
@@ -240,32 +241,34 @@ def _report(
     if now - last.at < _REPORT_S and progress.simulations < 2 * max(last.simulations, 1):
         return last
     seconds = now - last.began
-    engine.write(info_line(record, progress.analysis(), seconds, shows_wdl=engine.shows_wdl))
+    analysis = progress.analysis()
+    moves = main_line(record, analysis)
+    engine.write(info_line(analysis, moves, seconds, shows_wdl=engine.shows_wdl))
     return replace(last, at=now, simulations=progress.simulations)
 
 
 def info_line(
-    record: GameRecord, analysis: SearchAnalysis, seconds: float, *, shows_wdl: bool
+    analysis: SearchAnalysis, moves: Sequence[str], seconds: float, *, shows_wdl: bool
 ) -> str:
     """Returns the `info` line of a search of the current position.
 
     Args:
-      record: the game.
       analysis: what the search has found.
+      moves: its principal variation, see `main_line`.
       seconds: how long it has taken.
       shows_wdl: with the chances of a win, a draw and a loss.
     """
-    names = _main_line(record, analysis)
     depth = len(analysis.principal_variation(analysis.action))
     wdl = f" wdl {' '.join(map(str, to_wdl(analysis)))}" if shows_wdl else ""
     return (
         f"info depth {depth} time {round(1000 * seconds)} nodes {analysis.simulations} "
         f"nps {round(analysis.simulations / max(seconds, 1e-3))} "
-        f"score cp {to_centipawns(analysis.value)}{wdl} pv {' '.join(names)}\n"
+        f"score cp {to_centipawns(analysis.value)}{wdl} pv {' '.join(moves)}\n"
     )
 
 
-def _main_line(record: GameRecord, analysis: SearchAnalysis) -> list[str]:
+def main_line(record: GameRecord, analysis: SearchAnalysis) -> list[str]:
+    """Returns the names of the first moves of the principal variation, at most 16."""
     return record.move_names(analysis.principal_variation(analysis.action)[:_MAX_LINE])
 
 

@@ -18,7 +18,7 @@ from azjax.play.game_record import start_game
 from azjax.play.last_search import warm_up
 from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
-from azjax.play.uci.go import go, info_line
+from azjax.play.uci.go import go, main_line
 from azjax.play.uci.position import read_position
 from azjax.search.anytime import MEMORY_MB
 
@@ -98,7 +98,7 @@ def _warm_up(engine: EngineState) -> EngineState:
     start.play(legal_actions(game, start.current.state)[0])
     text = getattr(game, f"to_{name}")(start.current.state)
     read_position(game, engine.dialect.notation, [name, *text.split()], None)
-    last = warm_up(engine.search, lambda analysis: info_line(start, analysis, 0.0, shows_wdl=True))
+    last = warm_up(engine.search, lambda analysis: main_line(start, analysis))
     return replace(engine, last=last)
 
 
