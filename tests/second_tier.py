@@ -55,6 +55,7 @@ SECOND_TIER = (
     "play/uci/test_games.py",
     "play/uci/test_nonsense.py",
     "soak/test_engines.py",
+    "soak/test_files.py",
     "soak/test_web_clients.py",
     # Browsers and exported models; one whole game in a browser stays.
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",

@@ -103,6 +103,8 @@ def config_from_dict(data: dict[str, Any]) -> Config:
         if not isinstance(value, Option):
             raise UserError(f"game.{key} must be a number, a string or a boolean")
         _check_size(value, f"game.{key}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"game.{key} = {value} must be a finite number")
     name = game.get("name", GameConfig.name)
     data["game"] = GameConfig(name, tuple(sorted(options.items())))
     try:

@@ -88,7 +88,7 @@ def save_player(
             f"{path}: not written, as {found} has values that are not finite numbers up to 65504"
         )
     header = {"config": json.dumps(config_to_dict(config)), "about": json.dumps(about)}
-    path.write_bytes(_file_bytes(arrays, header))
+    path.write_bytes(file_bytes(arrays, header))
 
 
 def load_saved(path: str | Path, *, game: Game | None = None, trust: bool = False) -> SavedPlayer:
@@ -144,19 +144,34 @@ def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
       "score".
     """
     file = run_dir / "report.json"
-    written = json.loads(file.read_text()) if file.is_file() else {}
-    report, matches = [], []
-    if written.get("cycle") == cycle:
-        for player in written["players"][:2]:  # with search, and without
-            for score in player["scores"]:
-                kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
-                report.append({"player": player["name"], **kept})
-            for match in player["matches"]:
-                if match["player_b"] != "random":
-                    kept = {k: match[k] for k in ("games", "score")}
-                    names = {"player": player["name"], "opponent": match["player_b"]}
-                    matches.append(names | kept)
-    return {"cycles": cycle, "report": report, "matches": matches}
+    about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
+    if not file.is_file():
+        return about
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        if written.get("cycle") == cycle:
+            about |= _results(written)
+        return _checked_about(file, about)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UserError(
+            f"{file}: not as `azjax report` writes it; delete it, or write it again with "
+            f"`azjax report {run_dir}`"
+        ) from error
+
+
+def _results(report: dict[str, Any]) -> dict[str, Any]:
+    """Returns the results that a file keeps of an evaluation report."""
+    scores, matches = [], []
+    for player in report["players"][:2]:  # with search, and without
+        for score in player["scores"]:
+            kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
+            scores.append({"player": player["name"], **kept})
+        for match in player["matches"]:
+            if match["player_b"] != "random":
+                kept = {k: match[k] for k in ("games", "score")}
+                names = {"player": player["name"], "opponent": match["player_b"]}
+                matches.append(names | kept)
+    return {"report": scores, "matches": matches}
 
 
 def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -187,7 +202,7 @@ def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     return header, arrays
 
 
-def _file_bytes(arrays: dict[str, np.ndarray], header: dict[str, str]) -> bytes:
+def file_bytes(arrays: dict[str, np.ndarray], header: dict[str, str]) -> bytes:
     """Returns a player's file, with its checksum."""
     header = header | {"checksum": _checksum(arrays, header)}
     return safetensors.numpy.save(arrays, metadata=header)

@@ -380,6 +380,7 @@ HOSTILE = {
     "a megabyte": ("#" * 10**6, "at most 100,000 bytes"),
     "zeros": ("\0" * 1000, "not a TOML file"),
     "no number": ("[learning]\nlearning_rate = nan", "must be a finite number"),
+    "no number of the game": ("[game]\nkomi = inf", "game.komi = inf must be a finite number"),
     "a date": ("seed = 1979-05-27", "must be of type int"),
     "a long value": (f"seed = '{'x' * 90_000}'", "must be of type int"),
 }

@@ -17,8 +17,8 @@ from azjax.network.network import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
 from azjax.players.weights_file import (
-    _file_bytes,
     about_run,
+    file_bytes,
     load_saved,
     pretrained,
     save_player,
@@ -116,7 +116,7 @@ def test_files_that_hold_no_player(tmp_path, file):
         load_saved(other)
     with safetensors.safe_open(file, framework="numpy") as opened:
         header = opened.metadata()
-    other.write_bytes(_file_bytes({"a": np.zeros(3, np.float16)}, header))
+    other.write_bytes(file_bytes({"a": np.zeros(3, np.float16)}, header))
     with pytest.raises(UserError, match="do not fit the network of its config"):
         load_saved(other)
 
@@ -150,6 +150,15 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
     assert about_run(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
 
 
+@pytest.mark.parametrize(
+    "text", ["", "[" * 100_000, "[]", '{"cycle": 4}', '{"cycle": 4, "players": [{}]}', "\0"]
+)
+def test_a_damaged_report_is_named_in_one_line(tmp_path, text):
+    (tmp_path / "report.json").write_text(text)
+    with pytest.raises(UserError, match=r"report\.json: not as `azjax report` writes it"):
+        about_run(tmp_path, 4)
+
+
 def test_a_file_needs_no_game_named_in_a_match(file, capsys):
     """The error is about the opponent, not about the first player."""
     assert main(["match", f"{file}:policy", "nobody"]) == 2
@@ -162,7 +171,7 @@ def test_a_file_needs_no_game_named_in_a_match(file, capsys):
 
 def signed(path, arrays, header):
     """Writes a file whose checksum is right, as someone with bad intentions would."""
-    path.write_bytes(_file_bytes(arrays, header))
+    path.write_bytes(file_bytes(arrays, header))
     return path
 
 
