@@ -141,7 +141,8 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
         with quiet():
             compiled = lowered.compile(compiler_options=options)
     except Exception as error:
-        if device.platform == "tpu" or ("riton" not in str(error) and "tiling" not in str(error)):
+        # XLA's emitter of Triton kernels finds no tiles for some products. cuBLAS takes any.
+        if device.platform == "tpu" or "RESOURCE_EXHAUSTED" in str(error):
             raise DoesNotCompile(error) from error
         flags = ("--xla_gpu_enable_triton_gemm=false",)
         try:

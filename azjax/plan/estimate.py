@@ -23,6 +23,21 @@ def seconds(region: Region, machine: Machine) -> float:
     return kernels + region.host_reads * machine.chip.read
 
 
+def shares(region: Region, machine: Machine) -> dict[str, float]:
+    """Returns the share of each function in the estimated time of a region, the largest first.
+
+    A kernel belongs to the function of the innermost loop or branch around it.
+    """
+    found: dict[str, float] = {}
+    for part, times in region.walk():
+        own = sum(kernel_seconds(kernel, machine) for kernel in part.kernels)
+        own += part.reads * machine.chip.read
+        found[part.label] = found.get(part.label, 0.0) + times * own
+    total = sum(found.values())
+    ordered = sorted(found.items(), key=lambda item: -item[1])
+    return {label: own / total for label, own in ordered if own}
+
+
 def kernel_seconds(kernel: Kernel, machine: Machine) -> float:
     """Returns the estimated time of one kernel, or of one collective of all chips."""
     chip, devices = machine.chip, machine.devices

@@ -15,7 +15,7 @@ from azjax.config import Config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
-from azjax.plan.estimate import seconds
+from azjax.plan.estimate import seconds, shares
 from azjax.plan.kernels import Kernel
 from azjax.plan.machines import Machine
 from azjax.plan.measure import (
@@ -99,6 +99,7 @@ class Plan:
     launches: Launches | None = None
     collectives: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     estimate: Estimate | None = None
+    shares: dict[str, float] = dataclasses.field(default_factory=dict)  # of functions in the time
     loops: tuple[Loop, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,6 +221,7 @@ def _read(
             self_play=self_play,
             updates=sum(times * seconds(part, machine) for part, times in _runs_of(whole, updates)),
         ),
+        shares=shares(whole, machine),
         loops=tuple(dict.fromkeys(_uncertain(whole))),
     )
 

@@ -71,6 +71,9 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
     for plan in plans:
         if plan.problem:
             yield f"{plan.machine.name}: {plan.problem}"
+        if plan.shares:
+            largest = [f"{name} {share:.0%}" for name, share in plan.shares.items()][:5]
+            yield f"{plan.machine.name}: estimated time by loops: {', '.join(largest)}"
         if plan.flags:
             yield f"{plan.machine.name}: compiles only with XLA_FLAGS={' '.join(plan.flags)}"
     yield "The rates are estimates, not measurements. They assume:"

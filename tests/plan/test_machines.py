@@ -1,9 +1,11 @@
 import pytest
 
 from azjax.errors import UserError
-from azjax.plan.estimate import kernel_seconds
+from azjax.plan.estimate import kernel_seconds, shares
+from azjax.plan.hlo import Frame
 from azjax.plan.kernels import Kernel
 from azjax.plan.machines import CHIPS, machine
+from azjax.plan.regions import Region
 
 
 @pytest.mark.parametrize(
@@ -39,6 +41,17 @@ def test_a_collective_takes_longer_on_more_chips():
     reduce = Kernel("", "all-reduce", collective="all-reduce", sent=1e9)
     times = [kernel_seconds(reduce, machine(name)) for name in ("h100x2", "h100x4", "h100x8")]
     assert times == sorted(times)
+
+
+def test_shares_are_of_the_innermost_loops():
+    here = machine("h100")
+    frames = (Frame("inner", "f.py", 1),), (Frame("outer", "f.py", 1),)
+    one = (Kernel("", "copy"),)
+    inner = Region("loop", frames[0], one, (), times=4)
+    outer = Region("loop", frames[1], one, (inner,), times=2)
+    whole = Region("entry", (), one * 2, (outer,))
+    assert list(shares(whole, here)) == ["inner in f.py", "entry", "outer in f.py"]
+    assert shares(whole, here)["inner in f.py"] == pytest.approx(8 / 12)
 
 
 def test_figures_are_in_their_units():

@@ -83,6 +83,26 @@ def test_what_would_fit():
     assert "selfplay.parallel_games = " in what_fits(trainer, -1e9)
 
 
+class Refusing:
+    """A function that XLA compiles only without Triton, as some products of odd sizes."""
+
+    def lower(self, x):
+        self.lowered = jax.jit(lambda x: x + 1).lower(x)
+        return self
+
+    def compile(self, compiler_options):
+        if compiler_options.get("xla_gpu_enable_triton_gemm", True):
+            raise RuntimeError("INTERNAL: Couldn't find output tile sizes that satisfy hlo: %dot")
+        return self.lowered.compile()
+
+
+def test_a_flag_without_which_it_does_not_compile_is_named():
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    x = jax.ShapeDtypeStruct((4,), "float32", sharding=sharding)
+    compiled = compiler.compile_ahead(Refusing(), (x,))
+    assert compiled.flags == ("--xla_gpu_enable_triton_gemm=false",)
+
+
 @pytest.mark.parametrize(
     ("message", "needs"),
     [
