@@ -37,8 +37,10 @@ def train(arguments: list[str]) -> None:
     use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
 
     from azjax.training.loop import train as run
+    from azjax.training.peers import lost_peers_named
 
-    run(options.config, run_dir)
+    with lost_peers_named():
+        run(options.config, run_dir)
 
 
 def resume(arguments: list[str]) -> None:
@@ -58,8 +60,10 @@ def resume(arguments: list[str]) -> None:
     use_all_cores(splits=_splits(config), processes=options.hosts.num_processes or 1)
 
     from azjax.training.loop import resume as run
+    from azjax.training.peers import lost_peers_named
 
-    run(options.run_dir)
+    with lost_peers_named():
+        run(options.run_dir)
 
 
 def export(arguments: list[str]) -> None:

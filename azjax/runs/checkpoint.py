@@ -111,6 +111,8 @@ class Checkpoints:
     ) -> None:
         if self._failed:
             return  # the threads of the failed write still run; they stay quiet
+        if error is not None and not isinstance(error, UserError) and jax.process_count() > 1:
+            return  # the write would wait for another process, which may be lost
         with self._saving():
             self._manager.close()
         self._quiet.close()
@@ -291,17 +293,20 @@ class _Manager(ocp.CheckpointManager):
 
 @contextlib.contextmanager
 def _no_logs_of_orbax() -> Iterator[None]:
-    """Keeps Orbax's log messages off the terminal inside the context."""
-    logger = logging.getLogger("absl")
+    """Keeps log messages of Orbax, and of its tasks, off the terminal inside the context."""
+    loggers = [logging.getLogger(name) for name in ("absl", "asyncio")]
 
     def is_ours(record: logging.LogRecord) -> bool:
-        return "orbax" not in record.pathname
+        of_a_task = record.name == "asyncio" and "orbax" in record.getMessage()
+        return "orbax" not in record.pathname and not of_a_task
 
-    logger.addFilter(is_ours)
+    for logger in loggers:
+        logger.addFilter(is_ours)
     try:
         yield
     finally:
-        logger.removeFilter(is_ours)
+        for logger in loggers:
+            logger.removeFilter(is_ours)
 
 
 @contextlib.contextmanager

@@ -120,7 +120,6 @@ def _of_all_processes(
         ]
         for device in jax.local_devices()
     ]
-    # int64 would become int32, so 32 bits stay.
     every = multihost_utils.process_allgather(np.asarray(rows, np.uint32))
     result: list[dict[Bounds, int]] = [{} for _ in arrays]
     for process, process_rows in enumerate(every):
@@ -146,9 +145,10 @@ def _whole(array: Any) -> np.ndarray:
 
 
 def _checksum(values: np.ndarray | bytes) -> int:
+    data: Any = values
     if isinstance(values, np.ndarray):
-        values = memoryview(np.ascontiguousarray(values).reshape(-1).view(np.uint8))
-    return zlib.crc32(values)
+        data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    return zlib.crc32(data)
 
 
 def _canonical(arrays: Any) -> bytes:
