@@ -57,6 +57,7 @@ SECOND_TIER = (
     "soak/test_engines.py",
     "soak/test_files.py",
     "soak/test_web_clients.py",
+    "soak/test_runs.py",
     # Browsers and exported models; one whole game in a browser stays.
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",
     "web/test_browser.py::test_moves_of_two_clicks_on_the_local_server",
@@ -146,6 +147,8 @@ SECOND_TIER = (
     "training/test_cycle.py::test_cycles_on_a_mesh_of[2]",
     "training/test_cycle.py::test_gate[0.0-True]",
     "training/test_cycle.py::test_the_gated_network_plays_while_the_latest_learns",
+    "training/test_peers.py::test_the_others_name_a_lost_process_and_end[False",
+    "training/test_peers.py::test_the_others_name_a_lost_process_and_end[True-0",
     "training/test_loop.py::test_a_loss_that_is_no_number_stops_the_run",
     "training/test_loop.py::test_a_signal_saves_and_leaves[2]",
     "training/test_loop.py::test_killed_and_resumed_is_as_never_stopped[gated]",
