@@ -51,13 +51,15 @@ def play(arguments: list[str]) -> None:
     import random
 
     import jax
+    from rich.console import Console
+    from rich.text import Text
 
     from azjax.play.terminal import play as play_in_terminal
     from azjax.players.load import describe, load_player
 
     player = load_player(options.run, trust=options.trust)
     if about := describe(options.run, trust=options.trust):
-        print(about)
+        Console().print(Text(about))
     human = None if options.watch else options.side
     if human is None and not options.watch:
         human = random.randint(0, 1)

@@ -32,6 +32,7 @@ class Session:
     key: Array  # changes with every move of the player
     record: GameRecord  # the game being played
     earlier: PlayResult = PlayResult()  # the finished games before it
+    resigned: bool = False  # whether the person gave the game up
 
     @property
     def game(self) -> Game:
@@ -43,12 +44,17 @@ class Session:
         """The newest position."""
         return self.record.current
 
+    @property
+    def over(self) -> bool:
+        """Whether the game has ended, by its rules or by a resignation."""
+        return self.resigned or self.current.over
+
     def result(self) -> PlayResult:
         """Returns the results of all games, with the current one if it is over."""
         result = replace(self.earlier, moves=self.record.moves)
-        if not self.current.over:
+        if not self.over:
             return result
-        mine = self.current.returns[self.human or 0]
+        mine = -1.0 if self.resigned else self.current.returns[self.human or 0]
         field = "wins" if mine > 0 else "losses" if mine < 0 else "draws"
         return replace(result, **{field: getattr(result, field) + 1})
 
@@ -65,8 +71,14 @@ class Session:
         key = self.key if self.current.mover == self.human else key
         return replace(self, key=key, record=self.record.play(action))
 
+    def resign(self) -> Session:
+        """Returns the session after the person gave up."""
+        return replace(self, resigned=True)
+
     def undo(self) -> Session | None:
-        """Returns the session before the person's last move; None if there is no such move."""
+        """Returns the session before the person's last move or resignation; None without one."""
+        if self.resigned:
+            return replace(self, resigned=False)
         positions = self.record.positions
         mine = [i for i, position in enumerate(positions) if i and position.moved_by == self.human]
         return replace(self, record=self.record.truncate(mine[-1] - 1)) if mine else None
@@ -74,9 +86,8 @@ class Session:
     def new_game(self) -> Session:
         """Returns the session at the start of another game."""
         key, start_key = jax.random.split(self.key)
-        return replace(
-            self, key=key, record=start_game(self.game, start_key), earlier=self.result()
-        )
+        record = start_game(self.game, start_key)
+        return replace(self, key=key, record=record, earlier=self.result(), resigned=False)
 
 
 def start_session(game: Game, player: Player, *, human: int | None, key: Array) -> Session:

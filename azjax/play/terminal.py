@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import difflib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,10 +14,19 @@ import numpy as np
 from azjax_envs import Game, HasScore
 from rich.columns import Columns
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from azjax.play.session import PlayResult, Session, start_session
-from azjax.play.text import COLOURS, board_text, has_marks, hint_table, move_list, who_is_ahead
+from azjax.play.text import (
+    COLOURS,
+    board_text,
+    has_marks,
+    hint_table,
+    move_list,
+    player_in_words,
+    who_is_ahead,
+)
 from azjax.players.base import Analysis, Player
 
 __all__ = ["PlayResult", "play"]
@@ -56,7 +66,7 @@ def play(
     console = console or Console()
     result = PlayResult()
     try:
-        with console.status(f"preparing {player.name} ..."):
+        with console.status(f"preparing {player_in_words(player.name)[1]} ..."):
             session = start_session(game, player, human=human, key=key)
         start = _Screen(console, session)
         _welcome(start)
@@ -79,17 +89,22 @@ class _Screen:
 
     def print(self, text: str | Text, style: str = "") -> None:
         text = Text(text, style=style) if isinstance(text, str) else text
-        self.console.print(text, soft_wrap=True)
+        self.console.print(text)
 
     def with_session(self, session: Session) -> _Screen:
         return replace(self, session=session)
+
+
+def _player(session: Session) -> str:
+    """Returns how a sentence calls the player."""
+    return player_in_words(session.player.name)[0]
 
 
 def _name(session: Session, seat: int) -> str:
     """Returns how a sentence calls the player in that seat."""
     if session.human is None:
         return f"the {_ORDINALS[seat]} player"
-    return "you" if seat == session.human else session.player.name
+    return "you" if seat == session.human else _player(session)
 
 
 def _sentence(text: str) -> str:
@@ -99,13 +114,12 @@ def _sentence(text: str) -> str:
 
 def _welcome(screen: _Screen) -> None:
     session = screen.session
+    _, player = player_in_words(session.player.name)
     if session.human is None:
-        screen.print(f"{session.game.name}: {session.player.name} plays both sides.", "bold")
+        screen.print(f"{session.game.name}: {player} plays both sides.", "bold")
     else:
         seat = _ORDINALS[session.human]
-        screen.print(
-            f"{session.game.name}: you are the {seat} player against {session.player.name}.", "bold"
-        )
+        screen.print(f"{session.game.name}: you are the {seat} player against {player}.", "bold")
         screen.print("Type a move, or help for the moves and commands.", "dim")
     _show(screen)
 
@@ -113,15 +127,14 @@ def _welcome(screen: _Screen) -> None:
 def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
     """Handles one move of either side or one command; returns None when the person leaves."""
     session = screen.session
-    if not session.current.over and session.current.mover != session.human:
+    if not session.over and session.current.mover != session.human:
         return _player_moves(screen)
-    if session.current.over:
-        prompt = f"Another game? ({', '.join(_afterwards(session))}) > "
-    else:
-        prompt = f"your move {session.record.num_moves + 1} > "
-    text = input(prompt).strip()
+    question = f"your move {session.record.num_moves + 1}"
+    if session.over:
+        question = f"Another game? ({', '.join(_afterwards(session))})"
+    text = _ask(screen, question, input).strip()
     word = text.lower()
-    if session.current.over:
+    if session.over:
         word = {"": "new", "y": "new", "yes": "new", "n": "quit", "no": "quit"}.get(word, word)
     elif not text:
         return screen
@@ -130,18 +143,32 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
     if command in _COMMANDS and word not in map(str.lower, session.record.legal_moves().values()):
         act, _ = _COMMANDS[command]
         return act(screen)
-    if session.current.over:
+    if session.over:
         screen.print(f"The game is over; you can type: {', '.join(_afterwards(session))}", "red")
         return screen
     try:
         action = int(session.game.string_to_action(session.current.state, text))
     except ValueError as error:
-        message = str(error)
-        if len(message) > _MAX_ERROR:
-            message = f"{message[:_MAX_ERROR]}... (help lists all)"
-        screen.print(message, "red")
+        screen.print(_complaint(text, str(error)), "red")
         return screen
     return _play(screen, action, "You play")
+
+
+def _ask(screen: _Screen, question: str, input: Callable[[str], str]) -> str:
+    """Reads an answer; `input` would break a long question within its words."""
+    if len(question) + 10 <= screen.console.width:
+        return input(f"{question} > ")
+    screen.print(question)
+    return input("> ")
+
+
+def _complaint(text: str, error: str) -> str:
+    """Returns what to print about a text that is neither a move nor a command."""
+    if len(error) > _MAX_ERROR:
+        error = f"{error[:_MAX_ERROR].rpartition(' ')[0]} ..."
+    near = difflib.get_close_matches(text.lower(), _COMMANDS, n=1)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    return f"{error}. {hint}Type help for the moves and commands."
 
 
 def _afterwards(session: Session) -> tuple[str, ...]:
@@ -178,7 +205,7 @@ def _show(screen: _Screen, before: str = "") -> None:
     screen.console.print()
     screen.console.print(board_text(board, before), no_wrap=True, crop=False, overflow="ignore")
     screen.console.print()
-    if now.over:
+    if session.over:
         screen.print(_outcome(session), "bold")
         _print_score(screen)
         return
@@ -191,12 +218,15 @@ def _show(screen: _Screen, before: str = "") -> None:
 
 
 def _outcome(session: Session) -> str:
-    returns, moves = session.current.returns, session.record.num_moves
+    returns, count = session.current.returns, session.record.num_moves
+    moves = f"{count} move{'s' * (count != 1)}"
+    if session.resigned:
+        return f"You resigned after {moves}: {_player(session)} wins."
     if returns[0] == returns[1]:
-        return f"A draw after {moves} moves."
+        return f"A draw after {moves}."
     winner = int(returns[1] > returns[0])
     verb = "win" if winner == session.human else "wins"
-    return f"{_sentence(_name(session, winner))} {verb} after {moves} moves."
+    return f"{_sentence(_name(session, winner))} {verb} after {moves}."
 
 
 def _print_score(screen: _Screen) -> None:
@@ -207,26 +237,30 @@ def _print_score(screen: _Screen) -> None:
 
 
 def _help(screen: _Screen) -> _Screen:
-    if not screen.session.current.over:
+    if not screen.session.over:
         screen.print("Legal moves:", "bold")
         screen.console.print(Columns(screen.session.record.legal_moves().values(), padding=(0, 2)))
     screen.print("Commands:", "bold")
+    commands = Table.grid(padding=(0, 2))
     for name, (_, what) in _COMMANDS.items():
-        screen.print(Text(f"  {name:7}", style="bold").append(what, style="not bold"))
+        commands.add_row(Text(f"  {name}", style="bold"), what)
+    screen.console.print(commands)
     return screen
 
 
 def _hint(screen: _Screen) -> _Screen:
     session = screen.session
-    if session.current.over:
+    if session.over:
         screen.print("The game is over: there is no move to suggest.", "yellow")
         return screen
     action, analysis = _choose(screen)
     names = session.record.legal_moves()
     if analysis is None:
-        screen.print(f"{session.player.name} would play {names[action]}; it gives no reasons.")
+        who = _sentence(_player(session))
+        screen.print(f"{who} would play {names[action]}; it gives no reasons.")
         return screen
-    screen.console.print(hint_table(names, analysis, most=_MAX_HINTS))
+    width = screen.console.width
+    screen.console.print(hint_table(names, analysis, most=_MAX_HINTS, width=width))
     if len(names) > _MAX_HINTS:
         screen.print(f"  (the best {_MAX_HINTS} of {len(names)} moves)", "dim")
     _print_who_is_ahead(screen, analysis)
@@ -234,7 +268,7 @@ def _hint(screen: _Screen) -> _Screen:
 
 
 def _eval(screen: _Screen) -> _Screen:
-    if screen.session.current.over:
+    if screen.session.over:
         screen.print(_outcome(screen.session))
     else:
         _print_who_is_ahead(screen, _choose(screen)[1])
@@ -249,6 +283,17 @@ def _undo(screen: _Screen) -> _Screen:
         return screen
     screen = screen.with_session(undone)
     _show(screen)
+    return screen
+
+
+def _resign(screen: _Screen) -> _Screen:
+    session = screen.session
+    if session.over or session.human is None:
+        why = "The game is over" if session.over else "You are watching"
+        screen.print(f"{why}: there is no game to resign.", "yellow")
+        return screen
+    screen = screen.with_session(session.resign())
+    screen.print(_outcome(screen.session), "bold")
     return screen
 
 
@@ -274,7 +319,7 @@ def _swap(screen: _Screen) -> _Screen:
         return screen
     # A finished game counts for the seat that the person had in it.
     human = 1 - session.human
-    session = session.new_game() if session.current.over else session
+    session = session.new_game() if session.over else session
     screen = screen.with_session(replace(session, human=human))
     screen.print(f"You are the {_ORDINALS[human]} player now.", "bold")
     _show(screen)
@@ -293,20 +338,21 @@ _COMMANDS: dict[str, tuple[Callable[[_Screen], _Screen | None], str]] = {
     "moves": (_moves, "list the moves so far"),
     "new": (_new, "start a new game"),
     "swap": (_swap, "change sides"),
+    "resign": (_resign, "give the game up"),
     "quit": (_quit, "leave (also: Ctrl-C)"),
 }
 
 
 def _choose(screen: _Screen) -> tuple[int, Analysis | None]:
-    with screen.console.status(f"{screen.session.player.name} is thinking ..."):
+    with screen.console.status(f"{_player(screen.session)} is thinking ..."):
         return screen.session.choose()
 
 
 def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
     session = screen.session
-    name, mover = session.player.name, session.current.mover
+    name, mover = _player(session), session.current.mover
     if analysis is None:
-        screen.print(f"{name} cannot say who is ahead.")
+        screen.print(f"{_sentence(name)} cannot say who is ahead.")
         return
     seats = [_name(session, seat).replace(name, "itself") for seat in (mover, 1 - mover)]
-    screen.print(f"{name} sees {who_is_ahead(float(analysis.value), *seats)}.")
+    screen.print(f"{_sentence(name)} sees {who_is_ahead(float(analysis.value), *seats)}.")

@@ -18,6 +18,17 @@ COLOURS = ("bright_cyan", "bright_yellow")
 _EVEN = 0.1
 _LEADS = ((0.35, "slightly ahead"), (0.65, "ahead"), (0.9, "far ahead"))
 
+_KINDS = {  # what a player is called, and what its number counts
+    "search": ("the network", "simulation", "simulations"),
+    "policy": ("the network without search", "", ""),
+    "value": ("the network one move ahead", "", ""),
+    "uct": ("the UCT player", "simulation", "simulations"),
+    "mc": ("the Monte Carlo player", "playout", "playouts"),
+    "minimax": ("the minimax player", "ply", "plies"),
+    "random": ("the random player", "", ""),
+    "exact": ("the perfect player", "", ""),
+}
+
 
 def board_text(board: str, before: str = "") -> Text:
     """Returns a board in colours.
@@ -51,6 +62,19 @@ def has_marks(line: str) -> bool:
     return bool(letters) and letters <= {"X", "O"}
 
 
+def player_in_words(name: str) -> tuple[str, str]:
+    """Returns what a player is called: in a sentence, and with its strength.
+
+    Args:
+      name: a player's name; "search:64" is ("the network", "the network, 64 simulations").
+    """
+    kind, _, number = name.partition(":")
+    called, one, many = _KINDS.get(kind, (name, "", ""))
+    if not one or not number.isdecimal():
+        return called, called
+    return called, f"{called}, {int(number):,} {one if int(number) == 1 else many}"
+
+
 def who_is_ahead(value: float, mover: str, other: str) -> str:
     """Returns a value in words, such as "you ahead: win chance 75%".
 
@@ -71,33 +95,44 @@ def win_chance(value: float) -> str:
     return f"{(1 + min(max(value, -1.0), 1.0)) / 2:.0%}"
 
 
-def hint_table(names: dict[int, str], analysis: Analysis, *, most: int) -> Table:
+def hint_table(names: dict[int, str], analysis: Analysis, *, most: int, width: int = 80) -> Table:
     """Returns a table of the most visited moves, the player's choice first.
 
     Args:
       names: names of the legal actions.
       analysis: analysis of one position, without the batch axis.
       most: the largest number of moves to show.
+      width: characters on a line; the least important columns are left out if they do not fit.
     """
     chosen = int(analysis.action)
     visits, policy = np.asarray(analysis.visits), np.asarray(analysis.policy)
-    ranked = sorted(names, key=lambda a: (a == chosen, visits[a], policy[a]), reverse=True)
-    table = Table(header_style="bold", box=SIMPLE_HEAD)
-    for title in ("move", "visits", "search", "prior", "value", "win chance"):
-        table.add_column(title, justify="left" if title == "move" else "right")
-    for action in ranked[:most]:
-        value = float(analysis.action_values[action])
-        visited = visits[action] > 0
-        table.add_row(
-            names[action],
-            f"{visits[action]:,}",
-            f"{policy[action]:.1%}",
-            f"{analysis.prior[action]:.1%}",
-            f"{value:+.2f}" if visited else "-",
-            win_chance(value) if visited else "-",
-            style="bold green" if action == chosen else "" if visited else "dim",
-        )
+    ranked = sorted(names, key=lambda a: (a == chosen, visits[a], policy[a]), reverse=True)[:most]
+    visited = [a for a in ranked if visits[a]]
+    values = {a: float(analysis.action_values[a]) for a in visited}
+    columns = {
+        "move": [names[a] for a in ranked],
+        "visits": [f"{visits[a]:,}" for a in ranked],
+        "search": [f"{policy[a]:.1%}" for a in ranked],
+        "prior": [f"{analysis.prior[a]:.1%}" for a in ranked],
+        "value": [f"{values[a]:+.2f}" if a in values else "-" for a in ranked],
+        "win\nchance": [win_chance(values[a]) if a in values else "-" for a in ranked],
+    }
+    for unimportant in ("prior", "search", "value"):
+        if _width(columns) > width:
+            del columns[unimportant]
+    table = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in columns:
+        table.add_column(title, justify="left" if title == "move" else "right", no_wrap=True)
+    for action, *cells in zip(ranked, *columns.values(), strict=True):
+        style = "bold green" if action == chosen else "" if action in values else "dim"
+        table.add_row(*cells, style=style)
     return table
+
+
+def _width(columns: dict[str, list[str]]) -> int:
+    """Returns the width of a table with three spaces between its columns."""
+    widths = (max(map(len, [*title.split("\n"), *cells])) for title, cells in columns.items())
+    return sum(widths) + 3 * (len(columns) - 1)
 
 
 def move_list(moves: Sequence[tuple[int, str]]) -> Text:

@@ -10,7 +10,7 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.play.terminal import PlayResult, play
-from azjax.play.text import board_text, who_is_ahead
+from azjax.play.text import board_text, player_in_words, who_is_ahead
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
@@ -89,11 +89,15 @@ def test_watching():
 
 
 def test_bad_input_gets_one_line_and_another_prompt():
-    result, _, answers = play_script("d9", "", "b2 b3", "a1", "a1", "quit", human=1)
+    script = ("d9", "", "b2 b3", "a1", "a1", "quit")
+    result, _, answers = play_script(*script, human=1, width=200)
     assert (
         answers[0]
         .splitlines()[0]
-        .endswith("'d9' is not legal here; legal: b1, c1, a2, b2, c2, a3, b3, c3")
+        .endswith(
+            "'d9' is not legal here; legal: b1, c1, a2, b2, c2, a3, b3, c3. "
+            "Type help for the moves and commands."
+        )
     )
     assert answers[1] == "your move 2 > "
     assert answers[2].count("\n") == 1
@@ -103,7 +107,7 @@ def test_bad_input_gets_one_line_and_another_prompt():
 
 def test_help_lists_moves_and_commands():
     _, _, answers = play_script("?")
-    for word in ("a1  b1  c1", "hint", "eval", "undo", "moves", "new", "swap", "quit"):
+    for word in ("a1  b1  c1", "hint", "eval", "undo", "moves", "new", "swap", "resign", "quit"):
         assert word in answers[0]
 
 
@@ -230,3 +234,102 @@ def test_the_board_in_colours():
 )
 def test_who_is_ahead_in_words(value, words):
     assert who_is_ahead(value, "you", "itself") == words
+
+
+def test_resigning_loses_the_game():
+    script = ("b2", "resign", "resign", "eval", "moves", "yes", "resign", "undo", "c3", "resign")
+    result, _, answers = play_script(*script, "new", "quit")
+    assert "You resigned after 2 moves: lowest wins.\n" in answers[1]
+    assert "Another game? (yes, swap, undo, moves, quit) > " in answers[2]
+    assert "The game is over" in answers[2]
+    assert "You resigned after 2 moves" in answers[3]
+    assert "0 won, 0 drawn, 1 lost" in answers[5]
+    assert "You resigned after 0 moves" in answers[6]
+    assert "You are to move." in answers[7]  # the resignation is taken back
+    assert "0 won, 0 drawn, 2 lost" in answers[10]
+    assert result == PlayResult(losses=2)
+
+
+def test_a_resigned_game_can_be_left_or_swapped():
+    assert play_script("b2", "resign")[0] == PlayResult(losses=1, moves=("b2", "a1"))
+    result, _, answers = play_script("resign", "swap", "quit")
+    assert "You are the second player now." in answers[1]
+    assert result == PlayResult(losses=1, moves=("a1",))
+
+
+def test_a_spectator_cannot_resign():
+    assert "no game to resign" in play_script("resign", "quit", human=None)[2][0]
+
+
+def test_unknown_words_point_to_help():
+    _, _, answers = play_script("resing", "what")
+    assert "Did you mean resign? Type help for the moves and commands." in joined(answers[0])
+    assert "Did you mean" not in answers[1]
+    assert "Type help for the moves and commands." in joined(answers[1])
+
+
+def joined(text):
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("width", [24, 30, 40, 60])
+def test_narrow_windows_keep_words_and_columns(width):
+    script = ("help", "b2", "hint", "what", "moves")
+    _, narrow, answers = play_script(*script, width=width)
+    lines = [line for line in narrow.split("\n") if " > " not in line]
+    assert max(map(len, lines)) <= width
+    assert words(narrow) <= words(play_script(*script, width=400)[1])
+    cells = {
+        "move": "b1",
+        "visits": "9",
+        "search": "100.0%",
+        "prior": "14.3%",
+        "value": "+0.50",
+        "chance": "75%",
+    }
+    if width < 44:
+        del cells["prior"]
+    if width < 35:
+        del cells["search"]
+    if width < 27:
+        del cells["value"]
+    rows = [line.split() for line in answers[2].splitlines()]
+    assert list(cells) in rows
+    assert list(cells.values()) in rows
+
+
+def test_a_long_question_keeps_its_words():
+    _, out, _ = play_script("b2", "c2", "a2", width=40)
+    assert "Another game? (yes, swap, undo, moves, \nquit)\n> " in out
+
+
+def words(text):
+    """Returns the words in a text, without the seconds of moves and the table's rules."""
+    return {word for word in text.split() if not word.startswith("(0.") and "\u2500" not in word}
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "in_full"),
+    [
+        ("search:64", "the network", "the network, 64 simulations"),
+        ("search:1", "the network", "the network, 1 simulation"),
+        ("policy", "the network without search", "the network without search"),
+        ("uct:1000", "the UCT player", "the UCT player, 1,000 simulations"),
+        ("minimax:1", "the minimax player", "the minimax player, 1 ply"),
+        ("minimax:4", "the minimax player", "the minimax player, 4 plies"),
+        ("random", "the random player", "the random player"),
+        ("gnugo:3", "gnugo:3", "gnugo:3"),
+    ],
+)
+def test_players_in_words(name, called, in_full):
+    assert player_in_words(name) == (called, in_full)
+
+
+def test_the_opponent_is_called_by_what_it_is():
+    player = SureLowest(GAME)
+    object.__setattr__(player, "name", "search:64")
+    _, out, answers = play_script("b2", "eval", "c2", "b3", "a2", "resign", player=player)
+    assert "you are the first player against the network, 64 simulations." in out
+    assert "The network plays a1" in answers[0]
+    assert "The network sees you ahead" in answers[1]
+    assert "search:64" not in out
