@@ -293,12 +293,12 @@ class _Manager(ocp.CheckpointManager):
 
 @contextlib.contextmanager
 def _no_logs_of_orbax() -> Iterator[None]:
-    """Keeps log messages of Orbax, and of its tasks, off the terminal inside the context."""
+    """Keeps log messages of Orbax, and of its reads and writes, off the terminal inside."""
     loggers = [logging.getLogger(name) for name in ("absl", "asyncio")]
 
     def is_ours(record: logging.LogRecord) -> bool:
-        of_a_task = record.name == "asyncio" and "orbax" in record.getMessage()
-        return "orbax" not in record.pathname and not of_a_task
+        task = record.getMessage() if record.name == "asyncio" else ""
+        return not any("orbax" in text or "tensorstore" in text for text in (record.pathname, task))
 
     for logger in loggers:
         logger.addFilter(is_ours)

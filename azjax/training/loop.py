@@ -215,7 +215,10 @@ def _run(
                 break
     assert saved == int(state.cycle)
     if lead:
-        plots.draw(run_dir)
+        try:
+            plots.draw(run_dir)
+        except OSError as error:  # everything else is saved
+            log.note(f"{run_dir / plots.PLOTS_FOLDER}: {error.strerror or error}; without plots")
     return state
 
 

@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import os
@@ -88,6 +89,17 @@ def restore(run_dir, config):
     trainer = tiny.shared_make_trainer(make_game(config), config, make_mesh())
     with Checkpoints(run_dir, read_only=True) as checkpoints:
         return restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
+
+
+def test_without_space_for_plots_a_run_still_ends(tmp_path, monkeypatch):
+    def full(run_dir):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(train_module.plots, "draw", full)
+    out = console()
+    state = train(tiny.config(**QUIET), tmp_path / "run", console=out)
+    assert int(state.cycle) == 6
+    assert "plots: No space left on device; without plots" in out.file.getvalue()
 
 
 def test_killed_before_the_first_checkpoint(tmp_path, monkeypatch):
