@@ -209,6 +209,18 @@ def test_nothing_looks_hovered_on_a_phone(open_page, address):
     assert outside == []
 
 
+def test_the_policy_allows_the_choice_of_a_promotion(open_page, address):
+    page = open_page(address, DESKTOP)
+    page.evaluate(
+        "() => { const dialog = document.querySelector('#choice');"
+        "dialog.querySelector('form').innerHTML = '<button value=\"1\">queen</button>';"
+        "dialog.showModal() }"
+    )
+    page.click("#choice button")
+    wait(page, "!document.querySelector('#choice').open")
+    assert page.evaluate("document.querySelector('#choice').returnValue") == "1"
+
+
 def test_a_move_by_keyboard(open_page, address):
     page = open_page(address, DESKTOP)
     for _ in range(2):
