@@ -21,6 +21,7 @@ SECOND_TIER = (
     "envs/test_connect_four.py::test_open_spiel_any_size",
     "envs/test_hex.py::test_open_spiel_any_size",
     "envs/test_hex.py::test_open_spiel_sizes",
+    "envs/test_xla_cpu.py::test_games_are_the_same_on_other_platforms[g",
     "envs/test_gomoku.py::test_open_spiel_any_mnk",
     "envs/test_gomoku.py::test_lines_on_any_board",
     "envs/test_mancala.py::test_plain_rules_any_size",

@@ -13,6 +13,7 @@ from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.game import Symmetries, find_legal, returns_of
 from azjax_envs.othello_board import svg_board
 from azjax_envs.symmetry import dihedral, on_cells
+from azjax_envs.xla_cpu import short_scan
 
 
 @jax.tree_util.register_dataclass
@@ -232,7 +233,7 @@ class Othello:
         def side(boards, _):
             return boards[::-1], self._moves(*boards)
 
-        moves = jax.lax.scan(side, (own, theirs), length=2)[1]
+        moves = short_scan(side, (own, theirs), length=2)[1]
         return tuple(word[0] for word in moves), tuple(word[1] for word in moves)
 
     def _moves(self, own: Words, theirs: Words) -> Words:

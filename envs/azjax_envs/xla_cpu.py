@@ -1,8 +1,12 @@
-"""Loops that keep XLA on a CPU from fusing a value with the computations that use it.
+"""Loops that are good on a CPU only.
 
-Other platforms get the value itself: there a loop is several launches, or a wait for the host.
+XLA on a CPU fuses a value with all computations that use it, except through a loop; and loops are
+faster there than long code. Elsewhere each turn of a loop is some launches, so other platforms get
+the values themselves, or the loop written out.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -48,3 +52,26 @@ def materialized(array: Array) -> Array:
         return jax.lax.fori_loop(0, 2, swap, array)
 
     return jax.lax.platform_dependent(array, cpu=loop, default=lambda array: array)
+
+
+def short_scan(
+    body: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    *,
+    length: int,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """Returns what `jax.lax.scan` does; a loop on a CPU, and written out on other platforms.
+
+    Args:
+      body: as in `jax.lax.scan`.
+      init: the first carry.
+      xs: pytree of arrays [length, ...], or None.
+      length: number of steps, which should be small.
+      reverse: begin with the last step.
+    """
+    scan = functools.partial(jax.lax.scan, body, length=length, reverse=reverse)
+    return jax.lax.platform_dependent(
+        init, xs, cpu=scan, default=functools.partial(scan, unroll=length)
+    )

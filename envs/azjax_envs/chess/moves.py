@@ -29,7 +29,7 @@ from azjax_envs.chess.board import (
     squares,
     union,
 )
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import computed_once, short_scan
 
 BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
 JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)
@@ -123,7 +123,7 @@ def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
 
     distances = ends.size - 1
     ends = jax.tree.map(lambda word: jnp.broadcast_to(word, (8,)), ends)
-    _, rides = jax.lax.scan(further, ends, length=distances)
+    _, rides = short_scan(further, ends, length=distances)
     return [jax.tree.map(lambda word, k=k: word[k], rides) for k in range(distances)]
 
 
@@ -194,11 +194,11 @@ def _threats(pieces: Pieces, empty: Bits) -> _Threats:
 def _fills(starts: Bits, empty: Bits) -> Bits:
     """Returns the squares that riders on `starts` [8] reach, with the first piece in the way."""
 
-    def further(_: int, reached: Bits) -> Bits:
-        return first | (reached & _spread(empty)).each_way(DIRECTIONS)
+    def further(reached: Bits, _: None) -> tuple[Bits, None]:
+        return first | (reached & _spread(empty)).each_way(DIRECTIONS), None
 
     first = starts.each_way(DIRECTIONS)
-    return jax.lax.fori_loop(0, starts.size - 2, further, first)
+    return short_scan(further, first, length=starts.size - 2)[0]
 
 
 def _riders(pieces: Pieces) -> Bits:

@@ -1,0 +1,51 @@
+"""The loops for CPUs compute the same as what other platforms run."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from azjax_envs import make
+from azjax_envs.xla_cpu import computed_once, materialized, short_scan
+
+
+def other_platform(x, /, *args, cpu, default):
+    """Replaces `jax.lax.platform_dependent`: the branch of every platform but a CPU."""
+    del cpu
+    return default(x, *args)
+
+
+def test_each_platform_gets_its_form(monkeypatch):
+    def function(x):
+        both = short_scan(lambda carry, y: (carry + y, carry * y), x[0], x, length=4)
+        return computed_once(x, 2 * x), materialized(x.reshape(2, 2)), both
+
+    x = jnp.arange(4.0)
+    looped = jax.jit(function)(x)
+    assert "while" in jax.jit(function).lower(x).as_text()
+    monkeypatch.setattr(jax.lax, "platform_dependent", other_platform)
+    function = functools.partial(function)  # compiled anew
+    assert "while" not in jax.jit(function).lower(x).as_text()
+    jax.tree.map(np.testing.assert_array_equal, jax.jit(function)(x), looped)
+
+
+@pytest.mark.parametrize("name", ["gardner_chess", "othello_6x6", "gomoku_9x9", "go_5x5"])
+def test_games_are_the_same_on_other_platforms(name, monkeypatch):
+    """Plays thousands of random plies in both forms, and compares all states and masks."""
+    game, games, plies = make(name), 64, 60
+
+    def play(key):
+        def ply(states, key):
+            masks = jax.vmap(game.legal_action_mask)(states)
+            actions = jnp.argmax(jnp.where(masks, jax.random.uniform(key, masks.shape), -1), -1)
+            states = jax.vmap(game.step)(states, actions.astype(jnp.int32))
+            return states, (states, masks, jax.vmap(game.observe)(states))
+
+        start = jax.vmap(lambda _: game.init())(jnp.arange(games))
+        return jax.lax.scan(ply, start, jax.random.split(key, plies))[1]
+
+    looped = jax.jit(play)(jax.random.key(0))
+    monkeypatch.setattr(jax.lax, "platform_dependent", other_platform)
+    written_out = jax.jit(functools.partial(play))(jax.random.key(0))
+    jax.tree.map(np.testing.assert_array_equal, written_out, looped)
