@@ -12,6 +12,7 @@ from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, resume, train
 from azjax.cli.web import web
+from azjax.cli.xla_messages import announce_slow_compilations
 from azjax.errors import FatalError, UserError, printable
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
@@ -34,7 +35,14 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs one command and returns the exit code: 0, or 2 after a user's mistake."""
+    """Runs one command and returns the exit code: 0, or 2 after a user's mistake.
+
+    Args:
+      arguments: a command and its arguments; None for those of this process, which is then the
+        command line's own and has its messages tidied.
+    """
+    if arguments is None:
+        announce_slow_compilations()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())
