@@ -175,7 +175,7 @@ function detail() {
   if (!position.over) return texts.join(" ");
   if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
   if (position.score) {
-    const [near, far] = viewer() === 0 ? position.score : position.score.toReversed();
+    const [near, far] = viewer() === 0 ? position.score : [...position.score].reverse();
     const names = person() === null ? ["first", "second"] : ["you", "the network"];
     texts.push(`Points: ${names[0]} ${near}, ${names[1]} ${far}.`);
   }
