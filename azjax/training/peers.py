@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import re
 import signal
@@ -25,6 +26,8 @@ from azjax.errors import FatalError, UserError
 
 _ANSWER_S = 5.0  # in which every process that lost another one answers
 _ANSWERS = "azjax/answers/"
+_LAST_S = 2.0
+_ABORT_S = 0.2  # in which the thread reads what was written before an abort
 # Lines of C++ about lost processes. XLA's other lines stay.
 _LOST_LINE = re.compile(
     rb"coordination_service|preemption_sync_manager|distributed_runtime|distributed/client"
@@ -50,7 +53,10 @@ def lost_peers_named() -> Iterator[None]:
         except (RuntimeError, ValueError) as error:
             if isinstance(error, UserError) or not _LOST_PROCESS.search(str(error)):
                 raise
-            raise FatalError(_line(_silent_peers())) from error
+            lost = _silent_peers()
+            if not lost:
+                raise
+            raise FatalError(_line(lost)) from error
 
 
 def _line(lost: list[int]) -> str:
@@ -71,9 +77,16 @@ def _silent_peers() -> list[int]:
         client.key_value_set(f"{_ANSWERS}{jax.process_index()}", "1")
         time.sleep(_ANSWER_S)
         answered = {int(key.rpartition("/")[2]) for key, _ in client.key_value_dir_get(_ANSWERS)}
+        _let_others_end_first()
     except Exception:  # process 0 keeps the answers
         return [0]
     return [n for n in range(jax.process_count()) if n not in answered]
+
+
+def _let_others_end_first() -> None:
+    """Keeps process 0 alive for a time. The others would take its end for the first loss."""
+    if jax.process_index() == 0:
+        time.sleep(_LAST_S)
 
 
 @contextlib.contextmanager
@@ -81,11 +94,15 @@ def _abort_in_one_line() -> Iterator[None]:
     """Turns an abort because of a lost process into one line; other aborts stay as they are."""
     terminal = os.dup(2)
     reader, writer = os.pipe()
-    held: list[bytes] = []
+    held: list[bytes] = []  # lines that may be the beginning of an abort
+    last = -math.inf  # when the last of them came
 
     def forward(line: bytes) -> None:
-        if held or _LOST_LINE.search(line):
-            held.append(line)  # it may be the beginning of an abort
+        nonlocal last
+        if _LOST_LINE.search(line):
+            last = time.monotonic()
+        if time.monotonic() - last < _ABORT_S:
+            held.append(line)
         else:
             os.write(terminal, line)
 
@@ -95,7 +112,7 @@ def _abort_in_one_line() -> Iterator[None]:
                 forward(line)
 
     def on_abort(number: int) -> None:
-        time.sleep(0.2)  # the thread reads what was written before
+        time.sleep(_ABORT_S)
         text = b"".join(held)
         if not held or b"oordination" not in text:
             os.write(terminal, text)
@@ -106,6 +123,7 @@ def _abort_in_one_line() -> Iterator[None]:
         if not lost and unavailable and jax.process_index() != 0:
             lost = [0]
         os.write(terminal, f"azjax: {_line(lost)}\n".encode())
+        _let_others_end_first()
         os._exit(2)
 
     libc: Any = ctypes.CDLL(None)

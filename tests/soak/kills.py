@@ -29,11 +29,11 @@ from azjax.runs.checkpoint import Checkpoints
 class Arguments:
     kills: int = 24
     """Kills of the run."""
-    cycles: int = 4000
+    cycles: int = 400
     """Cycles of the run."""
-    checkpoint_every: int = 10
+    checkpoint_every: int = 2
     """Cycles between checkpoints."""
-    seconds: float = 1.0
+    seconds: float = 3.0
     """The longest time between the first new cycle and the kill."""
     seed: int = 0
     """Of the times of the kills."""
