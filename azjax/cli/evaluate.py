@@ -17,7 +17,6 @@ from azjax.errors import UserError
 
 if TYPE_CHECKING:
     from azjax_envs import Game
-    from rich.console import RenderableType
 
 _FIRST_LINE_S = 1.0
 _LINE_EVERY_S = 10.0
@@ -313,7 +312,7 @@ class _SpacedLines:
             print(line, file=sys.stderr)
 
 
-def _print(result: "RenderableType", figures: dict[str, object], as_json: bool) -> None:
+def _print(result: object, figures: dict[str, object], as_json: bool) -> None:
     """Prints a result, or its figures as JSON; outside of a terminal, as wide as it needs."""
     from rich.console import Console
 

@@ -17,13 +17,13 @@ class CompileClock:
         self._spans: list[tuple[float, float]] = []  # (start, end), by `time.monotonic()`
         self._earlier = 0.0  # seconds of spans that no later one can contain
 
-    def add(self, event: str, seconds: float, **details: object) -> None:
+    def add(self, event: str, duration_secs: float, **details: object) -> None:
         """Adds an event that ends now. Events inside it, which ended earlier, count once."""
         del details
         if not event.startswith(_EVENTS):
             return
         end = time.monotonic()
-        start = end - seconds
+        start = end - duration_secs
         while self._spans and self._spans[-1][0] >= start:
             self._spans.pop()
         self._spans.append((start, end))
