@@ -18,7 +18,8 @@ import threading
 _LOGGED = re.compile(rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w.]+:\d+\] ")  # begins a message
 _ALARM = re.compile(_LOGGED.pattern.replace(rb"[\w.]+", rb"slow_operation_alarm\.cc") + rb"(.*)")
 _TOOK = re.compile(rb"The operation took ([\dhms.]+)")
-_COMPILING = re.compile(rb"\[Compiling module (?:jit_)?(.*?)\] Very slow compile")
+_MODULE = re.compile(rb"Compiling module (?:jit_)?([^\s\]]+)")
+_SLOW_COMPILATION, _SLOW_CONSTANT = b"Very slow compile", b"Constant folding"
 _LAST_WORDS = b"attach the results."
 _MAX_LINES = 20  # of an alarm
 _WAIT_S = 0.2  # for the rest of a line
@@ -85,14 +86,17 @@ class AlarmRewriter:
 
 def _calm(alarm: bytes) -> bytes:
     """Returns a line in place of an alarm; nothing for a slow constant, which takes seconds."""
-    compiling = _COMPILING.search(alarm)
-    if compiling is None:
+    if _SLOW_CONSTANT in alarm:
         return b""
+    if _SLOW_COMPILATION not in alarm:
+        return alarm
+    module = _MODULE.search(alarm)
+    name = module[1] if module else b"a program"
     if took := _TOOK.search(alarm):
-        return b"azjax: %s is compiled, after %s\n" % (compiling[1], took[1])
+        return b"azjax: %s is compiled, after %s\n" % (name, took[1])
     return (
         b"azjax: compiling %s takes more than two minutes; this is usual for large networks and "
-        b"searches, and happens once\n" % compiling[1]
+        b"searches, and happens once\n" % name
     )
 
 

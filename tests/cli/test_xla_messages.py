@@ -46,7 +46,12 @@ def rewritten(text):
     [
         (COMPILING, SLOW),
         (COMPILED, DONE),
+        (
+            COMPILED.replace("[Compiling module jit_train_cycle] ", ""),
+            DONE.replace("train_cycle", "a program"),
+        ),
         (FOLDING, ""),
+        (FOLDING.replace("Constant folding", "Something else"),) * 2,
         (FOLDING + OTHER + COMPILING + "after\n", OTHER + SLOW + "after\n"),
         (OTHER, OTHER),
         ("no newline", "no newline"),
