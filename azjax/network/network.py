@@ -7,8 +7,9 @@ splits a module into its graph and its arrays, `Network.apply` merges them again
 from __future__ import annotations
 
 import functools
+import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -63,7 +64,7 @@ class Network:
           key: PRNG key.
         """
         check_key(key)
-        state = nnx.split(_TwoHeads(self, nnx.Rngs(params=key)))[1]
+        state = nnx.split(_TwoHeads(self, _parameter_keys(key)))[1]
         params, stats = nnx.split_state(state, nnx.Param, ...)
         return {"params": _plain(params), "stats": _plain(stats)}
 
@@ -126,9 +127,29 @@ def count_parameters(variables: Variables) -> int:
     return sum(x.size for x in jax.tree.leaves(variables["params"]))
 
 
+class _ParameterKeys:
+    """Gives a module the keys of its parameters, the same as `nnx.Rngs(params=key)` gives.
+
+    `nnx.Rngs` counts in a traced array. While tracing, each access to it searches all equations so
+    far, so that the time grows with the square of the number of layers.
+    """
+
+    def __init__(self, key: Array):
+        self._key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
+        self._count = itertools.count()
+
+    def params(self) -> Array:
+        """Returns the next key."""
+        return jax.random.fold_in(self._key, next(self._count))
+
+
+def _parameter_keys(key: Array) -> nnx.Rngs:
+    return cast(nnx.Rngs, _ParameterKeys(key))
+
+
 def _abstract(network: Network) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
     """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
-    module = nnx.eval_shape(lambda: _TwoHeads(network, nnx.Rngs(params=0)))
+    module = nnx.eval_shape(lambda: _TwoHeads(network, _parameter_keys(jax.random.key(0))))
     graph, params, stats = nnx.split(module, nnx.Param, ...)
     return graph, params, stats
 

@@ -1,5 +1,6 @@
 import functools
 import itertools
+import time
 
 import chex
 import jax
@@ -7,10 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
+from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import Network, count_parameters, make_network
+from azjax.network.network import Network, _parameter_keys, count_parameters, make_network
 from azjax.sharding import EVERYWHERE, make_mesh, shard
 from tests.oracles.searches import random_positions
 
@@ -311,3 +313,20 @@ def test_a_network_is_hashable_and_equal_by_its_shape():
     assert network_of() == network_of()
     assert hash(network_of()) == hash(network_of())
     assert network_of() != network_of(channels=9)
+
+
+@pytest.mark.parametrize("key", [jax.random.key(3), jax.random.PRNGKey(2**40 + 7)])
+def test_parameters_get_the_keys_that_flax_would_give_them(key):
+    ours, theirs = _parameter_keys(key), nnx.Rngs(params=key)
+    for _ in range(3):
+        assert jax.random.key_data(ours.params()).tolist() == (
+            jax.random.key_data(theirs.params()).tolist()
+        )
+
+
+def test_the_time_to_trace_a_network_grows_with_its_blocks_only():
+    network = make_network(make("tic_tac_toe"), NetworkConfig(blocks=100, channels=2))
+    started = time.process_time()
+    shapes = jax.eval_shape(network.init, jax.random.key(0))
+    assert len(jax.tree.leaves(shapes)) > 600
+    assert time.process_time() - started < 6  # 12 s, when it grew with their square
