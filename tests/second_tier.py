@@ -8,6 +8,7 @@ its reference, stay in `make test`.
 SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
+    "bench/test_peers.py",
     "bench/test_scripts.py",
     "test_readme.py::test_commands_train_and_measure",
     "test_notebooks.py::test_they_run",
