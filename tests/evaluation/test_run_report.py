@@ -42,7 +42,7 @@ def test_report_of_a_run(run):
         progress=said.append,
     )
     assert said[0] == "looking for exact values of tic_tac_toe"
-    assert "policy: 16 games against random" in said
+    assert "policy against random: 0 of 16 games" in said
     assert not (run / "report.json").exists()
     assert card.game == "tic_tac_toe"
     names = [player.name for player in card.players]
