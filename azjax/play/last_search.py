@@ -12,6 +12,9 @@ from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, SearchInProgress
 
 _FORGETTING = 0.9  # for how long the slowest end of a search is remembered
+# Another process can take the core away for some milliseconds at any time.
+_RESERVE_S = 0.01
+_LARGEST_RESERVE = 0.1  # as a share of the move's time
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,16 @@ def warm_up(search: AnytimeSearch, answer: Callable[[SearchAnalysis], object]) -
     return LastSearch(progress, None, closing)
 
 
-def effective_start(since: float, last: LastSearch | None) -> float:
+def effective_start(since: float, seconds: float, last: LastSearch | None) -> float:
     """Returns when a search's time begins, so that it ends with the written move.
 
     Args:
       since: when the command came, by `time.monotonic()`.
+      seconds: the move's time.
       last: the search before, whose end took as long as this one's probably will.
     """
-    return since - (0.0 if last is None else last.closing_s)
+    closing = 0.0 if last is None else last.closing_s
+    return since - closing - min(_RESERVE_S, _LARGEST_RESERVE * seconds)
 
 
 def start_search(

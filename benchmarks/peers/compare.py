@@ -38,7 +38,6 @@ HERE = Path(__file__).parent
 NETWORKS = {
     "1 block x 16": {"architecture": "resnet", "blocks": 1, "channels": 16},
     "2 blocks x 32": {"architecture": "resnet", "blocks": 2, "channels": 32},
-    "4 blocks x 64": {"architecture": "resnet", "blocks": 4, "channels": 64},
 }
 OTHERS = {"convolutions": 0, "value_hidden": 64, "value_head": "tanh", "dtype": "float32"}
 # The network of pgx's recipe in training: that of configs/connect_four.toml, with a scalar value.

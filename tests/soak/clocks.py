@@ -4,7 +4,7 @@
 
 The players are untrained networks. The referee starts them as users do, `azjax uci FILE`, and reads
 its own clock when it writes a command and when the move has come. With `--burners N` there are N
-more processes that only compute, which the machine shares its cores with.
+more processes that only compute, each pinned to a core.
 """
 
 import dataclasses
@@ -50,7 +50,7 @@ class Arguments:
     channels: int = 64
     """Channels of the network."""
     burners: int = 1
-    """Further processes that only compute."""
+    """Further processes that only compute, each on a core of its own."""
     json: Path | None = None
     """File of the record."""
 
@@ -191,13 +191,18 @@ def play_game(engines: tuple[Engine, Engine], seconds: float, plies: int) -> dic
     return {"plies": len(moves), "lost_on_time": False, "least_s": round(least, 3)}
 
 
-def _burn() -> None:
+def _burn(number: int) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[number % len(cores)]})
     while os.getppid() != 1:
         sum(range(100_000))
 
 
 def main(options: Arguments) -> None:
-    burners = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(options.burners)]
+    burners = [
+        multiprocessing.Process(target=_burn, args=(number,), daemon=True)
+        for number in range(options.burners)
+    ]
     for burner in burners:
         burner.start()
     record = {

@@ -49,7 +49,7 @@ def choose_move(
     if clock is not None:
         simulations = math.inf
         seconds = clock.for_move()
-    began = effective_start(since, game.last)
+    began = effective_start(since, seconds, game.last)
     for step in continue_search(progress, simulations=simulations, seconds=seconds, since=began):
         progress = step
         on_progress(progress)

@@ -212,7 +212,7 @@ def _steps(
         progress,
         simulations=limits.simulations,
         seconds=limits.seconds,
-        since=effective_start(since, engine.last),
+        since=effective_start(since, limits.seconds, engine.last),
     )
 
 
