@@ -8,7 +8,7 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
-.PHONY: train test test-rest test-all slow lint docs plan
+.PHONY: train test test-rest test-all slow lint docs demo plan
 
 train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
@@ -36,6 +36,11 @@ lint: .venv/ready-dev
 # The documentation, into site/. Nothing is fetched from outside while it is built.
 docs: .venv/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# A gallery of the players that come with azjax, next to the documentation. npm fetches the runtime.
+demo: docs
+	$(BIN)/python -m pip install --quiet --editable '.[web]' --constraint constraints.txt
+	$(BIN)/azjax web --all --out site/play
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

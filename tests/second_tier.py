@@ -64,6 +64,7 @@ SECOND_TIER = (
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",
     "web/test_browser.py::test_moves_of_two_clicks_on_the_local_server",
     "web/test_page.py",
+    "web/test_gallery.py",
     "web/test_command.py::test_the_page_of_a_pretrained_player",
     "web/test_onnx_model.py",
     # Compile-heavy cases next to cheaper ones of the same kind, which stay.

@@ -2,27 +2,31 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from azjax.cli.arguments import PlayerArgument, parse
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
     from azjax.players.network_players import SearchPlayer
+    from azjax.web.verify import Check
 
 
 def web(arguments: list[str]) -> None:
     """Write a page that plays in any browser: azjax web runs/connect_four --out site
 
-    Before anything is written, the page's model plays random games and is compared with JAX.
+    With --all it is a gallery of the players that come with azjax, a page each. Before anything is
+    written, each page's model plays random games and is compared with JAX.
     """
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run: PlayerArgument
-        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
         out: Path
         """The folder to write, or the file with --single-file."""
+        run: PlayerArgument = ""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
+        all: bool = False
+        """Write a gallery of all players that come with azjax, instead of one player's page."""
         single_file: bool = False
         """Write one HTML file, which a browser opens without a web server."""
         runtime: Path | None = None
@@ -37,24 +41,59 @@ def web(arguments: list[str]) -> None:
     options = parse(web, Arguments, arguments, "web")
     if options.games < 1:
         raise UserError(f"--games {options.games}: must be at least 1")
-    from azjax.web.site import write_site
+    if bool(options.run) == options.all:
+        raise UserError(
+            "web: give one player, or --all for all that come with azjax, for example "
+            "azjax web connect_four --out site"
+        )
+    if options.all and options.single_file:
+        raise UserError("--all writes a folder; leave --single-file out")
+    how = {"runtime": options.runtime, "games": options.games, "seed": options.seed}
+    if options.all:
+        _write_gallery(options.out, how)
+    else:
+        from azjax.web.site import write_site
 
-    player = load_search_player(options.run, trust=options.trust)
-    check = write_site(
-        player,
-        options.out,
-        about=_about(player),
-        single_file=options.single_file,
-        runtime=options.runtime,
-        games=options.games,
-        seed=options.seed,
-    )
+        player = load_search_player(options.run, trust=options.trust)
+        single = options.single_file
+        about = _about(player)
+        _say_check(
+            player.game.name,
+            write_site(player, options.out, about=about, single_file=single, **how),
+        )
+    print(_how_to_open(options.out))
+
+
+def _write_gallery(out: Path, how: dict[str, Any]) -> None:
+    from azjax.players.weights_file import load_saved, pretrained
+    from azjax.web.site import write_gallery
+
+    players = {name: load_search_player(name) for name in pretrained()}
+    about = {name: _strength(load_saved(file).about) for name, file in pretrained().items()}
+    write_gallery(players, out, about=about, progress=_say_check, **how)
+
+
+def _say_check(name: str, check: "Check") -> None:
     print(
-        f"{player.game.name}: the model agrees with JAX in {check.positions:,} positions of "
+        f"{name}: the model agrees with JAX in {check.positions:,} positions of "
         f"{check.games} random games (largest difference {check.error:.1e}); "
-        f"{check.milliseconds:.2f} ms per evaluation in onnxruntime"
+        f"{check.milliseconds:.2f} ms per evaluation in onnxruntime",
+        flush=True,
     )
-    print(_how_to_open(options.out, options.single_file))
+
+
+def _strength(about: dict[str, Any]) -> str:
+    """Returns the first of a player's results against exact values, and its matches."""
+    scores = [
+        f"{1 - row['mistakes'] / row['positions']:.1%} of {row['positions']:,} {row['suite']} "
+        "without a mistake"
+        for row in about["report"][:1]
+    ]
+    matches = [
+        f"{row['score']:.1%} of the points against {row['opponent']}"
+        for row in about.get("matches", ())
+    ]
+    return "; ".join(scores + matches)
 
 
 def serve(run: str, *, port: int | None, browser: bool, trust: bool = False) -> None:
@@ -91,8 +130,9 @@ def _announce(text: str) -> None:
     print(text, flush=True)
 
 
-def _how_to_open(out: Path, single_file: bool) -> str:
-    size = sum(f.stat().st_size for f in ([out] if single_file else out.iterdir())) / 1e6
-    if single_file:
+def _how_to_open(out: Path) -> str:
+    files = [out] if out.is_file() else [file for file in out.rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in files) / 1e6
+    if out.is_file():
         return f"{out} ({size:.1f} MB): open it in a browser"
     return f"{out} ({size:.1f} MB): put it on any web server, or: python3 -m http.server -d {out}"

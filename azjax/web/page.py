@@ -1,4 +1,7 @@
-"""The page: one HTML document, for the engine in the browser and for the local server."""
+"""The page: one HTML document, for the engine in the browser and for the local server.
+
+The gallery is another, which links to the pages of several games.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import importlib.resources
 import json
 import re
 import string
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from azjax_envs import Game
@@ -42,6 +47,28 @@ def render_page(
         setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
         files="\n".join(scripts),
         script=join_scripts(_PAGE),
+    )
+
+
+@dataclass(frozen=True)
+class Card:
+    """One game of a gallery."""
+
+    folder: str  # of its page
+    title: str
+    about: str
+    drawing: str  # SVG
+
+
+def render_gallery(cards: Sequence[Card]) -> str:
+    """Returns the HTML document that links to the pages of several games."""
+    return string.Template(_read("gallery.html")).substitute(
+        style=_read("style.css"),
+        cards="\n".join(
+            f'<a href="{html.escape(card.folder)}/index.html">{card.drawing}'
+            f"<h2>{html.escape(card.title)}</h2><p>{html.escape(card.about)}</p></a>"
+            for card in cards
+        ),
     )
 
 

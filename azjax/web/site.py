@@ -1,4 +1,4 @@
-"""The static page of `azjax web`, which plays without a server."""
+"""The static pages of `azjax web`, which play without a server."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import jax
+import numpy as np
+from azjax_envs import Game
 from azjax_envs.game import HasClicks
+from azjax_envs.svg import to_svg
 
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
-from azjax.web.onnx_model import export_model, make_evaluation
-from azjax.web.page import render_page, worker_script
+from azjax.types import State
+from azjax.web.onnx_model import Model, export_model, make_evaluation, run_model
+from azjax.web.page import Card, render_gallery, render_page, worker_script
 from azjax.web.page_data import ActionNames, describe_game, describe_model, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
-from azjax.web.verify import Check, check_model
+from azjax.web.verify import Check, check_model, open_session
 
 _GAMES, _SECONDS = 50, 60.0  # of the check: that many games, or fewer if they take longer
 
@@ -48,17 +56,95 @@ def write_site(
     Raises:
       UserError: `out` exists, the game cannot be exported, or packages are missing.
     """
+    _check_writable(out)
+    if single_file and out.suffix != ".html":
+        raise UserError(f"{out}: with --single-file the name must end in .html")
+    libraries = runtime_files(runtime)
+    exported = _export(player, games, seed)
+    files = _engine_files(exported.model, libraries)
+    if single_file:
+        _write_file(out, _page(exported, about, "embedded", _FILES, files).encode())
+    else:
+        page = _page(exported, about, "separate", _FILES, {}).encode()
+        _write_folder(out, files | {"index.html": page, "game.json": exported.description_json()})
+    return exported.check
+
+
+def write_gallery(
+    players: Mapping[str, SearchPlayer],
+    out: Path,
+    *,
+    about: Mapping[str, str],
+    runtime: Path | None = None,
+    games: int = _GAMES,
+    seed: int = 0,
+    progress: Callable[[str, Check], None] = lambda name, check: None,
+) -> dict[str, Check]:
+    """Writes a folder with a page for each player, and a page that links to them.
+
+    Args:
+      players: by the names of their folders.
+      out: the folder to create.
+      about: a line about each player, by the same names.
+      runtime: as in `write_site`; the pages share it.
+      games: as in `write_site`, for each player.
+      seed: seed of these games.
+      progress: called with each player's name and check.
+
+    Returns:
+      The results of the checks, by the names.
+
+    Raises:
+      UserError: as in `write_site`.
+    """
+    _check_writable(out)
+    libraries = runtime_files(runtime)
+    # The runtime is most of each page's size, so the pages load one copy from the folder above.
+    names = _FILES | {kind: f"../{_FILES[kind]}" for kind in ("worker", "runtime", "wasm")}
+    files: dict[str, bytes] = {}
+    cards, checks = [], {}
+    for name, player in players.items():
+        exported = _export(player, games, seed)
+        files |= _engine_files(exported.model, libraries)
+        files[f"{name}/model.onnx"] = files.pop("model.onnx")
+        files[f"{name}/game.json"] = exported.description_json()
+        files[f"{name}/index.html"] = _page(exported, about[name], "separate", names, {}).encode()
+        drawing = to_svg(player.game, _middle_of_a_game(player.game, exported.model))
+        cards.append(Card(name, title_of(player.game), about[name], drawing))
+        checks[name] = exported.check
+        progress(name, exported.check)
+    _write_folder(out, files | {"index.html": render_gallery(cards).encode()})
+    return checks
+
+
+_FILES = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
+
+
+@dataclass(frozen=True)
+class _Exported:
+    """A player's model, checked, and what its page needs to know of it."""
+
+    game: Game
+    model: Model
+    description: dict[str, Any]
+    check: Check
+
+    def description_json(self) -> bytes:
+        return json.dumps(self.description, indent=1).encode()
+
+
+def _check_writable(out: Path) -> None:
     if out.exists() or out.is_symlink():
         raise UserError(f"{out} exists already; choose another name")
     if not out.absolute().parent.is_dir():
         raise UserError(f"{out.absolute().parent}: no such directory")
     if not os.access(out.absolute().parent, os.W_OK):
         raise UserError(f"{out.absolute().parent}: no permission to write there")
-    if single_file and out.suffix != ".html":
-        raise UserError(f"{out}: with --single-file the name must end in .html")
+
+
+def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
     game, search = player.game, player.config
     model = export_model(game, player.network, player.variables)
-    libraries = runtime_files(runtime)
     names = ActionNames(game)
     check = check_model(
         game,
@@ -72,26 +158,45 @@ def write_site(
     description = describe_game(game, search) | describe_model(
         game, search, model, None if isinstance(game, HasClicks) else names.names()
     )
-    files = {
+    return _Exported(game, model, description, check)
+
+
+def _engine_files(model: Model, libraries: dict[str, bytes]) -> dict[str, bytes]:
+    return {
         "worker.js": worker_script().encode(),
         "model.onnx": model.proto,
         SCRIPT: libraries[SCRIPT],
         WASM: libraries[WASM],
     }
-    names_of_files = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
-    page = render_page(
-        game,
-        title=title_of(game),
+
+
+def _page(
+    exported: _Exported, about: str, how: str, names: dict[str, str], files: dict[str, bytes]
+) -> str:
+    """Returns a page that finds its files by `names`: embedded in it, or separate."""
+    return render_page(
+        exported.game,
+        title=title_of(exported.game),
         about=about,
-        setup={"game": description, "embedded" if single_file else "separate": names_of_files},
-        files=files if single_file else {},
+        setup={"game": exported.description, how: names},
+        files=files,
     )
-    if single_file:
-        _write_file(out, page.encode())
-    else:
-        text = json.dumps(description, indent=1)
-        _write_folder(out, files | {"index.html": page.encode(), "game.json": text.encode()})
-    return check
+
+
+def _middle_of_a_game(game: Game, model: Model) -> State:
+    """Returns a position from a game in which the network plays its likeliest moves."""
+    session = open_session(model)
+    start = jax.device_get(game.init())
+    leaves, structure = jax.tree.flatten(start)
+    positions, action = [start], -1
+    for _ in range(game.max_steps):
+        facts = run_model(session, model, leaves, action)
+        leaves = [facts[name] for name in model.outputs[: len(leaves)]]
+        if facts["over"]:
+            break
+        positions.append(jax.tree.unflatten(structure, leaves))
+        action = int(np.argmax(np.where(facts["legal"], facts["prior"], -1.0)))
+    return positions[len(positions) // 2]
 
 
 def _write_file(out: Path, content: bytes) -> None:
@@ -108,6 +213,7 @@ def _write_folder(out: Path, files: dict[str, bytes]) -> None:
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
     try:
         for name, content in files.items():
+            (partial / name).parent.mkdir(exist_ok=True)
             (partial / name).write_bytes(content)
         partial.chmod(0o755)
         partial.rename(out)

@@ -1,0 +1,90 @@
+"""`azjax web --all`: a page that links to the pages of several players."""
+
+import functools
+import http.server
+import threading
+
+import pytest
+
+from azjax.cli.main import main
+from azjax.web.runtime import SCRIPT, WASM
+from azjax.web.site import write_gallery
+from tests.web.person import IDLE, PHONE, click, picture, wait
+from tests.web.sites import untrained
+
+pytest.importorskip("onnxruntime")
+
+NAMES = ("connect_four", "tic_tac_toe")
+ABOUT = {"connect_four": "wins <often>", "tic_tac_toe": "never loses"}
+
+
+@pytest.fixture(scope="module")
+def gallery(runtime, tmp_path_factory):
+    out = tmp_path_factory.mktemp("gallery") / "site"
+    said = []
+    checks = write_gallery(
+        {name: untrained(name) for name in NAMES},
+        out,
+        about=ABOUT,
+        games=1,
+        progress=lambda name, check: said.append((name, check)),
+    )
+    assert list(checks.items()) == said
+    return out
+
+
+def test_pages_share_one_runtime(gallery):
+    files = {file.relative_to(gallery).as_posix() for file in gallery.rglob("*") if file.is_file()}
+    own = {f"{name}/{file}" for name in NAMES for file in ("index.html", "game.json", "model.onnx")}
+    assert files == own | {"index.html", "worker.js", SCRIPT, WASM}
+
+
+def test_players_are_told_apart(gallery):
+    page = (gallery / "index.html").read_text()
+    assert "wins &lt;often&gt;" in page
+    assert page.count("<svg") == len(NAMES)
+    for name in NAMES:
+        assert f'href="{name}/index.html"' in page
+
+
+@pytest.fixture
+def address(gallery):
+    class QuietHandler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    handler = functools.partial(QuietHandler, directory=gallery)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as plain:
+        threading.Thread(target=plain.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{plain.server_port}/"
+        plain.shutdown()
+
+
+def test_a_visitor_comes_from_the_gallery_to_a_game(browser, address):
+    page, errors = browser.new_page(viewport=PHONE), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    picture(page, "gallery", full_page=True)
+    page.click('a[href="connect_four/index.html"]')
+    wait(page, IDLE)
+    click(page, page.query_selector('[data-action="3"]'))
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    page.close()
+    assert errors == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--all", "--single-file"], "--all writes a folder; leave --single-file out"),
+        (["--all", "connect_four"], "give one player, or --all"),
+        ([], "give one player, or --all"),
+    ],
+)
+def test_wrong_arguments_end_in_one_line(arguments, words, tmp_path, capsys):
+    assert main(["web", *arguments, "--out", str(tmp_path / "site")]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
