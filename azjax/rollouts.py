@@ -4,36 +4,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, random_action
+from azjax_envs.sampling import choose_legal
 
 from azjax.pytrees import batch_size, where
 from azjax.types import Array, State
-
-
-def random_action(key: Array, mask: Array) -> Array:
-    """Returns a random legal action for each row, int32 [B], 0 if the row has none.
-
-    Args:
-      key: PRNG key.
-      mask: legal actions, bool [B, A].
-    """
-    return pick(jax.random.uniform(key, mask.shape[:1]), mask)
-
-
-def pick(uniform: Array, mask: Array) -> Array:
-    """Returns the legal action that a uniform number selects in each row, int32 [B].
-
-    One uniform number and a running count cost far less than a categorical draw over A actions.
-
-    Args:
-      uniform: numbers in [0, 1), float32 [B].
-      mask: legal actions, bool [B, A].
-    """
-    rank = jnp.cumsum(mask, axis=-1, dtype=jnp.int32)
-    count = rank[:, -1:]
-    # float32 may round uniform * count up to count itself.
-    index = jnp.minimum((uniform[:, None] * count).astype(jnp.int32), count - 1)
-    return jnp.argmax(mask & (rank > index), axis=-1).astype(jnp.int32)
 
 
 def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
@@ -129,8 +104,8 @@ def playout_returns(game: Game, key: Array, states: State) -> Array:
 
     def ply(carry: tuple[Array, State]) -> tuple[Array, State]:
         generators, states = carry
-        generators, uniform = _next_uniform(generators)
-        actions = pick(uniform, jax.vmap(game.legal_action_mask)(states))
+        generators, words = _next_words(generators)
+        actions = jax.vmap(choose_legal)(words, jax.vmap(game.legal_action_mask)(states))
         return generators, jax.vmap(game.step)(states, actions)
 
     generators = jax.random.bits(key, (batch,), jnp.uint32)
@@ -138,7 +113,7 @@ def playout_returns(game: Game, key: Array, states: State) -> Array:
     return jax.vmap(game.returns)(final)
 
 
-def _next_uniform(generators: Array) -> tuple[Array, Array]:
+def _next_words(generators: Array) -> tuple[Array, Array]:
     """Advances one 32-bit generator per game.
 
     The generator is O'Neill's PCG-RXS-M-XS ("PCG: A Family of Simple Fast Space-Efficient
@@ -146,10 +121,9 @@ def _next_uniform(generators: Array) -> tuple[Array, Array]:
     generator at every ply took longer than playing the moves of a small game.
 
     Returns:
-      (generators uint32 [B], numbers in [0, 1) float32 [B]).
+      (generators uint32 [B], random words uint32 [B]).
     """
     generators = generators * jnp.uint32(747796405) + jnp.uint32(2891336453)
     shift = (generators >> jnp.uint32(28)) + jnp.uint32(4)
     word = ((generators >> shift) ^ generators) * jnp.uint32(277803737)
-    word = (word >> jnp.uint32(22)) ^ word
-    return generators, (word >> jnp.uint32(8)).astype(jnp.float32) * jnp.float32(2.0**-24)
+    return generators, (word >> jnp.uint32(22)) ^ word

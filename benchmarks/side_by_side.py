@@ -34,6 +34,7 @@ import statistics
 import subprocess
 import sys
 import time
+import types
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -41,7 +42,9 @@ from typing import Any
 
 BATCHES = (1, 4, 16, 64, 256, 1024, 4096, 16384)
 FALLEN = 0.5  # of the best rate: from 256 games on, larger batches are not tried
-RANDOM_PLAY = Path(__file__).parent.parent / "azjax" / "bench" / "random_play.py"
+ROOT = Path(__file__).parent.parent
+RANDOM_PLAY = ROOT / "azjax" / "bench" / "random_play.py"
+SAMPLING = ROOT / "envs" / "azjax_envs" / "sampling.py"
 
 
 GAMES = {  # names in OpenSpiel and pgx; None if the library has no such game
@@ -268,8 +271,15 @@ def _serve() -> None:
 @functools.cache
 def _random_play() -> Any:
     """Loads azjax's module by its path, because azjax is not installed in the peer's Python."""
-    spec = importlib.util.spec_from_file_location("random_play", RANDOM_PLAY)
-    sys.modules["random_play"] = module = importlib.util.module_from_spec(spec)
+    if importlib.util.find_spec("azjax_envs") is None:
+        sys.modules["azjax_envs"] = types.ModuleType("azjax_envs")
+        _load("azjax_envs.sampling", SAMPLING)
+    return _load("random_play", RANDOM_PLAY)
+
+
+def _load(name: str, path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
-from azjax_envs import auto_reset, init_batch, make
+from azjax_envs import auto_reset, init_batch, make, random_action
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.evaluation.match import match_scores
@@ -28,7 +28,6 @@ from azjax.network import Variables, make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.players.random_player import RandomPlayer
 from azjax.pytrees import take
-from azjax.rollouts import random_action
 from azjax.search import Exploration, mask_logits, network_evaluate, search
 from azjax.types import Array, Metrics, State
 

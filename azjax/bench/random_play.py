@@ -1,7 +1,8 @@
 """Random games, played as fast as possible, to measure the speed of the rules alone.
 
-This file needs only jax, in any recent or older version. `benchmarks/side_by_side.py` loads it in
-the Python of each other library, so that all play in the same way.
+This file and `azjax_envs.sampling` need only jax, in any recent or older version.
+`benchmarks/side_by_side.py` loads them in the Python of each other library, so that all play in the
+same way.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from azjax_envs.sampling import choose_legal
 
 WARM_LANES = 32  # games that are played first, to have positions of all ages
 
@@ -91,19 +93,6 @@ def spread_out(rules: Rules, length: jax.Array) -> Any:
     return jax.lax.fori_loop(0, length, ply, jax.tree_util.tree_map(lanes, rules.start))
 
 
-def choose_legal(bits: jax.Array, mask: jax.Array) -> jax.Array:
-    """Returns a random legal action, int32 [].
-
-    The probabilities are equal up to 2**-16. Where there are more than 16 actions, the search first
-    looks through the sums of groups, then through one group.
-
-    Args:
-      bits: uint32 [], of which the upper 16 bits are used.
-      mask: bool [num_actions], with at least one legal action.
-    """
-    return _find(bits, mask, most=1)[0]
-
-
 def random_bits(count: int, now: jax.Array) -> jax.Array:
     """Returns hashes of a counter, uint32 [count], by the finaliser of MurmurHash3.
 
@@ -143,49 +132,3 @@ def _select(rows: jax.Array, start: Any, states: Any) -> Any:
         return jnp.where(rows.reshape(-1, *[1] * (many.ndim - 1)), one, many)
 
     return jax.tree_util.tree_map(choose, start, states)
-
-
-def _find(bits: jax.Array, counts: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Draws one of the counted things with equal probability.
-
-    Up to 16 places are searched one by one, with the running sums written out, because XLA makes
-    slow loops of `cumsum` on a CPU. More places are arranged in columns. The sums of the columns
-    are plain vector code over bytes; then one column is searched.
-
-    Args:
-      bits: uint32 [], of which the upper 16 bits are used.
-      counts: numbers of things at each place [n].
-      most: upper bound of the counts.
-
-    Returns:
-      (place int32 [], index among the things there).
-    """
-    size = counts.shape[0]
-    if size <= 16:
-        sums = jnp.stack(_running_sums(counts, most))
-        index = ((bits >> 16) * sums[-1].astype(jnp.uint32) >> 16).astype(sums.dtype)
-        return _place(sums, index)
-    height = next((h for h in range(11, 3, -1) if size % h == 0), 8)  # padding is slow
-    columns = jnp.pad(counts, (0, -size % height)).reshape(height, -1)
-    sums = jnp.sum(columns, axis=0, dtype=_type_up_to(height * most))
-    column, index = _find(bits, sums, height * most)
-    row, index = _place(jnp.stack(_running_sums(columns[:, column], most)), index)
-    return row * columns.shape[1] + column, index
-
-
-def _place(sums: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Returns the place in running sums that an index falls into, and the index within it."""
-    place = jnp.sum(sums <= index, dtype=jnp.int32)
-    return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
-
-
-def _running_sums(counts: jax.Array, most: int) -> list[jax.Array]:
-    counts = counts.astype(_type_up_to(counts.shape[0] * most))
-    sums = [counts[0]]
-    for place in range(1, counts.shape[0]):
-        sums.append(sums[-1] + counts[place])
-    return sums
-
-
-def _type_up_to(most: int) -> np.dtype:
-    return np.dtype(np.uint8 if most < 256 else np.uint16)

@@ -8,13 +8,12 @@ from typing import ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, random_action
 
 from azjax.exact.codec import Codec, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.pytrees import check_key, check_states
-from azjax.rollouts import random_action
 from azjax.types import Array, State, static
 
 

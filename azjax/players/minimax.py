@@ -8,10 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, random_action
 
 from azjax.pytrees import check_key, check_states, expand, take
-from azjax.rollouts import random_action
 from azjax.types import Array, State, static
 
 

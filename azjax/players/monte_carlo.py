@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, random_action
 
 from azjax.pytrees import check_key, check_states
-from azjax.rollouts import playout_returns, random_action
+from azjax.rollouts import playout_returns
 from azjax.types import Array, State, static
 
 

@@ -4,10 +4,9 @@ import dataclasses
 from typing import ClassVar
 
 import jax
-from azjax_envs import Game
+from azjax_envs import Game, random_action
 
 from azjax.pytrees import check_key, check_states
-from azjax.rollouts import random_action
 from azjax.types import Array, State, static
 
 

@@ -17,6 +17,7 @@ from azjax_envs.game import (
     settle,
 )
 from azjax_envs.registry import available_games, make
+from azjax_envs.sampling import random_action, weighted_action
 from azjax_envs.svg import Drawing, draw, to_svg
 from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.testing.check import check_game
@@ -42,8 +43,10 @@ __all__ = [
     "init_batch",
     "make",
     "on_cells",
+    "random_action",
     "returns_of",
     "settle",
     "svg",
     "to_svg",
+    "weighted_action",
 ]

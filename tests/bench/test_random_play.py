@@ -1,30 +1,14 @@
-"""Random play of benchmarks is fair: legal moves, equally likely, and new games after the end."""
+"""Random play of benchmarks is fair, and starts new games after the end."""
 
 import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from azjax_envs import make
 
 from azjax.bench.games import rules_of
-from azjax.bench.random_play import choose_legal, play, random_bits, spread_out
-
-
-@pytest.mark.parametrize("size", [1, 7, 16, 17, 60, 64, 65, 121, 225, 256, 362, 4672])
-def test_all_legal_actions_are_equally_likely_and_no_others(size):
-    chance = np.random.default_rng(size)
-    masks = chance.random((10, size)) < chance.random((10, 1))
-    masks[:, chance.integers(size)] = True
-    masks[0] = True
-    choose = jax.jit(jax.vmap(choose_legal, (0, None)))
-    bits = np.arange(2**16, dtype=np.uint32) << 16 | 0xABCD  # the low bits do not count
-    for mask in masks:
-        times = np.bincount(choose(bits, mask), minlength=size)
-        assert not times[~mask].any()
-        share = 2**16 // mask.sum()
-        assert set(times[mask]) <= {share, share + 1}
+from azjax.bench.random_play import play, random_bits, spread_out
 
 
 def test_random_bits_are_spread():

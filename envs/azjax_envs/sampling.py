@@ -1,0 +1,153 @@
+"""Random legal actions, cheap enough not to slow random play down.
+
+A draw with `jax.random.categorical` makes a random number for every action. These functions make
+one for every position. They need only jax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+
+def random_action(key: Array, mask: Array) -> Array:
+    """Returns a uniformly random legal action for each position, int32 [...].
+
+    One key serves a whole batch, so no keys need to be split:
+
+        masks = jax.vmap(game.legal_action_mask)(states)  # bool [B, A]
+        actions = random_action(key, masks)  # int32 [B]
+
+    Probabilities are equal up to 2**-32, the step of a random word. Where no action is legal, as
+    after the end of a game, the result is 0.
+
+    Args:
+      key: PRNG key.
+      mask: legal actions, bool [..., A], A at most 65,535.
+    """
+    return _for_each(choose_legal, jax.random.bits(key, mask.shape[:-1], jnp.uint32), mask)
+
+
+def weighted_action(key: Array, weights: Array) -> Array:
+    """Returns a random action for each position, with probabilities like the weights, int32 [...].
+
+    A weight of 0 is never drawn. Where all weights are 0, the result is the last action.
+
+    Args:
+      key: PRNG key.
+      weights: float [..., A], none negative, of any sum; for example visits, or a policy times the
+        legal mask.
+    """
+    uniform = jax.random.uniform(key, weights.shape[:-1], jnp.float32)
+    return _for_each(_choose_weighted, uniform, weights.astype(jnp.float32))
+
+
+def choose_legal(bits: Array, mask: Array) -> Array:
+    """Returns the legal action that a random word selects, int32 [].
+
+    Args:
+      bits: uint32 [].
+      mask: legal actions, bool [A].
+    """
+    return _find(bits, mask, most=1)[0]
+
+
+def _for_each(choose: Callable[[Array, Array], Array], draws: Array, rows: Array) -> Array:
+    flat = jax.vmap(choose)(draws.reshape(-1), rows.reshape(-1, rows.shape[-1]))
+    return flat.reshape(draws.shape)
+
+
+def _find(bits: Array, counts: Array, most: int) -> tuple[Array, Array]:
+    """Draws one of the counted things with equal probability.
+
+    Up to 16 places are searched one by one, with the running sums written out, because XLA makes
+    slow loops of `cumsum` on a CPU. More places are arranged in columns. The sums of the columns
+    are plain vector code over bytes; then one column is searched.
+
+    Args:
+      bits: uint32 [].
+      counts: numbers of things at each place [n].
+      most: upper bound of the counts.
+
+    Returns:
+      (place int32 [], index among the things there).
+    """
+    size = counts.shape[0]
+    if size <= 16:
+        sums = jnp.stack(_running_sums(counts, _type_up_to(size * most)))
+        index = _scale(bits, sums[-1]).astype(sums.dtype)
+        return _place(sums, index)
+    columns = _columns(counts)
+    height, width = columns.shape
+    sums = jnp.sum(columns, axis=0, dtype=_type_up_to(height * most))
+    column, index = _find(bits, sums, height * most)
+    column_sums = _running_sums(columns[:, column], _type_up_to(height * most))
+    row, index = _place(jnp.stack(column_sums), index)
+    return row * width + column, index
+
+
+def _scale(bits: Array, count: Array) -> Array:
+    """Returns bits * count / 2**32 rounded down, from 0 to count - 1; count is below 2**16."""
+    count = count.astype(jnp.uint32)
+    high, low = bits >> 16, bits & 0xFFFF
+    return (high * count + (low * count >> 16)) >> 16
+
+
+def _place(sums: Array, index: Array) -> tuple[Array, Array]:
+    """Returns the place in running sums that an index falls into, and the index within it."""
+    # Without any things all sums are 0, and so would be the place after the last.
+    place = jnp.where(sums[-1] > 0, jnp.sum(sums <= index, dtype=jnp.int32), 0)
+    return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
+
+
+def _choose_weighted(uniform: Array, weights: Array) -> Array:
+    """Returns the action whose share of the unit interval a number falls into, int32 []."""
+    if weights.shape[0] <= 16:
+        sums = jnp.stack(_running_sums(weights, weights.dtype))
+        return _weighted_place(uniform * sums[-1], sums, weights)[0]
+    columns = _columns(weights)
+    width = columns.shape[1]
+    totals = jnp.sum(columns, axis=0)
+    if width <= 16:
+        sums = jnp.stack(_running_sums(totals, totals.dtype))
+    else:
+        sums = jnp.cumsum(totals)
+    column, rest = _weighted_place(uniform * sums[-1], sums, totals)
+    chosen = columns[:, column]
+    row, _ = _weighted_place(rest, jnp.stack(_running_sums(chosen, chosen.dtype)), chosen)
+    return jnp.minimum(row * width + column, weights.shape[0] - 1)
+
+
+def _weighted_place(target: Array, sums: Array, weights: Array) -> tuple[Array, Array]:
+    """Returns the place whose share of the sums a number falls into, and the number within it."""
+    size = weights.shape[0]
+    positive = weights > 0
+    # Sums are rounded, so the number can be beyond the last of them.
+    last = size - 1 - jnp.argmax(positive[::-1])
+    inside = positive & (sums > target)
+    place = jnp.where(jnp.any(inside), jnp.argmax(inside), last).astype(jnp.int32)
+    return place, target - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
+
+
+def _columns(places: Array) -> Array:
+    """Arranges places in rows of a table, whose columns have at most 11 places."""
+    size = places.shape[0]
+    height = next((h for h in range(11, 3, -1) if size % h == 0), 8)  # padding is slow
+    return jnp.pad(places, (0, -size % height)).reshape(height, -1)
+
+
+def _running_sums(values: Array, dtype: Any) -> list[Array]:
+    values = values.astype(dtype)
+    sums = [values[0]]
+    for place in range(1, values.shape[0]):
+        sums.append(sums[-1] + values[place])
+    return sums
+
+
+def _type_up_to(most: int) -> np.dtype:
+    return np.dtype(np.uint8 if most < 256 else np.uint16)
