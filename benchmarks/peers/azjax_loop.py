@@ -8,7 +8,6 @@ import jax
 from setting import Setting, Work
 
 import azjax
-from azjax.devices import use_all_cores
 from azjax.games import make_game
 from azjax.network.network import Network, Variables
 
@@ -39,7 +38,6 @@ class EqualLoop:
             },
         }
         config = azjax.load_config("connect_four", overrides)
-        use_all_cores(splits=(setting.games, setting.batch), say=lambda line: None)
         self._trainer = azjax.make_trainer(make_game(config), config)
         self._state = self._trainer.init(jax.random.key(setting.seed))
         self._work = Work(positions, positions * setting.simulations)
@@ -57,8 +55,6 @@ class ShippedConfig:
 
     def __init__(self, setting: Setting) -> None:
         trial = azjax.load_config("connect_four", {"replay": {"min_positions": 1}})
-        splits = (trial.selfplay.parallel_games, trial.learning.batch_size)
-        use_all_cores(splits=splits, say=lambda line: None)
         # The trial learns from its first cycles on. Its cycles take what the later ones will take.
         trainer = azjax.make_trainer(make_game(trial), trial)
         state, metrics = trainer.cycle(trainer.init(jax.random.key(1)))

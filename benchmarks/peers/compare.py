@@ -10,7 +10,8 @@ for all. A result is the median of the rounds' ratios.
 - **pgx loop**: the recipe of pgx's AlphaZero example on pgx's games and stock mctx, see
   `pgx_loop.py`.
 - **alpha-zero-general**: its own self-play, without its learning, see `alpha_zero_general.py`. Its
-  checkout is not part of azjax: `git clone` it, and give the folder.
+  checkout is not part of azjax: `git clone` it, and give the folder. With Keras it runs in another
+  Python, which has azjax and tensorflow-cpu.
 - **stock mctx**: its Gumbel search on azjax's games, by `azjax bench search`.
 
 Then connect four is learned for equal minutes, compilation not counted, by azjax's shipped config
@@ -36,6 +37,7 @@ from setting import Setting
 
 HERE = Path(__file__).parent
 NETWORKS = {
+    "2 dense x 64": {"architecture": "mlp", "blocks": 2, "channels": 64},
     "1 block x 16": {"architecture": "resnet", "blocks": 1, "channels": 16},
     "2 blocks x 32": {"architecture": "resnet", "blocks": 2, "channels": 32},
 }
@@ -57,6 +59,8 @@ TRAINED = {
 class Arguments:
     alpha_zero_general: str = ""
     """Folder of a checkout of alpha-zero-general; "" leaves it out."""
+    keras_python: str = ""
+    """A Python that has azjax and tensorflow-cpu; "" leaves alpha-zero-general with Keras out."""
     networks: tuple[str, ...] = tuple(NETWORKS)
     """Networks for which the speed is measured."""
     rounds: int = 5
@@ -79,14 +83,15 @@ def main(options: Arguments) -> None:
     record: dict[str, Any] = {
         "command": "python benchmarks/peers/compare.py",
         "options": {k: v for k, v in vars(options).items() if k not in ("json",)}
-        | {"alpha_zero_general": bool(options.alpha_zero_general)},
+        | {key: bool(getattr(options, key)) for key in ("alpha_zero_general", "keras_python")},
         "machine": f"{os.cpu_count()} cores, {platform.machine()}",
         "load before": os.getloadavg()[0],
     }
     for name in options.networks:
         network = OTHERS | NETWORKS[name]
         record[name] = {"loops": speeds(Setting(network), options)}
-        record[name]["search"] = searches(NETWORKS[name])
+        if network["architecture"] == "resnet":  # what `azjax bench search` has
+            record[name]["search"] = searches(NETWORKS[name])
         _say(f"{name}: {json.dumps(record[name])}")
         _write(record, options.json)
     if options.minutes:
@@ -100,11 +105,16 @@ def speeds(setting: Setting, options: Arguments) -> dict[str, Any]:
     names = ["azjax", "pgx loop"]
     workers: dict[str, list[Worker]] = {name: [Worker(name, setting)] for name in names}
     if options.alpha_zero_general:
-        alone = dataclasses.replace(setting, checkout=options.alpha_zero_general)
         cores = os.cpu_count() or 1
-        workers["alpha-zero-general"] = [
-            Worker("alpha-zero-general", dataclasses.replace(alone, seed=i)) for i in range(cores)
+        alone = [
+            dataclasses.replace(setting, checkout=options.alpha_zero_general, seed=seed)
+            for seed in range(cores)
         ]
+        name = "alpha-zero-general, JAX"
+        workers[name] = [Worker(name, each) for each in alone]
+        if options.keras_python:
+            name = "alpha-zero-general, Keras"
+            workers[name] = [Worker(name, each, options.keras_python) for each in alone]
     first = {name: ask_all(group, {"seconds": 0}) for name, group in workers.items()}
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in workers}
     for _ in range(options.rounds):

@@ -23,7 +23,6 @@ from azjax_envs import make
 from pgx.experimental import auto_reset
 from setting import Setting, Work
 
-from azjax.devices import use_all_cores
 from azjax.network.network import Network, Variables
 from azjax.pytrees import take
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
@@ -56,7 +55,6 @@ class PgxLoop:
     """pgx's recipe at the given sizes, on one device for each core."""
 
     def __init__(self, setting: Setting) -> None:
-        use_all_cores(splits=(setting.games, setting.batch), say=lambda line: None)
         check_observations()
         self._network = network = setting.make_network()
         self._optimizer = optax.adam(LEARNING_RATE)

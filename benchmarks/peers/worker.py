@@ -11,11 +11,14 @@ from typing import Any
 
 from setting import Contestant, Setting, Work
 
+from azjax.devices import use_all_cores
+
 CONTESTANTS = {
     "azjax": ("azjax_loop", "EqualLoop"),
     "azjax's config": ("azjax_loop", "ShippedConfig"),
     "pgx loop": ("pgx_loop", "PgxLoop"),
-    "alpha-zero-general": ("alpha_zero_general", "AlphaZeroGeneral"),
+    "alpha-zero-general, JAX": ("alpha_zero_general", "AlphaZeroGeneral"),
+    "alpha-zero-general, Keras": ("alpha_zero_general", "AlphaZeroGeneralWithKeras"),
 }
 SIMULATIONS = 64  # of the players whose mistakes are counted
 
@@ -23,6 +26,9 @@ SIMULATIONS = 64  # of the players whose mistakes are counted
 def main() -> None:
     """Makes the contestant, then answers each line of standard input."""
     name, setting = sys.argv[1], Setting(**json.loads(sys.argv[2]))
+    if not name.startswith("alpha-zero-general"):  # which has a process for each core
+        # Before the contestant's imports: pgx makes arrays in its modules, which starts JAX.
+        use_all_cores(splits=(setting.games, setting.batch), say=lambda line: None)
     module, contestant_class = CONTESTANTS[name]
     contestant = getattr(importlib.import_module(module), contestant_class)(setting)
     for line in sys.stdin:
