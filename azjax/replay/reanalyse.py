@@ -39,7 +39,8 @@ def reanalyse(
       params: passed to `evaluate`: the candidate network's variables.
       key: PRNG key.
       replay: the buffer, which must keep complete states.
-      indices: int32 [N], flat indices of the positions to search.
+      indices: int32 [N], flat indices of the positions to search. Where one occurs several times,
+        its last search is stored.
       enabled: bool []; False changes nothing, for a buffer without valid positions.
       config: the search's settings.
 
@@ -59,12 +60,29 @@ def reanalyse(
         exploration=exploration_of(config.search),
     )
     size, lanes = stored.reward.shape
-    # Writes to a row that does not exist are dropped.
-    row = jnp.where(enabled, indices // lanes, size)
+    places = places_to_write(indices, enabled, size * lanes)
+    row, lane = places // lanes, places % lanes
 
     def write(ring: Array, new: Array) -> Array:
-        return ring.at[row, indices % lanes].set(new.astype(ring.dtype), mode="drop")
+        return ring.at[row, lane].set(new.astype(ring.dtype), mode="drop", unique_indices=True)
 
     policy = jax.tree.map(write, stored.policy, pack_policy(result.policy))
     value = write(stored.value, result.value)
     return replace(replay, transitions=replace(stored, policy=policy, value=value))
+
+
+def places_to_write(indices: Array, enabled: Array, size: int) -> Array:
+    """Returns the places of the ring to write to, int32 [N], of which no two are equal.
+
+    A GPU writes to equal places in any order, which may differ between the arrays of one search.
+    So only the last search of a position keeps its place. The others get places beyond the ring.
+
+    Args:
+      indices: flat indices of positions, int32 [N].
+      enabled: bool []; if False, all places are beyond the ring.
+      size: number of positions in the ring.
+    """
+    order = jnp.arange(indices.shape[0], dtype=jnp.int32)
+    # A maximum does not depend on the order of the writes.
+    last = jnp.full(size, -1, jnp.int32).at[indices].max(order)
+    return jnp.where(enabled & (last[indices] == order), indices, size + order)

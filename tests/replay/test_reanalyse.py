@@ -1,16 +1,27 @@
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from azjax.config import Config
 from azjax.games import make_game
 from azjax.network.network import Network
-from azjax.replay.buffer import take
-from azjax.replay.reanalyse import reanalyse
+from azjax.replay import reanalyse as module
+from azjax.replay.buffer import append, take
+from azjax.replay.reanalyse import places_to_write, reanalyse
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from tests import tiny
+from tests.replay.test_buffer import (
+    ACTIONS,
+    LANES,
+    RING,
+    as_transitions,
+    new_ring,
+    random_transitions,
+)
 
 CHANGES = {"replay": {"capacity_plies": 16, "reanalyse_positions": 8}}
 
@@ -68,6 +79,35 @@ def test_a_fresh_search_takes_the_old_ones_place():
         np.testing.assert_array_equal(old[untouched], new[untouched])
     for name in ("states", "reward", "discount", "full"):
         tiny.assert_equal(getattr(before.transitions, name), getattr(after.transitions, name))
+
+
+def test_no_place_is_written_twice():
+    indices = jnp.asarray([3, 50, 3, 200, 50, 3, 255, 0])
+    places = jax.jit(places_to_write, static_argnums=2)(indices, True, 256)
+    np.testing.assert_array_equal(places, [256, 257, 258, 200, 50, 3, 255, 0])
+    beyond = places_to_write(indices, False, 256)
+    np.testing.assert_array_equal(beyond, 256 + np.arange(8))
+
+
+def test_of_equal_indices_the_last_search_is_stored(monkeypatch):
+    """Its policy and its value are stored together."""
+    rng = np.random.default_rng(0)
+    replay = append(new_ring(), as_transitions(random_transitions(rng, RING, ends=0.3)))
+    indices = [3, 50, 3, RING * LANES - 1, 50, 3]
+    found = SimpleNamespace(
+        policy=jnp.asarray(rng.dirichlet(np.ones(ACTIONS), len(indices)), jnp.float32),
+        value=jnp.linspace(-1, 1, len(indices)),
+    )
+    monkeypatch.setattr(module, "search", lambda *_, **__: found)
+    arguments = (None, None, None, jax.random.key(0), replay, jnp.asarray(indices))
+    after = module.reanalyse(*arguments, jnp.asarray(True), Config())
+    for name in ("policy", "value"):
+        expected = np.array(getattr(replay.transitions, name))
+        for index, new in zip(indices, np.asarray(getattr(found, name)), strict=True):
+            expected[divmod(index, LANES)] = new
+        np.testing.assert_array_equal(getattr(after.transitions, name), expected)
+    same = module.reanalyse(*arguments, jnp.asarray(False), Config())
+    tiny.assert_equal(same, replay)
 
 
 def test_nothing_changes_where_nothing_is_known():
