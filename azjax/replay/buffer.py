@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import jax
@@ -153,8 +154,26 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
     check_array(valid, ("R", "B"), jnp.bool_, name="valid")
     cumulative = jnp.cumsum(valid.reshape(-1).astype(jnp.int32))
     rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))
-    indices = jnp.searchsorted(cumulative, rank.reshape(-1), side="right").reshape(shape)
+    indices = _search_sorted(cumulative, rank.reshape(-1)).reshape(shape)
     return jnp.minimum(indices, valid.size - 1).astype(jnp.int32)
+
+
+def _search_sorted(values: Array, queries: Array) -> Array:
+    """Returns how many of the sorted values are at most each query, int32 [N].
+
+    The bisection is a loop on a CPU. Elsewhere its steps are written out, because each round of a
+    loop launches kernels of its own.
+
+    Args:
+      values: int32 [n], sorted.
+      queries: int32 [N].
+    """
+    return jax.lax.platform_dependent(
+        values,
+        queries,
+        cpu=functools.partial(jnp.searchsorted, side="right", method="scan"),
+        default=functools.partial(jnp.searchsorted, side="right", method="scan_unrolled"),
+    )
 
 
 def take(replay: Replay, indices: Array) -> Transition:
