@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ def expected_result(outcome: Array) -> Array:
 
 
 def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targets:
-    """Computes value targets by one scan from the newest ply back.
+    """Computes value targets from the newest ply back.
 
     The return is a lambda-return (Sutton 1988): target[t] = reward[t] + discount[t] *
     ((1 - lambda) * root value[t + 1] + lambda * target[t + 1]). It holds for any order of turns,
@@ -55,8 +56,7 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
       ValueError: the buffer's arrays differ in their plies or lanes.
     """
     _check(replay)
-    size, lanes = replay.transitions.reward.shape
-    decay, own = config.learning.td_lambda, config.learning.root_value_weight
+    size = replay.transitions.reward.shape[0]
     ages = jnp.arange(size)  # 0 is the newest ply
     newest_first = (replay.position - 1 - ages) % size
     stored = replay.transitions
@@ -64,6 +64,43 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
         newest_first,
         *(x[newest_first] for x in (stored.reward, stored.discount, stored.value)),
     )
+    # A loop is fastest on a CPU. Elsewhere each of its rounds would launch kernels of its own.
+    found = jax.lax.platform_dependent(
+        *plies,
+        cpu=functools.partial(scan_plies, config, devices),
+        default=functools.partial(double_windows, config, devices),
+    )
+    # The map between "ply t" and "age" is its own inverse.
+    chances, valid, end, side = (x[newest_first] for x in found)
+    win, loss = chances[..., 0], chances[..., 1]
+    written = (ages < replay.filled)[newest_first]
+    return Targets(
+        outcome=jnp.stack([win, 1.0 - win - loss, loss], axis=-1),
+        valid=valid & written[:, None] & stored.full,
+        end=end,
+        side=side,
+    )
+
+
+def scan_plies(
+    config: Config, devices: int, indices: Array, rewards: Array, discounts: Array, values: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Computes targets ply by ply, from the newest back.
+
+    Args:
+      config: see `compute_targets`.
+      devices: see `compute_targets`.
+      indices: the ring's indices of the plies, int32 [R], the newest first, as all arrays here.
+      rewards: float16 [R, B].
+      discounts: int8 [R, B].
+      values: of the roots, float16 [R, B].
+
+    Returns:
+      Chances of a win and of a loss float32 [R, B, 2], and as in `Targets` valid [R, B], whatever
+      the kind of search, end [R, B] and side [R, B].
+    """
+    decay, own = config.learning.td_lambda, config.learning.root_value_weight
+    lanes = rewards.shape[1]
 
     def back(carry: tuple[Array, ...], ply: tuple[Array, ...]) -> tuple[Any, Any]:
         target, following, valid, end, side, rank, games = carry
@@ -84,17 +121,55 @@ def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targ
 
     zeros, none = jnp.zeros((lanes, 2)), jnp.zeros(lanes, jnp.int32)
     start = (zeros, zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
-    _, found = jax.lax.scan(back, start, plies)
-    # The map between "ply t" and "age" is its own inverse.
-    chances, valid, end, side = (x[newest_first] for x in found)
-    win, loss = chances[..., 0], chances[..., 1]
-    written = (ages < replay.filled)[newest_first]
-    return Targets(
-        outcome=jnp.stack([win, 1.0 - win - loss, loss], axis=-1),
-        valid=valid & written[:, None] & stored.full,
-        end=end,
-        side=side,
+    return jax.lax.scan(back, start, (indices, rewards, discounts, values))[1]
+
+
+def double_windows(
+    config: Config, devices: int, indices: Array, rewards: Array, discounts: Array, values: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Computes what `scan_plies` does in log2(R) steps (Hillis and Steele 1986).
+
+    After each step, every ply knows the target as a function of the target some plies later:
+    constant + factor * that target, seen by the other player where `swapped`. A step puts two such
+    functions together, which doubles the number of plies. At the end of a game the factor is 0.
+    """
+    decay, own = config.learning.td_lambda, config.learning.root_value_weight
+    size = indices.shape[0]
+    over, roots = discounts == 0, _wins_and_losses(values)
+    swapped = discounts < 0
+    following = (1 - decay) * _later(roots, 1, 0.0)
+    following = jnp.where(swapped[..., None], following[..., ::-1], following)
+    constant = _wins_and_losses(rewards) + jnp.where(over[..., None], 0.0, following)
+    factor = jnp.where(over, 0.0, jnp.float32(decay))
+    age = jnp.where(over, jnp.arange(size)[:, None], -1)  # of the end of the game, -1 if not known
+    shift = 1
+    while shift < size:
+        known = age >= 0
+        after = _later(constant, shift, 0.0)
+        after = jnp.where(swapped[..., None], after[..., ::-1], after)
+        constant += jnp.where(known[..., None], 0.0, factor[..., None] * after)
+        factor *= _later(factor, shift, 1.0)
+        swapped ^= _later(swapped, shift, False) & ~known
+        age = jnp.where(known, age, _later(age, shift, -1))
+        shift *= 2
+    ends = jnp.sum(over, axis=1)
+    valid, place = age >= 0, jnp.maximum(age, 0)
+    recent = valid
+    if config.replay.max_games:
+        rank = jnp.cumsum(ends) - ends  # games that ended later, of those that end at each ply
+        recent = rank[place] < config.replay.max_games // devices
+    return (
+        (1 - own) * constant + own * roots,
+        valid & recent,
+        jnp.where(valid, indices[place], 0),
+        jnp.where(swapped, -1, 1).astype(jnp.int8),
     )
+
+
+def _later(plies: Array, count: int, fill: float | bool) -> Array:
+    """Returns what each ply finds `count` plies later; plies [R, ...] are the newest first."""
+    edges = [(count, -count, 0), *[(0, 0, 0)] * (plies.ndim - 1)]
+    return jax.lax.pad(plies, jnp.asarray(fill, plies.dtype), edges)
 
 
 def _wins_and_losses(value: Array) -> Array:

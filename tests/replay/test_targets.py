@@ -1,4 +1,5 @@
 import dataclasses
+import functools
 
 import jax
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 
 from azjax.config import Config, LearningConfig, ReplayConfig
 from azjax.replay.buffer import append
-from azjax.replay.targets import compute_targets
+from azjax.replay.targets import compute_targets, double_windows, scan_plies
 from tests.replay.test_buffer import (
     LANES,
     RING,
@@ -150,3 +151,30 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
     targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(own=0.5))
     np.testing.assert_allclose(targets.outcome[0, 0], [0.5, 0.4, 0.1], atol=1e-4)
     np.testing.assert_allclose(targets.value[0, 0], 0.4, atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 2, 37, 64])
+@pytest.mark.parametrize(
+    ("decay", "own", "games"), [(1.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 0.25, 0), (0.9, 0.5, 9)]
+)
+def test_both_forms_are_equal(size, decay, own, games):
+    """The share of plies that end a game differs from lane to lane, from none to all."""
+    rng = np.random.default_rng(size)
+    config, lanes = config_of(decay, own, games), 600
+    over = rng.random((size, lanes)) < np.linspace(-0.01, 1.01, lanes) ** 3
+    plies = (
+        (5 - np.arange(size, dtype=np.int32)) % size,
+        np.where(over, rng.choice([-1.0, 0.0, 1.0], over.shape), 0.0).astype(np.float16),
+        np.where(over, 0, rng.choice([-1, 1], over.shape)).astype(np.int8),
+        rng.uniform(-1, 1, over.shape).astype(np.float16),
+    )
+    forms = [jax.jit(functools.partial(form, config, 2)) for form in (scan_plies, double_windows)]
+    assert "while" not in forms[1].lower(*plies).as_text()
+    (old, *same), (new, *others) = (form(*plies) for form in forms)
+    known = np.cumsum(over, axis=0) > 0
+    np.testing.assert_allclose(new[known], old[known], atol=1e-6)
+    if decay == 1:
+        np.testing.assert_array_equal(new[known], old[known])
+    for x, y in zip(same, others, strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y)
