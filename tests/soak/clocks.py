@@ -139,7 +139,7 @@ class Engine:
 
 
 def stolen_ms() -> int:
-    """Returns for how long the machine's host has taken cores away, so far; Linux counts in 10 ms."""
+    """Returns for how long the host has taken cores away, so far; Linux counts in 10 ms."""
     stat = Path("/proc/stat")
     if not stat.exists():
         return 0
