@@ -26,7 +26,7 @@ def _late(game, is_late, count):
 def test_othello_endgames_are_worth_what_an_independent_search_says(size):
     game = make("othello", size=size)
     values = exact_values(game)
-    states = _late(game, values.known, 60)
+    states = _late(game, values.known, 100)
     scores = values.load().action_scores(states)
     passes = 0
     views = np.asarray(jax.vmap(game.view)(states))
@@ -53,7 +53,7 @@ def test_othello_endgames_are_worth_what_an_independent_search_says(size):
 def test_hex_endgames_are_won_and_lost_as_an_independent_search_says():
     game, oracle = make("hex_5x5"), hex_solver(5)
     values = exact_values(game)
-    states = _late(game, values.known, 60)
+    states = _late(game, values.known, 100)
     scores = values.load().action_scores(states)
     wrong = 0
     for chains, row in zip(np.asarray(states.chains).tolist(), scores, strict=True):
