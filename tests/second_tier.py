@@ -9,6 +9,9 @@ SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
     "bench/test_peers.py",
+    # Whole processes that end by faults.
+    "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",
+    "training/test_peers.py::test_the_others_name_a_lost_process_and_end",
     "bench/test_scripts.py",
     "test_readme.py::test_commands_train_and_measure",
     "test_notebooks.py::test_they_run",
