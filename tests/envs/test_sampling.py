@@ -1,11 +1,13 @@
 """Random actions: legal, with the right probabilities, for any number of actions."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import random_action, weighted_action
-from azjax_envs.sampling import _scale, choose_legal
+from azjax_envs.sampling import _random_words, _scale, choose_legal
 
 SIZES = [1, 7, 16, 17, 121, 362, 4672]
 
@@ -66,6 +68,35 @@ def test_draws_depend_on_the_key_alone_and_lanes_differ():
     np.testing.assert_array_equal(one, same)
     assert (one != other).sum() > 50
     assert len(np.unique(one)) > 30
+
+
+@pytest.mark.parametrize("keys", ["seeds", "split", "legacy", "rbg"])
+def test_words_of_neighbouring_keys_and_places_are_independent(keys):
+    """Pearson's test of pairs of four bits, over 512 keys and 512 places each."""
+    seeds = np.arange(512)
+    if keys == "split":
+        drawn = jax.random.split(jax.random.key(0), 512)
+    elif keys == "legacy":
+        drawn = jax.vmap(jax.random.PRNGKey)(seeds)
+    else:
+        impl = "rbg" if keys == "rbg" else None
+        drawn = jax.vmap(lambda seed: jax.random.key(seed, impl=impl))(seeds)
+    words = np.asarray(jax.vmap(lambda key: _random_words(key, (512,)))(drawn))
+    assert words.dtype == np.uint32
+    for of_key, of_place in ((0, 1), (1, 0), (1, 1), (2, 0), (0, 2)):
+        one, other = words[of_key:, of_place:], words[: 512 - of_key, : 512 - of_place]
+        for lowest, other_lowest in itertools.product((0, 14, 28), repeat=2):
+            pairs = (one >> lowest & 15) * 16 + (other >> other_lowest & 15)
+            expected = pairs.size / 256
+            counts = np.bincount(pairs.reshape(-1), minlength=256)
+            statistic = ((counts - expected) ** 2 / expected).sum()
+            assert 255 - 110 < statistic < 255 + 110  # within five standard deviations
+
+
+def test_many_keys_are_refused():
+    masks = jnp.ones((2, 5), bool)
+    with pytest.raises(ValueError, match=r"one key serves the whole batch.*\(2,\)"):
+        random_action(jax.random.split(jax.random.key(0)), masks)
 
 
 @pytest.mark.parametrize("size", [3, 16, 17, 121, 500])
