@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from azjax.cli.arguments import PROGRAM
+from azjax.cli.compiled_programs import keep_compiled_programs
 from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
 from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "bench": bench,
     "plan": plan,
 }
+MEASURE_COMPILATION = ("bench", "plan")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,9 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
 
     Args:
       arguments: a command and its arguments; None for those of this process, which is then the
-        command line's own and has its messages tidied.
+        command line's own: its messages are tidied, and its compiled programs are kept.
     """
-    if arguments is None:
+    own_process = arguments is None
+    if own_process:
         announce_slow_compilations()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
@@ -58,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
             near = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean {near[0]}? " if near else ""
             raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
+        if own_process and name not in MEASURE_COMPILATION:
+            keep_compiled_programs()
         COMMANDS[name](rest)
     except FatalError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
