@@ -144,7 +144,7 @@ class LaunchesBenchmark:
         actions = jax.ShapeDtypeStruct((self.batch,), jnp.int32)
         observations = jax.eval_shape(jax.vmap(game.observe), states)
         key = jax.ShapeDtypeStruct((2,), jnp.uint32)
-        variables = jax.eval_shape(network.init, key)
+        variables = jax.eval_shape(lambda key: network.for_inference(network.init(key)), key)
         programs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
             "step": (jax.vmap(game.step), (states, actions)),
             "legal mask": (jax.vmap(game.legal_action_mask), (states,)),

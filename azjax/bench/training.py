@@ -129,9 +129,10 @@ def _parts(
     def forwards(variables: Variables, observations: Array) -> Array:
         def evaluate(_: int, total: Array) -> Array:
             # Each evaluation depends on the one before, so that XLA leaves none out.
-            prediction = network.apply(variables, observations + 1e-12 * total)
+            prediction = network.apply(folded, observations + 1e-12 * total)
             return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
 
+        folded = network.for_inference(variables)
         return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))[None]
 
     def gradient_steps(learner: LearnerState, batch: Batch) -> tuple[LearnerState, Metrics]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
 import jax
@@ -18,6 +18,13 @@ from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
+from azjax.network.inference import (
+    cast_layers,
+    fold_batch_norm,
+    outputs_first,
+    outputs_last,
+    without_batch_norm,
+)
 from azjax.network.trunks import Conv, make_trunk
 from azjax.pytrees import check_array, check_key
 from azjax.types import Array
@@ -72,14 +79,39 @@ class Network:
         """Returns the predictions for B positions.
 
         Args:
-          variables: the arrays, as `init` makes them.
+          variables: the arrays, as `init` or `for_inference` makes them.
           observations: float32 [B, height, width, channels].
 
         Raises:
           ValueError: the observations or the variables have other shapes than this network's.
         """
         self._check_observations(observations)
-        return self._module(variables)(observations, train=False)
+        network = self
+        if "inference" in variables:
+            network = replace(self, config=without_batch_norm(self.config))
+            variables = {"params": outputs_last(variables["inference"]), "stats": {}}
+        return network._module(variables)(observations, train=False)
+
+    def for_inference(self, variables: Variables) -> Variables:
+        """Returns variables that `apply` needs fewer operations for, to use them many times.
+
+        Batch normalisation is folded into the layers before it, and the parameters have the
+        dtype of the arithmetic. The predictions are the same but for rounding.
+
+        Args:
+          variables: the arrays, as `init` makes them.
+
+        Returns:
+          {"inference": nested dict of arrays}. They cannot be trained.
+
+        Raises:
+          ValueError: the variables have other shapes than this network's.
+        """
+        _check_variables(variables, self)
+        params = variables["params"]
+        if self.config.norm == "batch":
+            params = fold_batch_norm(params, variables["stats"])
+        return {"inference": outputs_first(cast_layers(params, self.config))}
 
     def apply_train(self, variables: Variables, observations: Array) -> tuple[Prediction, Any]:
         """Returns the predictions, normalised by the batch's statistics over all devices.
@@ -99,8 +131,7 @@ class Network:
         check_array(observations, ("B", *self.observation_shape), float, name="observations")
 
     def _module(self, variables: Variables) -> _TwoHeads:
-        graph, params, stats = _abstract(self)
-        _check_variables(variables, {"params": params, "stats": stats})
+        graph, params, stats = _check_variables(variables, self)
         nnx.replace_by_pure_dict(params, variables["params"])
         nnx.replace_by_pure_dict(stats, variables["stats"])
         return nnx.merge(graph, params, stats)
@@ -154,16 +185,20 @@ def _abstract(network: Network) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
     return graph, params, stats
 
 
-def _check_variables(variables: Variables, expected: dict[str, nnx.State]) -> None:
-    """Checks that every array of a network is there and has its shape."""
-    for kind, state in expected.items():
+def _check_variables(
+    variables: Variables, network: Network
+) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
+    """Checks that every array of a network is there with its shape, and returns its `_abstract`."""
+    graph, params, stats = _abstract(network)
+    for kind, state in (("params", params), ("stats", stats)):
         shapes = jax.tree.map(jnp.shape, _plain(state), is_leaf=lambda x: hasattr(x, "shape"))
-        given = jax.tree.map(jnp.shape, variables[kind])
+        given = jax.tree.map(jnp.shape, variables.get(kind, {}))
         if given != shapes:
             raise ValueError(
                 f'variables["{kind}"] must be of this network, made by `init` for the same game '
                 f"and config: {_first_difference(given, shapes)}"
             )
+    return graph, params, stats
 
 
 def _first_difference(given: Any, expected: Any, path: str = "") -> str:

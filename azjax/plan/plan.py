@@ -169,7 +169,12 @@ def _compile_forward(trainer: Trainer) -> Compiled:
     shape = (trainer.config.selfplay.parallel_games, *trainer.game.observation_shape)
     observations = jax.ShapeDtypeStruct(shape, "float32", sharding=NamedSharding(mesh, SPLIT))
     apply = shard(trainer.network.apply, mesh, (EVERYWHERE, SPLIT), SPLIT)
-    return compile_ahead(jax.jit(apply), (state.learner.variables, observations))
+    variables = jax.eval_shape(trainer.network.for_inference, state.learner.variables)
+    variables = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, EVERYWHERE)),
+        variables,
+    )
+    return compile_ahead(jax.jit(apply), (variables, observations))
 
 
 def _read(

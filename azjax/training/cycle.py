@@ -83,7 +83,7 @@ def self_play(
     games, transitions, stats = selfplay.self_play(
         experiment.game,
         experiment.evaluate,
-        state.acting,
+        experiment.network.for_inference(state.acting),
         keys.self_play,
         state.games,
         config,
@@ -105,7 +105,7 @@ def reanalyse(experiment: Experiment, state: TrainState, key: Array) -> TrainSta
     replay = reanalyse_positions(
         experiment.game,
         experiment.evaluate,
-        state.candidate,
+        experiment.network.for_inference(state.candidate),
         search_key,
         state.replay,
         buffer.draw_indices(draw_key, valid, (count,)),
