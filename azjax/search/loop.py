@@ -17,8 +17,11 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.pytrees import take
-from azjax.search.tree import add_nodes, child_at, compact, edges_at, with_root_edges
-from azjax.types import Array, Params
+from azjax.search.backup import backup
+from azjax.search.descent import descend
+from azjax.search.packing import packing
+from azjax.search.tree import add_nodes, compact, with_root_edges
+from azjax.types import Array, Params, State
 
 LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
 
@@ -29,15 +32,21 @@ def make_loop_fn(
     *,
     select_root: mctx.RootActionSelectionFn,
     select_interior: mctx.InteriorActionSelectionFn,
+    deterministic: bool = False,
+    pack_states: bool = False,
 ) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
     """Returns a `loop_fn` for `mctx.gumbel_muzero_policy`, `mctx.muzero_policy` and `mctx.search`.
 
     Args:
       params: the same as for mctx, passed to `recurrent_fn`.
-      recurrent_fn: the same as for mctx.
+      recurrent_fn: the same as for mctx. Its discounts are -1, 0 or 1, and its rewards 0 unless the
+        discount is 0, as those of `model.transition`; on a CPU they may be any.
       select_root: mctx's action selection at the root, with the policy's options bound. It is
         called with a tree of one node, the node to choose at, whose index is 0.
       select_interior: mctx's action selection below the root, called in the same way.
+      deterministic: whether both selections ignore their key and depth, as Gumbel's do.
+      pack_states: whether the states are stored as one array of each dtype during a call, which
+        saves an accelerator a kernel for each of their arrays.
 
     Returns:
       A function of (lower, upper, body, (key, tree)) that ignores mctx's body and runs the
@@ -56,94 +65,24 @@ def make_loop_fn(
         def simulate(simulation: Array, state: LoopState) -> LoopState:
             key, tree = state
             key, select_key, expand_key = jax.random.split(key, 3)
-            parent, action = _select(select_key, tree, select_root, select_interior)
+            parent, action = descend(
+                select_key, tree, select_root, select_interior, deterministic=deterministic
+            )
             rows = jnp.arange(parent.shape[0])
-            embedding = take(tree.embeddings, (rows, parent))
+            embedding = unpack(take(tree.embeddings, (rows, parent)))
             step, embedding = recurrent_fn(params, expand_key, action, embedding)
-            tree = add_nodes(tree, simulation + 1, parent, action, step, embedding)
-            return key, _backup(tree, step, parent)
+            index = simulation + 1
+            tree = add_nodes(tree, index, parent, action, step, pack(embedding))
+            return key, backup(tree, index, step, parent)
 
         key, tree = state
+        pack, unpack = packing(tree.embeddings) if pack_states else (_unchanged, _unchanged)
+        tree = tree.replace(embeddings=pack(tree.embeddings))
         key, tree = jax.lax.fori_loop(lower, upper, simulate, (key, compact(tree)))
-        return key, with_root_edges(tree)
+        return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
 
     return loop_fn
 
 
-def _select(
-    key: Array,
-    tree: mctx.Tree,
-    select_root: mctx.RootActionSelectionFn,
-    select_interior: mctx.InteriorActionSelectionFn,
-) -> tuple[Array, Array]:
-    """Walks down all trees until an action leads to no node yet.
-
-    Returns:
-      (node to expand int32 [B], action int32 [B]).
-    """
-    batch = tree.node_visits.shape[0]
-    keys = jax.random.split(key, batch)
-
-    def next_keys(keys: Array) -> tuple[Array, Array]:
-        pairs = jax.vmap(jax.random.split)(keys)
-        return pairs[:, 0], pairs[:, 1]
-
-    def at_root(key: Array, tree: mctx.Tree) -> Array:
-        return select_root(key, edges_at(tree, jnp.int32(tree.ROOT_INDEX)), jnp.int32(0))
-
-    def below(key: Array, tree: mctx.Tree, node: Array, depth: Array) -> Array:
-        return select_interior(key, edges_at(tree, node), jnp.int32(0), depth)
-
-    keys, now = next_keys(keys)
-    action = jax.vmap(at_root)(now, tree)
-    node = jnp.full(batch, tree.ROOT_INDEX, jnp.int32)
-    child = jax.vmap(child_at)(tree, node, action)
-
-    def any_live(state: tuple[Array, ...]) -> Array:
-        return jnp.any(state[3] != tree.UNVISITED)
-
-    def step_down(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        keys, node, action, child, depth = state
-        live = child != tree.UNVISITED
-        keys, now = next_keys(keys)
-        node = jnp.where(live, child, node)
-        chosen = jax.vmap(below, in_axes=(0, 0, 0, None))(now, tree, node, depth)
-        action = jnp.where(live, chosen, action)
-        child = jnp.where(live, jax.vmap(child_at)(tree, node, action), tree.UNVISITED)
-        return keys, node, action, child, depth + 1
-
-    start = (keys, node, action, child, jnp.ones((), jnp.int32))
-    _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
-    return node, action
-
-
-def _backup(tree: mctx.Tree, step: mctx.RecurrentFnOutput, parent: Array) -> mctx.Tree:
-    """Updates the values and visits from the new nodes up to the roots."""
-    batch = parent.shape[0]
-    rows = jnp.arange(batch)
-    moves = tree.extra_data
-
-    def any_live(state: tuple[Array, ...]) -> Array:
-        return jnp.any(state[2] >= 0)
-
-    def step_up(state: tuple[Array, ...]) -> tuple[Array, ...]:
-        values, visits, node, reward, discount, value = state
-        live = node >= 0
-        at = jnp.maximum(node, 0)
-        count = visits[rows, at]
-        value = reward + discount * value
-        mean = (values[rows, at] * count + value) / (count + 1.0)
-        # Games that have reached their root write to a row that does not exist, which drops it.
-        row = jnp.where(live, rows, batch)
-        return (
-            values.at[row, at].set(mean, mode="drop"),
-            visits.at[row, at].set(count + 1, mode="drop"),
-            jnp.where(live, tree.parents[rows, at], tree.NO_PARENT),
-            moves.rewards[rows, at],
-            moves.discounts[rows, at],
-            value,
-        )
-
-    start = (tree.node_values, tree.node_visits, parent, step.reward, step.discount, step.value)
-    values, visits, *_ = jax.lax.while_loop(any_live, step_up, start)
-    return tree.replace(node_values=values, node_visits=visits)
+def _unchanged(states: State) -> State:
+    return states

@@ -53,6 +53,8 @@ def gumbel_policy(
         select_interior=functools.partial(
             mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform
         ),
+        deterministic=True,
+        pack_states=True,
     )
     return mctx.gumbel_muzero_policy(
         params,
@@ -102,7 +104,13 @@ def puct_policy(
         interior_action_selection_fn=select,
         num_simulations=config.num_simulations,
         invalid_actions=~mask,
-        loop_fn=make_loop_fn(params, recurrent_fn, select_root=select_root, select_interior=select),
+        loop_fn=make_loop_fn(
+            params,
+            recurrent_fn,
+            select_root=select_root,
+            select_interior=select,
+            pack_states=True,
+        ),
     )
     shares = tree.summary().visit_probs
     logits = log_of(shares)

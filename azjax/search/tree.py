@@ -18,7 +18,10 @@ import mctx
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once
 
+from azjax.search.backup import Lineages, new_lineages
 from azjax.types import Array, State
+
+_FEW_EDGES = 2**14  # nodes times actions of a tree whose edges can all be looked at at once
 
 # In numbers of four bytes.
 _NODE_NUMBERS = 7  # of each node: [B, N] arrays of `mctx.Tree` and of `Moves`
@@ -38,6 +41,7 @@ class Moves(NamedTuple):
     rewards: Array  # [B, N], of the move that led to each node
     discounts: Array  # [B, N], of the same move
     children: Array | None  # int32 [B, N, A], nodes or UNVISITED; None if there are many actions
+    lineages: Lineages | None  # for a backup without a loop; None if there are many nodes
     extra_data: Any  # the policy's own
 
 
@@ -53,7 +57,7 @@ def compact(tree: mctx.Tree) -> mctx.Tree:
         batch, nodes, actions = tree.children_prior_logits.shape
         children = tree.children_index if keeps_children(nodes, actions) else None
         nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
-        moves = Moves(nothing, nothing, children, tree.extra_data)
+        moves = Moves(nothing, nothing, children, new_lineages(tree), tree.extra_data)
     return tree.replace(**dict.fromkeys(_ROWS), extra_data=moves)
 
 
@@ -61,18 +65,28 @@ def keeps_children(nodes: int, actions: int) -> bool:
     """Returns whether a compact tree has an array of children [B, N, A].
 
     With the array, a row is looked up action by action. Without it, a row is assembled from the
-    nodes that have this parent. On a CPU core the second is faster from about two actions per node.
+    nodes that have this parent. Other platforms than CPUs look rows up wherever that is affordable.
     """
+    return _looks_up(nodes, actions) or has_few_edges(nodes, actions)
+
+
+def has_few_edges(nodes: int, actions: int) -> bool:
+    """Returns whether one game's tree is small enough to look at all its edges at once."""
+    return nodes * actions <= _FEW_EDGES
+
+
+def _looks_up(nodes: int, actions: int) -> bool:
+    """Returns whether a CPU looks rows up. It assembles them faster from two actions per node."""
     return actions <= 2 * nodes
 
 
 def tree_bytes(game: Game, nodes: int) -> int:
-    """Returns the bytes of one game's compact tree."""
+    """Returns the bytes of one game's compact tree, without lineages."""
     return nodes * _node_bytes(game, children=keeps_children(nodes, game.num_actions))
 
 
 def tree_capacity(game: Game, memory: int) -> int:
-    """Returns how many nodes a compact tree of one game can have in `memory` bytes."""
+    """Returns how many nodes one game's compact tree without lineages has in `memory` bytes."""
     nodes = memory // _node_bytes(game, children=False)
     if keeps_children(nodes, game.num_actions):
         nodes = memory // _node_bytes(game, children=True)
@@ -103,7 +117,7 @@ def whole_tree(tree: mctx.Tree) -> mctx.Tree:
 
 
 def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
-    """Returns a compact tree of B games with room for `nodes` nodes each.
+    """Returns a compact tree of B games with room for `nodes` nodes each, without lineages.
 
     Args:
       root: compact, with one node, which becomes the root.
@@ -127,7 +141,10 @@ def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
         children_prior_logits=grow(root.children_prior_logits, 0),
         embeddings=jax.tree.map(lambda x: grow(x, 0), root.embeddings),
         extra_data=moves._replace(
-            rewards=grow(moves.rewards, 0), discounts=grow(moves.discounts, 0), children=children
+            rewards=grow(moves.rewards, 0),
+            discounts=grow(moves.discounts, 0),
+            children=children,
+            lineages=None,
         ),
     )
 
@@ -214,21 +231,27 @@ def replant(
 
 def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
     """Returns one node of one game's compact tree as an `mctx.Tree` of one node, N = 1."""
-    moves, actions = tree.extra_data, tree.children_prior_logits.shape[1]
-    numbers = jnp.arange(tree.parents.shape[0])
-    if moves.children is None:
+    moves = tree.extra_data
+    nodes, actions = tree.children_prior_logits.shape
+    of_nodes = (tree.node_visits, moves.rewards, moves.discounts, tree.node_values)
+    if moves.children is not None and _looks_up(nodes, actions):
+        rows = _look_up(moves.children[node], of_nodes)
+    else:
+        numbers = jnp.arange(nodes, dtype=jnp.int32)
         # Nodes with another parent are written to places that do not exist, which drops them.
         place = jnp.where(tree.parents == node, tree.action_from_parent, actions + numbers)
-
-        def row(of_nodes: Array, unvisited: int) -> Array:
-            empty = jnp.full(actions, unvisited, of_nodes.dtype)
-            return empty.at[place].set(of_nodes, mode="drop", unique_indices=True)
-    else:
-        children = moves.children[node]
-        found, place = children != tree.UNVISITED, jnp.maximum(children, 0)
-
-        def row(of_nodes: Array, unvisited: int) -> Array:
-            return jnp.where(found, of_nodes.at[place].get(mode="promise_in_bounds"), unvisited)
+        rows = jax.lax.platform_dependent(
+            node,
+            place,
+            moves.children,
+            of_nodes,
+            cpu=lambda _, place, __, of_nodes: _assemble(actions, place, of_nodes),
+            # A GPU launches some kernels for each scatter, but none for a gather, which it fuses.
+            default=lambda node, place, children, of_nodes: _look_up(
+                _assemble(actions, place, ())[0] if children is None else children[node], of_nodes
+            ),
+        )
+    children, visits, rewards, discounts, values = rows
 
     def only(of_nodes: Array) -> Array:
         return of_nodes[node][None]
@@ -239,16 +262,40 @@ def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
         node_values=only(tree.node_values),
         parents=only(tree.parents),
         action_from_parent=only(tree.action_from_parent),
-        children_index=row(numbers.astype(jnp.int32), tree.UNVISITED)[None],
+        children_index=children[None],
         children_prior_logits=only(tree.children_prior_logits),
-        children_visits=row(tree.node_visits, 0)[None],
-        children_rewards=row(moves.rewards, 0)[None],
-        children_discounts=row(moves.discounts, 0)[None],
-        children_values=row(tree.node_values, 0)[None],
+        children_visits=visits[None],
+        children_rewards=rewards[None],
+        children_discounts=discounts[None],
+        children_values=values[None],
         embeddings=jax.tree.map(only, tree.embeddings),
         root_invalid_actions=tree.root_invalid_actions,
         extra_data=moves.extra_data,
     )
+
+
+def _look_up(children: Array, of_nodes: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Returns a row of children [A], and the rows of numbers [N] of these children."""
+    return children, *(_gather(x, children) for x in of_nodes)
+
+
+def _assemble(actions: int, place: Array, of_nodes: tuple[Array, ...]) -> tuple[Array, ...]:
+    """Returns the same rows, from the place of each node in its row, int32 [N]."""
+    numbers = jnp.arange(place.shape[0], dtype=jnp.int32)
+    children = _scatter(actions, numbers, place, mctx.Tree.UNVISITED)
+    return children, *(_scatter(actions, x, place) for x in of_nodes)
+
+
+def _scatter(actions: int, of_nodes: Array, place: Array, unvisited: int = 0) -> Array:
+    """Returns a row [A] of numbers [N], each written to its place; places beyond it are dropped."""
+    row = jnp.full(actions, unvisited, of_nodes.dtype)
+    return row.at[place].set(of_nodes, mode="drop", unique_indices=True)
+
+
+def _gather(of_nodes: Array, children: Array) -> Array:
+    """Returns a row [A] of numbers [N], each read at the child; 0 where there is none."""
+    found = of_nodes.at[jnp.maximum(children, 0)].get(mode="promise_in_bounds")
+    return jnp.where(children != mctx.Tree.UNVISITED, found, 0)
 
 
 def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
@@ -257,8 +304,9 @@ def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
     Returns:
       int32 [], UNVISITED if there is no such node.
     """
-    if tree.extra_data.children is not None:
-        return tree.extra_data.children[node, action]
+    children = tree.extra_data.children
+    if children is not None:
+        return children[node, action]
     found = (tree.parents == node) & (tree.action_from_parent == action)
     numbers = jnp.arange(tree.parents.shape[0])
     return jnp.max(jnp.where(found, numbers, tree.UNVISITED)).astype(jnp.int32)

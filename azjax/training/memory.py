@@ -7,6 +7,7 @@ import os
 import jax
 
 from azjax.errors import UserError
+from azjax.search.backup import lineage_bytes
 from azjax.search.tree import tree_bytes
 from azjax.training.trainer import Trainer
 
@@ -54,7 +55,8 @@ def search_bytes(trainer: Trainer) -> int:
     Self-play and reanalysis search one after the other: the larger of the two counts.
     """
     config, game = trainer.config, trainer.game
-    tree = tree_bytes(game, config.search.num_simulations + 1)
+    nodes = config.search.num_simulations + 1
+    tree = tree_bytes(game, nodes) + lineage_bytes(nodes)
     tree += 4 * _ROOT_NUMBERS * game.num_actions
     searches = max(config.selfplay.parallel_games, config.replay.reanalyse_positions)
     return searches * tree // trainer.mesh.size

@@ -27,7 +27,7 @@ from tests import tiny
 COMPILERS = Path(sys.prefix) / "plan"
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([*sys.path, str(COMPILERS)])}
 RUN = tiny.values(
-    search={"num_simulations": 6},
+    search={"algorithm": "puct", "num_simulations": 6},  # whose descent is a loop on every platform
     selfplay={"parallel_games": 16, "plies_per_cycle": 4, "full_search_fraction": 0.5}
     | {"fast_simulations": 3},
     replay={"capacity_plies": 16, "min_positions": 32, "reanalyse_positions": 0},
@@ -71,9 +71,10 @@ def test_repetitions_are_measured():
     for simulations, counts in runs.counts.items():
         steps = {line[1]: repeated for line, (_, repeated) in counts.loops.items()}
         searches = {line[1]: number for line, (number, _) in counts.loops.items()}
-        assert searches["_backup"] == 2 * simulations  # two plies
+        backups = searches["backup_by_level"]
+        assert backups == 2 * simulations  # two plies
         # The backup goes one level further than the descent: to the root.
-        assert steps["_backup"] == steps["_select"] + searches["_backup"]
+        assert steps["backup_by_level"] == steps["descend_by_level"] + backups
 
 
 def test_what_would_fit():
@@ -155,7 +156,9 @@ def check(plan: dict, chips: int) -> None:
     assert plan["memory"]["left"] > 0.7 * plan["memory"]["usable"]
     assert plan["problem"] == ""
     places = {loop["place"] for loop in plan["loops"]}
-    assert {f"_select in loop.py, in {n} times loop_fn in loop.py" for n in (3, 6)} <= places
+    descents = {f"descend_by_level in descent.py, in {n} times loop_fn in loop.py" for n in (3, 6)}
+    assert descents <= places
+    assert not any("backup" in place for place in places)
     assert 0 < plan["estimate"]["forward_share"] < 1
 
 
@@ -199,9 +202,53 @@ def test_compiled_games_and_searches_are_counted():
     facts = json.loads(found.stdout)["tic_tac_toe"]
     assert 1 <= facts["step"] <= facts["all three"] < facts["simulation"]
     assert facts["simulation"] == pytest.approx(facts["forward"] + facts["besides the forward"])
-    loops = {loop["in"]: loop["times"] for loop in facts["loops"]}
-    # A backup ends at the root, one level above where its descent began.
-    assert loops["_backup in loop.py"] == pytest.approx(loops["_select in loop.py"] + 1, abs=0.02)
+    assert not facts["loops"]  # neither down nor up
+
+
+# Kernels of a simulation besides those of the network's forward, at most.
+BUDGETS = {
+    "connect_four": 60,
+    "othello": 60,
+    "hex": 60,
+    "gomoku": 60,
+    "dots_and_boxes": 60,
+    "mancala": 60,
+    "go_9x9": 110,
+    "go_19x19": 150,
+    "gardner_chess": 120,
+    "chess": 120,
+    "shogi": 150,
+}
+
+
+@no_plugin
+def test_compiled_searches_keep_their_budgets():
+    games = ["connect_four", "gomoku", "go_9x9", "chess"]
+    words = "--json --blocks 1 --channels 32 --measured-games 16"
+    found = subprocess.run(
+        [sys.executable, "-m", "azjax.cli", "bench", "launches", *games, *words.split()],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert found.returncode == 0, found.stderr
+    facts = json.loads(found.stdout)
+    for game in games:
+        assert 10 < facts[game]["besides the forward"] <= BUDGETS[game], game
+    assert facts["go_9x9"]["step"] <= 60
+
+
+def test_the_record_keeps_the_budgets():
+    record = Path(__file__).parents[2] / "benchmarks" / "results" / "bench_launches_h100.json"
+    facts = json.loads(record.read_text())
+    for game, budget in BUDGETS.items():
+        assert 10 < facts[game]["besides the forward"] <= budget, game
+        convolutions = 2 * 6 + 2  # of the blocks, before them, and of the heads
+        assert facts[game]["forward"] <= 2.5 * convolutions, game
+    assert facts["go_9x9"]["step"] <= 60
+    assert facts["go_19x19"]["step"] <= 80
+    assert facts["connect_four"]["estimated share of the forward"] >= 0.7
+    assert facts["go_9x9"]["estimated share of the forward"] >= 0.6
 
 
 @no_plugin

@@ -1,0 +1,109 @@
+"""Searches on accelerators: a backup without a loop and rows by gathers, equal to those of CPUs."""
+
+import types
+
+import chex
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.search.backup import backup_at_once, backup_by_level, lineage_bytes, new_lineages
+from azjax.search.tree import compact, edges_at
+from tests.oracles.searches import BATCH, GAMES, POLICIES, SIMULATIONS, compiled_policy
+from tests.search.test_loop import WIDE, problem
+
+
+def the_cpu(*arguments, cpu, default):
+    """Replaces `jax.lax.platform_dependent`, which does not work outside of compiled functions."""
+    del default
+    return cpu(*arguments)
+
+
+def other_platform(*arguments, cpu, default):
+    """Replaces `jax.lax.platform_dependent`: the branch of every platform but a CPU."""
+    del cpu
+    return default(*arguments)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", [*GAMES, WIDE])
+def test_searches_are_the_same_on_other_platforms(name, policy, monkeypatch):
+    """Operation by operation: XLA may round a product and a sum at once if it compiles them."""
+    game = make(name)
+
+    def run(platform_dependent):
+        with monkeypatch.context() as patched, jax.disable_jit():
+            patched.setattr(jax.lax, "platform_dependent", platform_dependent)
+            search = compiled_policy.__wrapped__(game, policy).__wrapped__
+            return search(*problem(game, 0))
+
+    expected, found = run(the_cpu), run(other_platform)
+    lineages = found.search_tree.extra_data.lineages
+    check_lineages(lineages, found.search_tree)
+    chex.assert_trees_all_equal(without_lineages(found), without_lineages(expected))
+    # Games that are over, and moves after their end, are among the nodes.
+    assert {-1.0, 0.0, 1.0} == set(np.unique(lineages.signs))
+
+
+def without_lineages(output):
+    tree = output.search_tree
+    moves = tree.extra_data._replace(lineages=None)
+    return output.replace(search_tree=tree.replace(extra_data=moves))
+
+
+def check_lineages(lineages, tree):
+    """Checks which nodes are above each node by following the parents."""
+    parents, words = np.asarray(tree.parents), np.asarray(lineages.above)
+    numbers = np.arange(SIMULATIONS + 1)
+    found = (words[:, :, numbers // 32] >> (numbers % 32).astype(np.uint32)) & 1
+    expected = np.zeros((BATCH, len(numbers), len(numbers)), bool)
+    rows = np.arange(BATCH)
+    for node in numbers:
+        if node:
+            expected[:, node] = expected[rows, parents[:, node]]
+        expected[:, node, node] = True
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_only_a_cpu_walks_up_level_by_level():
+    tree = compiled_policy(make("tic_tac_toe"), "puct")(
+        *problem(make("tic_tac_toe"), 0)
+    ).search_tree
+    numbers = jnp.zeros(BATCH)
+    step = mctx.RecurrentFnOutput(
+        reward=numbers, discount=numbers, prior_logits=numbers, value=numbers
+    )
+    arguments = (tree, jnp.int32(1), step, jnp.zeros(BATCH, jnp.int32))
+    assert "while" in jax.jit(backup_by_level).lower(*arguments).as_text()
+    assert "while" not in jax.jit(backup_at_once).lower(*arguments).as_text()
+
+
+@pytest.mark.parametrize("nodes", [33, 2048, 2049])
+def test_a_large_tree_has_no_lineages(nodes):
+    """Their bits grow with the square of the nodes."""
+    shape = jax.ShapeDtypeStruct((2, nodes), jnp.float32)
+    tree = types.SimpleNamespace(parents=shape, node_values=shape)
+    lineages = jax.eval_shape(lambda: new_lineages(tree))
+    assert (lineages is None) == (nodes > 2048)
+    taken = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(lineages))
+    assert taken == 2 * lineage_bytes(nodes)
+
+
+def test_other_platforms_scatter_only_the_children(monkeypatch):
+    """And not even these where the tree keeps them."""
+    tree = compiled_policy(make(WIDE), "puct")(*problem(make(WIDE), 0)).search_tree
+    kept = jax.tree.map(lambda x: x[0], compact(tree))
+    found = kept.replace(extra_data=kept.extra_data._replace(children=None))
+
+    def scatters(tree):
+        program = jax.jit(lambda *x: edges_at(*x)).lower(tree, jnp.int32(0)).as_text()
+        return program.count('"stablehlo.scatter"(')
+
+    with monkeypatch.context() as other:
+        other.setattr(jax.lax, "platform_dependent", other_platform)
+        assert scatters(kept) == 0
+        assert scatters(found) == 1
+    assert scatters(kept) == scatters(found) == 5

@@ -1,0 +1,76 @@
+"""Descents on accelerators: without a loop where they can, and equal to those of CPUs."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import pytest
+from azjax_envs import make
+
+from azjax.search.descent import descend, descend_at_once, descend_by_level
+from azjax.search.tree import compact
+from tests.oracles.searches import BATCH, compiled_policy
+from tests.search.test_loop import WIDE, problem
+
+select = functools.partial(
+    mctx.gumbel_muzero_interior_action_selection,
+    qtransform=mctx.qtransform_completed_by_mix_value,
+)
+
+
+def select_root(key, tree, node):
+    return select(key, tree, node, jnp.int32(0))
+
+
+def tree_of(name):
+    """Returns the compact tree after a search."""
+    tree = compiled_policy(make(name), "gumbel")(*problem(make(name), 0)).search_tree
+    return compact(tree)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes_2x2", WIDE])
+def test_both_forms_find_the_same_end(name):
+    tree = tree_of(name)
+    by_level, at_once = (
+        jax.jit(functools.partial(form, select_root=select_root, select_interior=select))
+        for form in (descend_by_level, descend_at_once)
+    )
+    key = jax.random.key(0)
+    (node, action), (expected, move) = at_once(key, tree), by_level(key, tree)
+    np.testing.assert_array_equal(node, expected)
+    np.testing.assert_array_equal(action, move)
+    # The action leads to no node yet, and some ways are long.
+    children = np.asarray(tree.extra_data.children)
+    assert (children[np.arange(BATCH), node, action] == tree.UNVISITED).all()
+    assert len(np.unique(node)) > 5
+
+
+@pytest.mark.parametrize(
+    ("few_edges", "deterministic", "loops"),
+    [(2**14, True, False), (2**14, False, True), (2999, True, True)],
+)
+def test_a_loop_walks_down_where_it_must(few_edges, deterministic, loops, monkeypatch):
+    """Where selections draw, or where there are too many edges to select at all nodes."""
+    tree = tree_of(WIDE)
+    assert tree.children_prior_logits[0].size == 3000
+    monkeypatch.setattr("azjax.search.tree._FEW_EDGES", few_edges)
+
+    def program():
+        find = functools.partial(
+            descend,
+            select_root=select_root,
+            select_interior=select,
+            deterministic=deterministic,
+        )
+        return jax.jit(lambda *x: find(*x)).lower(jax.random.PRNGKey(0), tree).as_text()
+
+    assert "stablehlo.while" in program()  # on a CPU
+
+    def other_platform(*arguments, cpu, default):
+        del cpu
+        return default(*arguments)
+
+    monkeypatch.setattr(jax.lax, "platform_dependent", other_platform)
+    assert ("stablehlo.while" in program()) == loops
