@@ -1,8 +1,8 @@
 """Random legal actions, cheap enough not to slow random play down.
 
 A draw with `jax.random.categorical` makes a random number for every action. These functions make
-one for every position, by a hash of the key and the position's place in the batch. JAX's own generator
-would take longer than a move of connect four. They need only jax.
+one for every position, by a hash of the key and the position's place in the batch. JAX's own
+generator would take longer than a move of connect four. They need only jax.
 """
 
 from __future__ import annotations
