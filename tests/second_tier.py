@@ -145,7 +145,7 @@ SECOND_TIER = (
     "runs/test_checkpoint.py::test_the_newest_and_the_best_are_kept[metrics3",
     "runs/test_checkpoint.py::test_the_newest_and_the_best_are_kept[metrics4",
     "search/test_anytime.py::test_a_full_tree_stays_as_it_is",
-    "search/test_anytime.py::test_a_continued_search_equals_a_search_of_the_position[go_9x9",
+    "search/test_anytime.py::test_a_continued_search_equals_a_search_of_the_position[gomoku",
     "search/test_anytime.py::test_pieces_equal_one_search[pieces0-dots_and_boxes_2x2]",
     "search/test_anytime.py::test_pieces_equal_one_search[pieces1",
     "search/test_anytime.py::test_pieces_equal_one_search[pieces2",

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from azjax.bench.timing import show
-from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
+from azjax.config import Config, NetworkConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
 from azjax.games import game_from_name
 from azjax.network.network import make_network
@@ -107,6 +107,7 @@ class LaunchesBenchmark:
                 game=GameConfig(name),
                 search=SearchConfig(num_simulations=self.simulations),
                 selfplay=SelfPlayConfig(parallel_games=self.measured_games),
+                replay=ReplayConfig(min_positions=1),
             )
             runs = measure_runs(
                 config, game, games=self.measured_games, opening_plies=self.opening_plies
