@@ -207,10 +207,10 @@ def trainings(options: Arguments) -> dict[str, Any]:
 class Worker:
     """A contestant's process. It works on request, and waits otherwise."""
 
-    def __init__(self, name: str, setting: Setting) -> None:
+    def __init__(self, name: str, setting: Setting, python: Path | None = None) -> None:
         _say(f"starting {name}")
         command = [
-            sys.executable,
+            python or sys.executable,
             HERE / "worker.py",
             name,
             json.dumps(dataclasses.asdict(setting)),
