@@ -212,9 +212,11 @@ def update(
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
     # One collective serves all: XLA's CPU backend blocks a thread for each in flight, and runs
-    # out of threads if there are several. The statistics are the same on all devices already.
-    flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses))
-    gradient, losses = unravel(jax.lax.pmean(flat, AXIS))
+    # out of threads if there are several.
+    own_stats = None if network.shared_statistics else stats
+    flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses, own_stats))
+    gradient, losses, mean_stats = unravel(jax.lax.pmean(flat, AXIS))
+    stats = stats if mean_stats is None else mean_stats
     losses["train/grad_norm"] = optax.tree.norm(gradient)
     change, optimizer_state = optimizer.update(
         gradient, learner.optimizer_state, variables["params"]

@@ -47,14 +47,22 @@ class Prediction(NamedTuple):
 class Network:
     """A network's architecture: static and hashable. Its arrays are passed to `apply`.
 
+    Args:
+      observation_shape: (height, width, channels).
+      num_actions: the policy's size.
+      config: the layers.
+      shared_statistics: whether `apply_train` normalises by the statistics of all devices'
+        batches, so that N devices compute what one does, or each device by those of its own.
+
     Raises:
       UserError: the policy head has planes, but the number of actions is not a multiple of the
         number of cells.
     """
 
-    observation_shape: tuple[int, int, int]  # (height, width, channels)
+    observation_shape: tuple[int, int, int]
     num_actions: int
     config: NetworkConfig
+    shared_statistics: bool = True
 
     def __post_init__(self) -> None:
         height, width, _ = self.observation_shape
@@ -114,15 +122,18 @@ class Network:
         return {"inference": outputs_first(cast_layers(params, self.config))}
 
     def apply_train(self, variables: Variables, observations: Array) -> tuple[Prediction, Any]:
-        """Returns the predictions, normalised by the batch's statistics over all devices.
+        """Returns the predictions, normalised by the batch's statistics.
 
         Must be called under `shard_map` over the axis `sharding.AXIS`. Arguments as in `apply`.
 
         Returns:
-          (predictions, the updated `variables["stats"]`).
+          (predictions, the updated `variables["stats"]`, which are each device's own without
+          `shared_statistics`).
         """
         self._check_observations(observations)
         module = self._module(variables)
+        if not self.shared_statistics:
+            module.set_attributes(nnx.BatchNorm, axis_name=None, raise_if_not_found=False)
         prediction = module(observations, train=True)
         stats = nnx.state(module, nnx.filterlib.Not(nnx.Param))
         return prediction, _plain(stats)

@@ -162,7 +162,7 @@ class Conv(nnx.Module):
 def _norm(config: NetworkConfig, features: int, rngs: nnx.Rngs) -> nnx.Module | None:
     dtype = jnp.dtype(config.dtype)
     if config.norm == "batch":
-        # The statistics are over the whole batch, so that N devices give the same result as one.
+        # The statistics are over all devices' batches, unless `Network.apply_train` changes that.
         return nnx.BatchNorm(features, momentum=0.95, axis_name=AXIS, dtype=dtype, rngs=rngs)
     if config.norm == "layer":
         return nnx.LayerNorm(features, dtype=dtype, rngs=rngs)

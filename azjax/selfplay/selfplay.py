@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.pytrees import check_array, check_key, check_states, where
+from azjax.pytrees import check_array, check_key, check_states, take, where
 from azjax.replay.auxiliary import terminal_targets
 from azjax.replay.buffer import Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
@@ -74,11 +74,15 @@ def self_play(
         functools.partial(_search, game, evaluate, params, config, fast) for fast in (False, True)
     )
 
+    start_key, ply_key = jax.random.split(key)
+    lanes = games.plies.shape[0]
+    starts = start_games(game, start_key, lanes, config.selfplay, openings)
+
     def ply(
-        games: Games, step: tuple[Array, Array | None]
-    ) -> tuple[Games, tuple[Transition, SelfPlayStats]]:
-        key, is_full = step
-        search_key, move_key, start_key = jax.random.split(key, 3)
+        carry: tuple[Games, Array], step: tuple[Array, Array | None]
+    ) -> tuple[tuple[Games, Array], tuple[Transition, SelfPlayStats]]:
+        (games, started), (key, is_full) = carry, step
+        search_key, move_key = jax.random.split(key)
         explore = games.plies < config.selfplay.sampled_plies
         position = (search_key, games.states, explore)
         if is_full is None:
@@ -129,13 +133,30 @@ def self_play(
                 resigned=jnp.sum(resigned),
                 resignation=stats_of_finished(minima, done, sign * reward[:, None]),
             )
-        fresh = start_games(game, start_key, plies.shape[0], config.selfplay, openings)
+        fresh = take(starts, next_start(lanes, started))
         games = where(done, fresh, Games(states, plies, minima))
-        return games, (new, jax.tree.map(lambda x: x.astype(jnp.float32), stats))
+        stats = jax.tree.map(lambda x: x.astype(jnp.float32), stats)
+        return (games, started + done), (new, stats)
 
-    keys = jax.random.split(key, config.selfplay.plies_per_cycle)
-    games, (transitions, stats) = jax.lax.scan(ply, games, (keys, full_search_mask))
+    keys = jax.random.split(ply_key, config.selfplay.plies_per_cycle)
+    carry = games, jnp.zeros(lanes, jnp.int32)
+    (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
     return games, transitions, jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
+
+
+def next_start(lanes: int, started: Array) -> Array:
+    """Returns which of B starts each lane takes for its next game, int32 [B].
+
+    The starts are drawn once for all plies, since random openings take many steps and few lanes
+    need one at a ply. A lane's first game is its own start. A second one in the same call, where
+    games are short, is that of a lane far away.
+
+    Args:
+      lanes: B.
+      started: int32 [B], how many games of this call have started in the lane.
+    """
+    far = lanes // 2 + 1
+    return (jnp.arange(lanes) + far * started) % lanes
 
 
 def draw_full_search_mask(key: Array, config: Config) -> Array | None:

@@ -77,9 +77,12 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     _check_divisible(config, mesh.size)
     check_auxiliary(game, config)
     path = config.selfplay.openings
+    network = make_network(game, config.network)
     experiment = Experiment(
         game=game,
-        network=make_network(game, config.network),
+        # To share statistics, accelerators would wait for each other twice a layer. On CPUs, N
+        # devices compute what one does.
+        network=replace(network, shared_statistics=_platform(mesh) == "cpu"),
         optimizer=make_optimizer(config.learning, config.total_updates),
         config=config,
         openings=read_openings(game, path) if path else None,
@@ -92,7 +95,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
 
     return Trainer(
         game=game,
-        network=experiment.network,
+        network=network,
         config=config,
         mesh=mesh,
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
@@ -163,6 +166,10 @@ def state_specs(config: Config) -> TrainState:
     )
 
 
+def _platform(mesh: Mesh) -> str:
+    return mesh.devices.flat[0].platform
+
+
 def _check_divisible(config: Config, devices: int) -> None:
     for name, value, unit in [
         ("selfplay.parallel_games", config.selfplay.parallel_games, devices),
@@ -184,6 +191,6 @@ def _jit_blocking(mesh: Mesh, function: Callable) -> Step:
     two calls in flight, one device can hold the thread that the other needs, and both wait forever.
     """
     compiled = jax.jit(function, donate_argnums=0)
-    if mesh.devices.flat[0].platform != "cpu":
+    if _platform(mesh) != "cpu":
         return compiled
     return lambda state: jax.block_until_ready(compiled(state))

@@ -1,6 +1,7 @@
 """Batches, updates on one device and on several, and the average of the weights."""
 
 import functools
+from dataclasses import replace
 
 import chex
 import jax
@@ -74,7 +75,7 @@ def fixed_batch():
 
 
 @functools.lru_cache
-def compiled_update(network_config, devices, **learning):
+def compiled_update(network_config, devices, shared=True, **learning):
     """Returns (network, optimizer, jitted update under shard_map on that number of devices)."""
     config = Config(
         network=network_config,
@@ -82,7 +83,7 @@ def compiled_update(network_config, devices, **learning):
             **{"schedule": "constant", "warmup_updates": 0, "batch_size": SIZE} | learning
         ),
     )
-    network = make_network(GAME, network_config)
+    network = replace(make_network(GAME, network_config), shared_statistics=shared)
     optimizer = make_optimizer(config.learning, 100)
     mesh = make_mesh(jax.devices()[:devices])
     assert mesh.size == devices
@@ -93,13 +94,14 @@ def compiled_update(network_config, devices, **learning):
     return network, optimizer, jax.jit(sharded, compiler_options=options)
 
 
-def run_updates(network_config, devices, count=1, **learning):
-    network, optimizer, step = compiled_update(network_config, devices, **learning)
+def run_updates(network_config, devices, count=1, *, batch=None, shared=True, **learning):
+    network, optimizer, step = compiled_update(network_config, devices, shared, **learning)
+    batch = fixed_batch() if batch is None else batch
     variables = jax.jit(network.init)(jax.random.key(0))
     learner, history = init_learner(variables, optimizer, LearningConfig(**learning)), []
     for _ in range(count):
         # Never two calls in flight: XLA's CPU backend may deadlock in their collectives.
-        learner, losses = jax.block_until_ready(step(learner, fixed_batch()))
+        learner, losses = jax.block_until_ready(step(learner, batch))
         history.append(jax.tree.map(float, losses))
     assert learner.num_updates == count
     return learner.variables, learner.optimizer_state, history
@@ -178,6 +180,23 @@ def test_devices_together_equal_one(devices):
     change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), one, moved)
     assert max(map(float, jax.tree.leaves(change["params"]))) > 0.01
     assert min(map(float, jax.tree.leaves(change["stats"]))) > 0.01
+
+
+def test_devices_with_their_own_statistics_average_what_each_would_do():
+    options = {"optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.0, "clip_norm": 1e9}
+    both, _, (losses,) = run_updates(TOWER, 2, shared=False, **options)
+    for leaf in jax.tree.leaves(both):
+        copies = [np.asarray(shard.data) for shard in leaf.addressable_shards]
+        assert np.array_equal(*copies)
+    halves = [jax.tree.map(lambda x, i=i: x[8 * i : 8 * i + 8], fixed_batch()) for i in range(2)]
+    alone = [run_updates(TOWER, 1, batch=half, **options) for half in halves]
+    mean = jax.tree.map(lambda a, b: (a + b) / 2, alone[0][0], alone[1][0])
+    chex.assert_trees_all_close(both, mean, rtol=1e-4, atol=1e-5)
+    expected = sum(history[0]["train/loss"] for *_, history in alone) / 2
+    assert losses["train/loss"] == pytest.approx(expected, rel=1e-5)
+    shared, _, _ = run_updates(TOWER, 2, **options)
+    change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), both["stats"], shared["stats"])
+    assert max(map(float, jax.tree.leaves(change))) > 1e-3
 
 
 def test_config_of_the_optimizer_is_used():

@@ -180,7 +180,8 @@ def test_compiled_for_tpu_slices(config):
     check(one, 1)
     check(four, 4)
     assert four["memory"]["code"] > 0
-    assert four["collectives"]["all-reduce"]["calls"] >= 1 + 3
+    # One of a cycle's statistics, one in each update: batch statistics are each chip's own.
+    assert four["collectives"]["all-reduce"]["calls"] == 1 + 3
     assert four["flops"]["forwards"] == one["flops"]["forwards"]
 
 

@@ -10,7 +10,7 @@ from azjax_envs import make
 from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.search.search import SearchResult, search
 from azjax.selfplay.openings import start_games
-from azjax.selfplay.selfplay import choose_move, draw_full_search_mask, self_play
+from azjax.selfplay.selfplay import choose_move, draw_full_search_mask, next_start, self_play
 from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
@@ -238,6 +238,40 @@ def test_random_openings():
     none = start_games(game, jax.random.key(0), 8, SelfPlayConfig())
     assert not none.plies.any()
     assert not none.states.taken.any()
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 64])
+def test_lanes_that_start_together_take_different_starts(lanes):
+    taken = [np.asarray(next_start(lanes, jnp.full(lanes, n, jnp.int32))) for n in range(3)]
+    for starts in taken:
+        np.testing.assert_array_equal(np.sort(starts), np.arange(lanes))
+    np.testing.assert_array_equal(taken[0], np.arange(lanes))
+    assert lanes <= 2 or (np.diff(taken, axis=0) != 0).all()
+
+
+def test_games_after_the_first_begin_with_random_moves_as_well():
+    """Every game ends at once, by resignation, so that each ply is a game's first."""
+    config = Config(
+        search=SearchConfig(num_simulations=2),
+        selfplay=SelfPlayConfig(
+            plies_per_cycle=4,
+            opening_plies=3,
+            resign_false_positive_rate=0.05,
+            resign_disabled_fraction=1e-9,
+        ),
+    )
+    game, key = make("tic_tac_toe"), jax.random.key(3)
+    games = start_games(game, key, LANES, config.selfplay)
+    play = jax.jit(functools.partial(self_play, game, make_evaluate(game), config=config))
+    params = random_params(game, key)
+    _, transitions, sums = play(params, key, games, resign_threshold=jnp.float32(2.0))
+    assert sums.games_finished == 4 * LANES
+    marks = np.asarray(jax.lax.population_count(transitions.states.taken))
+    for ply in range(1, 4):
+        counts = np.bincount(marks[ply], minlength=4)
+        assert counts.sum() == LANES and (counts > 4).all()
+    lanes_moved = marks[1:] != marks[:-1]
+    assert lanes_moved.mean() > 0.5  # a lane's second start is another than its first
 
 
 def test_full_searches_are_the_same_number_in_every_cycle():
