@@ -211,11 +211,8 @@ def update(
         return total, (stats, losses)
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
-    # One collective serves all: XLA's CPU backend blocks a thread for each in flight, and runs
-    # out of threads if there are several.
     own_stats = None if network.shared_statistics else stats
-    flat, unravel = jax.flatten_util.ravel_pytree((gradient, losses, own_stats))
-    gradient, losses, mean_stats = unravel(jax.lax.pmean(flat, AXIS))
+    gradient, losses, mean_stats = mean_over_devices((gradient, losses, own_stats))
     stats = stats if mean_stats is None else mean_stats
     losses["train/grad_norm"] = optax.tree.norm(gradient)
     change, optimizer_state = optimizer.update(
@@ -232,6 +229,22 @@ def update(
         num_updates=learner.num_updates + 1,
     )
     return learner, losses
+
+
+def mean_over_devices(tree: Any) -> Any:
+    """Returns the mean of every array over all devices; call it under `shard_map` over AXIS."""
+
+    def one_collective(tree: Any) -> Any:
+        # XLA's CPU backend blocks a thread for each collective in flight, and runs out of threads
+        # if there are several.
+        flat, unravel = jax.flatten_util.ravel_pytree(tree)
+        return unravel(jax.lax.pmean(flat, AXIS))
+
+    def collectives(tree: Any) -> Any:
+        # Accelerators store a kernel in another order than a flat array. XLA joins these itself.
+        return jax.lax.pmean(tree, AXIS)
+
+    return jax.lax.platform_dependent(tree, cpu=one_collective, default=collectives)
 
 
 def _check(network: Network, batch: Batch) -> None:

@@ -274,7 +274,9 @@ class _TwoHeads(nnx.Module):
             p, observations = in_order(first, observations)
             x, v = self.value_body(observations, train)
         elif self.split is not None:
-            p, v = first[..., : self.split], first[..., self.split :]
+            # Cells are one axis here: XLA's GPU products of a slice need powers of two otherwise.
+            cells = first.reshape(-1, first.shape[-1])
+            p, v = cells[:, : self.split], cells[:, self.split :]
         # A dense layer over each cell's channels is a 1x1 convolution.
         logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
         hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))

@@ -269,7 +269,8 @@ def test_games_after_the_first_begin_with_random_moves_as_well():
     marks = np.asarray(jax.lax.population_count(transitions.states.taken))
     for ply in range(1, 4):
         counts = np.bincount(marks[ply], minlength=4)
-        assert counts.sum() == LANES and (counts > 4).all()
+        assert counts.sum() == LANES
+        assert (counts > 4).all()
     lanes_moved = marks[1:] != marks[:-1]
     assert lanes_moved.mean() > 0.5  # a lane's second start is another than its first
 

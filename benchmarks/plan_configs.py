@@ -1,0 +1,71 @@
+"""Compiles the training cycle of every config for machines that are not here, and records it.
+
+    python benchmarks/plan_configs.py --json benchmarks/results/plan_configs.json
+
+Configs are those of `configs/` and `configs/gpu/`. The largest ones are also compiled for a slice of
+256 chips. Needs `make plan`, with its folder on PYTHONPATH, and about an hour on two cores. A second call
+adds what the file lacks. `--again` compiles the named configs again.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+CONFIGS = Path(__file__).parents[1] / "configs"
+MACHINES = ("v5e:2x2", "h100")
+LARGE = ("chess", "shogi", "go", "gpu/connect_four")
+LARGE_MACHINES = ("v5e:16x16", "h100x8")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Where the record is, and what to compile again."""
+
+    json: Path
+    again: tuple[str, ...] = ()
+
+
+def main(arguments: Arguments) -> None:
+    """Compiles, and writes the record after each config and machine."""
+    record: dict[str, Any] = {"command": "python benchmarks/plan_configs.py", "plans": {}}
+    if arguments.json.exists():
+        record = json.loads(arguments.json.read_text())
+    plans = record["plans"]
+    for name in arguments.again:
+        plans.pop(name, None)
+    for name, machine in jobs():
+        if machine in plans.setdefault(name, {}):
+            continue
+        found = subprocess.run(
+            [sys.executable, "-m", "azjax.cli", "plan", name, "--on", machine, "--json"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if found.returncode:
+            raise SystemExit(f"{name} on {machine}: {found.stderr}")
+        (plan,) = json.loads(found.stdout)["plans"]
+        plans[name][machine] = {key: plan[key] for key in plan if key not in ("loops", "shares")}
+        seconds = plan["compile_seconds"]
+        print(f"{name} on {machine}: {plan['problem'] or seconds}", file=sys.stderr, flush=True)
+        arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def jobs() -> list[tuple[str, str]]:
+    """Returns each config with each machine, the GPU-sized ones first."""
+    paths = [*sorted((CONFIGS / "gpu").glob("*.toml")), *sorted(CONFIGS.glob("*.toml"))]
+    names = [str(path.relative_to(CONFIGS).with_suffix("")) for path in paths]
+    names.sort(key=lambda name: name not in LARGE)
+    machines = {name: MACHINES + LARGE_MACHINES * (name in LARGE) for name in names}
+    return [(name, machine) for name in names for machine in machines[name]]
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__.splitlines()[0]))
