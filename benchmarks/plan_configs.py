@@ -2,9 +2,9 @@
 
     python benchmarks/plan_configs.py --json benchmarks/results/plan_configs.json
 
-Configs are those of `configs/` and `configs/gpu/`. The largest ones are also compiled for a slice of
-256 chips. Needs `make plan`, with its folder on PYTHONPATH, and about an hour on two cores. A second call
-adds what the file lacks. `--again` compiles the named configs again.
+Configs are those of `configs/` and `configs/gpu/`. The largest ones are also compiled for a slice
+of 256 chips and for eight GPUs. Needs `make plan`, with its folder on PYTHONPATH, and about an hour
+on two cores. A second call adds what the file lacks. `--again` compiles the named configs again.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def main(arguments: Arguments) -> None:
             continue
         found = subprocess.run(
             [sys.executable, "-m", "azjax.cli", "plan", name, "--on", machine, "--json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
         )
         if found.returncode:

@@ -45,6 +45,7 @@ SECOND_TIER = (
     # Training on several processes, with everything at once, of large games.
     "training/test_multihost.py",
     "plan/test_plan.py::test_compiled",
+    "plan/test_plan.py::test_configs_compile",
     "training/test_methods.py",
     "training/test_large_games.py",
     "training/test_loop.py::test_signals_and_a_kill_of_a_real_process",

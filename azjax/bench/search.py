@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.bench.timing import describe_machine, interleave, show, spread
+from azjax.bench.timing import describe_machine, interleave, peak_memory, show, spread
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.games import game_from_name
 from azjax.network.network import Network, Variables, make_network
@@ -78,7 +78,7 @@ class SearchBenchmark:
         for name, times in seconds.items():
             ratio = median(times) / median(seconds["network"])
             facts[name] = spread(times) | {"ratio": round(ratio, 3)}
-        return facts
+        return facts | peak_memory()
 
 
 def _evaluate_repeatedly(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import platform
+import resource
 import statistics
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import jax
+
+from azjax.plan.machines import chip_of
 
 Name = TypeVar("Name")
 
@@ -46,6 +50,32 @@ def describe_machine() -> str:
     return (
         f"{len(devices)} x {devices[0].device_kind} ({platform.machine()}), jax {jax.__version__}"
     )
+
+
+def peak_memory() -> dict[str, float]:
+    """Returns the most memory in use so far, in MiB: of one accelerator, or of this process."""
+    stats = jax.devices()[0].memory_stats() or {}
+    if "peak_bytes_in_use" in stats:
+        return {"peak memory of a device in MiB": round(stats["peak_bytes_in_use"] / 2**20)}
+    unit = 1 if sys.platform == "darwin" else 2**10  # of `ru_maxrss`, in bytes
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+    return {"peak memory of the process in MiB": round(peak / 2**20)}
+
+
+def matrix_share(operations: float, seconds: float) -> dict[str, float]:
+    """Returns the rate of a network's operations, and its share of the chips' published rate.
+
+    Args:
+      operations: of all devices; two for each multiplication.
+      seconds: how long they took.
+    """
+    rate = operations / seconds
+    facts = {"TFLOP/s of the network": round(rate / 1e12, 3)}
+    chip = chip_of(jax.devices()[0].device_kind)
+    if chip is not None:
+        share = rate / (chip.matrix_rate * jax.device_count())
+        facts[f"share of {chip.name}'s matrix rate in bfloat16"] = round(share, 4)
+    return facts
 
 
 def show(facts: dict[str, Any], *, as_json: bool) -> None:

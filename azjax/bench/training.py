@@ -15,14 +15,21 @@ import tyro
 from azjax_envs import Game
 from jax.sharding import Mesh
 
-from azjax.bench.timing import describe_machine, interleave, show, spread
+from azjax.bench.timing import (
+    describe_machine,
+    interleave,
+    matrix_share,
+    peak_memory,
+    show,
+    spread,
+)
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import use_all_cores
 from azjax.games import make_game
 from azjax.learning.state import LearnerState
 from azjax.learning.update import Batch, make_optimizer, update
-from azjax.network.network import Network, Variables
+from azjax.network.network import Network, Variables, make_network
 from azjax.selfplay.selfplay import draw_full_search_mask
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.training.state import TrainState
@@ -78,6 +85,8 @@ class TrainingBenchmark:
             "positions per second": round(
                 config.selfplay.parallel_games * config.selfplay.plies_per_cycle / medians["cycle"]
             ),
+            **matrix_share(cycle_operations(game, config), medians["cycle"]),
+            **peak_memory(),
         }
         if "cycle on one device" in medians:
             speedup = medians["cycle on one device"] / medians["cycle"]
@@ -113,6 +122,25 @@ def count_evaluations(config: Config) -> int:
     full = plies if drawn is None else int(jnp.sum(drawn))
     fast = plies - full
     return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations
+
+
+def cycle_operations(game: Game, config: Config) -> float:
+    """Returns the network's operations in a cycle, on all devices together.
+
+    A gradient step is three forwards: one, and one for each of the gradients of inputs and weights.
+    """
+    evaluations = count_evaluations(config) * config.selfplay.parallel_games
+    learned = config.learning.updates_per_cycle * config.learning.batch_size
+    return (evaluations + 3 * learned) * forward_operations(make_network(game, config.network))
+
+
+def forward_operations(network: Network) -> float:
+    """Returns the operations of one evaluation, as XLA counts them in the program."""
+    observations = jnp.zeros((1, *network.observation_shape))
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    variables = jax.eval_shape(network.for_inference, variables)
+    analysis: Any = jax.jit(network.apply).lower(variables, observations).cost_analysis()
+    return float(analysis["flops"])
 
 
 def _parts(

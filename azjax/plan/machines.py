@@ -48,6 +48,23 @@ CHIPS = {
 }
 
 
+# How JAX names these chips, `jax.Device.device_kind`. Not v4, which has one device or two.
+_KINDS = {
+    "TPU v5 lite": "v5e",
+    "TPU v5": "v5p",
+    "TPU v5p": "v5p",
+    "TPU v6 lite": "v6e",
+}
+
+
+def chip_of(kind: str) -> Chip | None:
+    """Returns the chip of this `jax.Device.device_kind`; None if its figures are unknown."""
+    if kind in _KINDS:
+        return CHIPS[_KINDS[kind]]
+    named = (chip for chip in CHIPS.values() if chip.platform == "cuda")
+    return next((chip for chip in named if chip.name.upper() in kind.split()), None)
+
+
 @dataclass(frozen=True)
 class Machine:
     """A number of chips: a TPU slice, or the GPUs of one or several hosts."""

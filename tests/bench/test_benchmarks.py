@@ -3,14 +3,28 @@
 import json
 from dataclasses import replace
 
+import jax
 import pytest
+from azjax_envs import make
 
 from azjax.bench.games import GamesBenchmark
 from azjax.bench.search import SearchBenchmark
-from azjax.bench.timing import interleave
-from azjax.bench.training import LearningCycle, TrainingBenchmark, count_evaluations
+from azjax.bench.timing import interleave, matrix_share, peak_memory
+from azjax.bench.training import (
+    LearningCycle,
+    TrainingBenchmark,
+    count_evaluations,
+    cycle_operations,
+)
 from azjax.cli.main import main
-from azjax.config import Config, SearchConfig, SelfPlayConfig
+from azjax.config import (
+    Config,
+    LearningConfig,
+    NetworkConfig,
+    ReplayConfig,
+    SearchConfig,
+    SelfPlayConfig,
+)
 
 
 def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
@@ -39,6 +53,8 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     assert facts["share of forwards and gradient steps"] > 0
     assert facts["speedup of 4 devices"] > 0
+    assert facts["TFLOP/s of the network"] >= 0
+    assert facts["peak memory of the process in MiB"] > 100
     assert facts["cycle"]["median"] > 0
 
 
@@ -57,6 +73,36 @@ def test_a_cycle_evaluates_less_where_few_searches_are_full():
     assert count_evaluations(full) == 8 * 33
     capped = SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25, fast_simulations=8)
     assert count_evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
+
+
+def test_operations_of_a_cycle_are_those_of_its_layers():
+    config = Config(
+        network=NetworkConfig(
+            architecture="mlp", blocks=1, channels=64, norm="none", value_hidden=32
+        ),
+        search=SearchConfig(num_simulations=3),
+        selfplay=SelfPlayConfig(parallel_games=8, plies_per_cycle=2),
+        replay=ReplayConfig(min_positions=1),
+        learning=LearningConfig(batch_size=4, updates_per_cycle=5),
+    )
+    layers = 18 * 64 + 64 * 9 + 64 * 32 + 32
+    evaluations = 8 * 2 * (1 + 3) + 3 * 4 * 5
+    expected = 2 * layers * evaluations
+    found = cycle_operations(make("tic_tac_toe"), config)
+    assert expected <= found < 1.1 * expected  # with the biases and activations
+
+
+def test_the_share_of_a_chips_rate(monkeypatch):
+    assert matrix_share(4e12, 2.0) == {"TFLOP/s of the network": 2.0}
+    monkeypatch.setattr(jax, "devices", lambda: [type("D", (), {"device_kind": "NVIDIA H200"})])
+    monkeypatch.setattr(jax, "device_count", lambda: 2)
+    facts = matrix_share(0.5 * 2 * 989e12, 1.0)
+    assert facts["share of h200's matrix rate in bfloat16"] == 0.5
+
+
+def test_peak_memory_is_that_of_the_process_on_a_cpu():
+    (memory,) = peak_memory().values()
+    assert 50 < memory < 1e6
 
 
 def test_every_contestant_is_called_in_every_round_and_the_first_is_dropped():

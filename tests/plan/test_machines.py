@@ -4,7 +4,7 @@ from azjax.errors import UserError
 from azjax.plan.estimate import kernel_seconds, shares
 from azjax.plan.hlo import Frame
 from azjax.plan.kernels import Kernel
-from azjax.plan.machines import CHIPS, machine
+from azjax.plan.machines import CHIPS, chip_of, machine
 from azjax.plan.regions import Region
 
 
@@ -27,6 +27,25 @@ def test_names(name, chips, topology):
 def test_other_names_are_refused(name):
     with pytest.raises(UserError, match="no such machine; give a TPU slice such as v5e:2x2"):
         machine(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA H200", "h200"),
+        ("TPU v5 lite", "v5e"),
+        ("TPU v6 lite", "v6e"),
+        ("TPU v5p", "v5p"),
+    ],
+)
+def test_devices_of_known_chips(kind, name):
+    assert chip_of(kind) is CHIPS[name]
+
+
+@pytest.mark.parametrize("kind", ["cpu", "NVIDIA A100-SXM4-40GB", "TPU v3"])
+def test_devices_of_other_chips(kind):
+    assert chip_of(kind) is None
 
 
 def test_a_kernel_takes_the_longest_of_its_parts():

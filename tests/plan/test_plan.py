@@ -162,7 +162,7 @@ def check(plan: dict, chips: int) -> None:
     assert 0 < plan["estimate"]["forward_share"] < 1
 
 
-def plans(config: Path, *machines: str) -> list[dict]:
+def plans(config: Path | str, *machines: str) -> list[dict]:
     """Returns what `azjax plan` prints in a process that finds the compilers."""
     found = subprocess.run(
         [sys.executable, "-m", "azjax.cli", "plan", str(config), "--on", *machines, "--json"],
@@ -258,3 +258,34 @@ def test_compiled_for_a_gpu(config):
     check(plan, 1)
     assert plan["memory"]["code"] == 0
     assert not plan["collectives"]
+
+
+# Gardner's head is a product over cells, for which XLA once found no tiles.
+@no_plugin
+@pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_2x2", "gardner_chess"])
+def test_configs_compile_for_a_gpu_without_a_flag(name):
+    (plan,) = plans(name, "h100")
+    assert plan["problem"] == ""
+    assert plan["flags"] == []
+
+
+@pytest.mark.skipif(not (COMPILERS / "libtpu").exists(), reason="no libtpu: make plan")
+@pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_2x2"])
+def test_configs_compile_for_a_tpu_slice(name):
+    (plan,) = plans(name, "v5e:2x2")
+    assert plan["problem"] == ""
+
+
+ROOT = Path(__file__).parents[2]
+OWN = [path for folder in ("", "gpu") for path in (ROOT / "configs" / folder).glob("*.toml")]
+
+
+@pytest.mark.parametrize("path", OWN, ids=lambda path: path.stem)
+def test_the_record_has_every_config_on_a_tpu_slice_and_on_a_gpu(path):
+    record = json.loads((ROOT / "benchmarks" / "results" / "plan_configs.json").read_text())
+    name = str(path.relative_to(ROOT / "configs").with_suffix(""))
+    found = record["plans"][name]
+    for place in ("v5e:2x2", "h100"):
+        assert found[place]["problem"] == ""
+        assert found[place]["memory"]["left"] > 0
+    assert found["h100"]["flags"] == []
