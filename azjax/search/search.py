@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from azjax.config import SearchConfig
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.forced_playouts import prune_visits
+from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits
 from azjax.search.policies import gumbel_policy, puct_policy
 from azjax.types import Array, Params, State
@@ -87,9 +88,30 @@ def search(
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
+    if not has_few_legal_actions(game):
+        output = search_output(
+            game, evaluate, params, key, states, config=config, exploration=exploration
+        )
+        return _result(output, config, exploration)
+    check_states(game, states)
+    listed = ListedMoves(game)
+    positions = jax.vmap(listed.list_moves)(states)
     output = search_output(
-        game, evaluate, params, key, states, config=config, exploration=exploration
+        cast(Game, listed),
+        listed.evaluation(evaluate),
+        params,
+        key,
+        positions,
+        config=config,
+        exploration=exploration,
     )
+    return listed.of_all_actions(positions, _result(output, config, exploration))
+
+
+def _result(
+    output: mctx.PolicyOutput, config: SearchConfig, exploration: Exploration
+) -> SearchResult:
+    """Returns what is known of the root's actions after a search."""
     tree = output.search_tree
     summary = tree.summary()
     visits = summary.visit_counts.astype(jnp.int32)

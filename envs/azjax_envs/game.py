@@ -24,8 +24,8 @@ class Game(Protocol[State]):
     - **After the end** `step` returns the state unchanged, and no action is legal.
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
-    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasPlayerNames` or
-    `HasWinningCells`.
+    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasPlayerNames`,
+    `HasFewLegalActions` or `HasWinningCells`.
 
     Example:
         ```python
@@ -210,6 +210,18 @@ class HasPlayerNames(Protocol):
     @property
     def player_names(self) -> tuple[str, str]:
         """The names of both players; they complete the sentence "You play ..."."""
+
+
+@runtime_checkable
+class HasFewLegalActions(Protocol):
+    """A game of which a position has far fewer legal actions than there are actions."""
+
+    @property
+    def max_legal_actions(self) -> int:
+        """The most legal actions of a position that can occur in a game.
+
+        A search of a position that has more, which a FEN may describe, leaves out the last ones.
+        """
 
 
 @runtime_checkable

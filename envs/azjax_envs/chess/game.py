@@ -20,6 +20,7 @@ class _ChessGame:
 
     name: ClassVar[str]
     max_steps: ClassVar[int]
+    max_legal_actions: ClassVar[int]
     _size: ClassVar[int]
     _start: ClassVar[str]
 
@@ -148,6 +149,7 @@ class Chess(_ChessGame):
 
     name: ClassVar[str] = "chess"
     max_steps: ClassVar[int] = 512
+    max_legal_actions: ClassVar[int] = 218  # found by N. Petrovic, 1964; none has more
     num_symmetries: ClassVar[int] = 1
     _size: ClassVar[int] = 8
     _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -179,6 +181,8 @@ class GardnerChess(_ChessGame):
 
     name: ClassVar[str] = "gardner_chess"
     max_steps: ClassVar[int] = 256
+    # At most nine pieces besides the king, and a queen, which has the most, has 16 moves on 5x5.
+    max_legal_actions: ClassVar[int] = 8 + 9 * 16
     num_symmetries: ClassVar[int] = 2
     _size: ClassVar[int] = 5
     _start: ClassVar[str] = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"

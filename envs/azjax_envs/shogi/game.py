@@ -106,6 +106,10 @@ class Shogi:
         return MAX_PLIES
 
     @property
+    def max_legal_actions(self) -> int:
+        return 593  # of a known position; none has more
+
+    @property
     def num_symmetries(self) -> int:
         return 2
 
