@@ -58,12 +58,11 @@ def main(arguments: Arguments) -> None:
 
 
 def jobs() -> list[tuple[str, str]]:
-    """Returns each config with each machine, the GPU-sized ones first."""
+    """Returns each config with each machine, the large machines last."""
     paths = [*sorted((CONFIGS / "gpu").glob("*.toml")), *sorted(CONFIGS.glob("*.toml"))]
     names = [str(path.relative_to(CONFIGS).with_suffix("")) for path in paths]
-    names.sort(key=lambda name: name not in LARGE)
-    machines = {name: MACHINES + LARGE_MACHINES * (name in LARGE) for name in names}
-    return [(name, machine) for name in names for machine in machines[name]]
+    common = [(name, machine) for name in names for machine in MACHINES]
+    return common + [(name, machine) for name in LARGE for machine in LARGE_MACHINES]
 
 
 if __name__ == "__main__":
