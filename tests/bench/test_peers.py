@@ -30,8 +30,9 @@ def arrays(contestant):
 def test_an_iteration_plays_all_plies_and_learns(setting, module, name):
     contestant = getattr(__import__(module), name)(setting)
     before = arrays(contestant)
-    works = [contestant.iterate() for _ in range(2)]  # a game ends within the second, at the latest
-    assert works == [(48, 96), (48, 96)]
+    # azjax learns once a game has ended on each of the tests' devices.
+    works = [contestant.iterate() for _ in range(5)]
+    assert works == [(48, 96)] * 5
     assert any((a != b).any() for a, b in zip(before, arrays(contestant), strict=True))
 
 
