@@ -1,12 +1,17 @@
 """Three processes, one of which is lost: the others name it in one line and end."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 
+import jax
 import pytest
 
+from azjax.errors import FatalError
+from azjax.runs.checkpoint import SaveError
+from azjax.training import peers
 from tests import tiny
 
 PROCESS = """
@@ -61,3 +66,29 @@ def test_the_others_name_a_lost_process_and_end(lost, together):
                 "one's messages, and start all of them again with azjax resume\n"
             )
             assert processes[number].returncode == 2
+
+
+def saved(message):
+    raise SaveError(
+        f"runs/a/checkpoints: the checkpoint of cycle 20 could not be written ({message})"
+    )
+
+
+@pytest.mark.parametrize(
+    ("message", "silent", "expected"),
+    [
+        (
+            "ValueError: UNKNOWN: Gloo AllGather failed: Connection reset by peer",
+            [1],
+            "process 1 of",
+        ),
+        ("ValueError: UNKNOWN: Gloo AllGather failed: Connection reset by peer", [], "cycle 20"),
+        ("OSError: No space left on device", [1], "cycle 20"),
+    ],
+)
+def test_a_process_lost_while_a_checkpoint_is_written(message, silent, expected, monkeypatch):
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(peers, "_silent_peers", lambda: silent)
+    monkeypatch.setattr(peers, "_abort_in_one_line", contextlib.nullcontext)
+    with pytest.raises(FatalError, match=expected), peers.lost_peers_named():
+        saved(message)
