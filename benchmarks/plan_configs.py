@@ -10,9 +10,12 @@ on two cores. A second call adds what the file lacks. `--again` compiles the nam
 from __future__ import annotations
 
 import json
+import os
+import platform
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +37,12 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Compiles, and writes the record after each config and machine."""
-    record: dict[str, Any] = {"command": "python benchmarks/plan_configs.py", "plans": {}}
+    record: dict[str, Any] = {
+        "command": "python benchmarks/plan_configs.py",
+        "machine": f"compiled on {os.cpu_count()} cores ({platform.machine()}), "
+        f"jax {version('jax')}",
+        "plans": {},
+    }
     if arguments.json.exists():
         record = json.loads(arguments.json.read_text())
     plans = record["plans"]

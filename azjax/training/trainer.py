@@ -77,12 +77,13 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     _check_divisible(config, mesh.size)
     check_auxiliary(game, config)
     path = config.selfplay.openings
-    network = make_network(game, config.network)
     experiment = Experiment(
         game=game,
         # To share statistics, accelerators would wait for each other twice a layer. On CPUs, N
         # devices compute what one does.
-        network=replace(network, shared_statistics=_platform(mesh) == "cpu"),
+        network=replace(
+            make_network(game, config.network), shared_statistics=_platform(mesh) == "cpu"
+        ),
         optimizer=make_optimizer(config.learning, config.total_updates),
         config=config,
         openings=read_openings(game, path) if path else None,
@@ -95,7 +96,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
 
     return Trainer(
         game=game,
-        network=network,
+        network=experiment.network,
         config=config,
         mesh=mesh,
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),

@@ -214,13 +214,13 @@ class HasPlayerNames(Protocol):
 
 @runtime_checkable
 class HasFewLegalActions(Protocol):
-    """A game of which a position has far fewer legal actions than there are actions."""
+    """A game with many actions, of which few are legal in any one position."""
 
     @property
     def max_legal_actions(self) -> int:
-        """The most legal actions of a position that can occur in a game.
+        """An upper bound of the legal actions in a position of a game.
 
-        A search of a position that has more, which a FEN may describe, leaves out the last ones.
+        A FEN can describe a position with more. A search of it leaves out the last ones.
         """
 
 

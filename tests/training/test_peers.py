@@ -68,7 +68,7 @@ def test_the_others_name_a_lost_process_and_end(lost, together):
             assert processes[number].returncode == 2
 
 
-def saved(message):
+def fail_to_save(message):
     raise SaveError(
         f"runs/a/checkpoints: the checkpoint of cycle 20 could not be written ({message})"
     )
@@ -91,4 +91,4 @@ def test_a_process_lost_while_a_checkpoint_is_written(message, silent, expected,
     monkeypatch.setattr(peers, "_silent_peers", lambda: silent)
     monkeypatch.setattr(peers, "_abort_in_one_line", contextlib.nullcontext)
     with pytest.raises(FatalError, match=expected), peers.lost_peers_named():
-        saved(message)
+        fail_to_save(message)

@@ -149,7 +149,7 @@ class Chess(_ChessGame):
 
     name: ClassVar[str] = "chess"
     max_steps: ClassVar[int] = 512
-    max_legal_actions: ClassVar[int] = 218  # found by N. Petrovic, 1964; none has more
+    max_legal_actions: ClassVar[int] = 218  # N. Petrovic's position, 1964; none with more is known
     num_symmetries: ClassVar[int] = 1
     _size: ClassVar[int] = 8
     _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -181,7 +181,7 @@ class GardnerChess(_ChessGame):
 
     name: ClassVar[str] = "gardner_chess"
     max_steps: ClassVar[int] = 256
-    # At most nine pieces besides the king, and a queen, which has the most, has 16 moves on 5x5.
+    # A king has 8 moves at most, and each of the nine other pieces 16, those of a queen.
     max_legal_actions: ClassVar[int] = 8 + 9 * 16
     num_symmetries: ClassVar[int] = 2
     _size: ClassVar[int] = 5

@@ -107,7 +107,7 @@ class Shogi:
 
     @property
     def max_legal_actions(self) -> int:
-        return 593  # of a known position; none has more
+        return 593  # no position with more is known
 
     @property
     def num_symmetries(self) -> int:
