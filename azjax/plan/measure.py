@@ -44,7 +44,9 @@ class MeasuredRuns:
         return [*here, *self.counts.values()]
 
     def trips(self, frames: tuple[Frame, ...], inside: tuple[float, ...]) -> tuple[float, str]:
-        """Returns the mean repetitions that were counted at a loop's line."""
+        """Returns the config's updates of a cycle, or what was counted at a loop's line."""
+        if frames and frames[0].function.split(".")[-1] == UPDATE_LOOP:
+            return self.config.learning.updates_per_cycle, "known"
         for counts in self._counts(inside):
             if (repetitions := counts.repetitions(frames)) is not None:
                 return repetitions, "measured"

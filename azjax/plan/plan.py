@@ -183,7 +183,7 @@ def _read(
     config, devices = trainer.config, machine.devices
     whole, network = regions(cycle.program, runs), regions(forward.program, runs)
     plies = whole.loops(PLY_LOOP) or [whole]
-    updates = whole.loops(UPDATE_LOOP) or whole.branches(UPDATE_LOOP)[:1]  # a single one is no loop
+    updates = whole.loops(UPDATE_LOOP)
     simulations = [loop for ply in plies for loop in ply.loops(SIMULATION_LOOP)]
     full = max(simulations, key=lambda loop: loop.times, default=None)
 

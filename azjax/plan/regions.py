@@ -62,16 +62,6 @@ class Region:
                 found += child.loops(function)
         return found
 
-    def branches(self, function: str) -> list[Region]:
-        """Returns the branches that stand in `function` and are taken, the largest first."""
-        found = [
-            region
-            for region, times in self.walk()
-            if region.kind == "branch" and region.frames and _last(region.frames[0]) == function
-            if times
-        ]
-        return sorted(found, key=lambda region: -region.launches)
-
     def assumed(self) -> list[Region]:
         """Returns the regions whose number of runs is not known from the program."""
         return [region for region, _ in self.walk() if region.source != "known"]
@@ -85,7 +75,7 @@ class Runs(Protocol):
     """How often the parts of a program run where the program itself does not say."""
 
     def trips(self, frames: tuple[Frame, ...], inside: tuple[float, ...]) -> tuple[float, str]:
-        """Returns the repetitions of a loop, and "measured" or "assumed".
+        """Returns the repetitions of a loop, and "known", "measured" or "assumed".
 
         Args:
           frames: where the loop stands, innermost first.

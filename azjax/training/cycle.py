@@ -143,12 +143,11 @@ def learn(
     config, replay = experiment.config, state.replay
     updates, devices = config.learning.updates_per_cycle, jax.lax.axis_size(AXIS)
     draw_key, *symmetry_keys = jax.random.split(key, updates + 1)
-    indices = buffer.draw_indices(
-        draw_key, targets.valid, (updates, config.learning.batch_size // devices)
-    )
+    shape = (updates, config.learning.batch_size // devices)
+    draws = (buffer.draw_indices(draw_key, targets.valid, shape), jnp.stack(symmetry_keys))
 
-    def one_update(learner: LearnerState, step: tuple[Array, Array]) -> tuple[LearnerState, Any]:
-        indices, key = step
+    def one_update(step: Array, learner: LearnerState) -> tuple[LearnerState, Metrics]:
+        indices, key = jax.tree.map(lambda x: x[step], draws)
         batch = make_batch(
             experiment.game,
             key,
@@ -159,19 +158,19 @@ def learn(
         )
         return update(experiment.network, experiment.optimizer, config, learner, batch)
 
-    def learn() -> tuple[LearnerState, Metrics]:
-        steps = (indices, jnp.stack(symmetry_keys))
-        learner, losses = jax.lax.scan(one_update, state.learner, steps)
-        return learner, jax.tree.map(jnp.mean, losses)
-
-    def wait() -> tuple[LearnerState, Metrics]:
-        losses = jax.eval_shape(learn)[1]
-        return state.learner, jax.tree.map(lambda x: jnp.full_like(x, jnp.nan), losses)
+    def update_and_sum(step: Array, done: tuple[LearnerState, Metrics]) -> tuple[Any, Metrics]:
+        learner, losses = one_update(step, done[0])
+        return learner, jax.tree.map(jnp.add, done[1], losses)
 
     # The same on all devices. Every device must have positions to draw from.
     ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
-    learner, metrics = jax.lax.cond(ready, learn, wait)
-    metrics["train/updates"] = jnp.where(ready, updates, 0)
+    # A loop of no steps: on a GPU, both branches of a condition would copy all parameters.
+    count = jnp.where(ready, updates, 0)
+    losses = jax.eval_shape(one_update, count, state.learner)[1]
+    start = (state.learner, jax.tree.map(jnp.zeros_like, losses))
+    learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
+    metrics = jax.tree.map(lambda x: x / count, sums)
+    metrics["train/updates"] = count
     # This shows at once that an update has ruined the parameters; the losses show it a step later.
     metrics["train/param_norm"] = optax.tree.norm(learner.variables["params"])
     return replace(state, learner=learner), metrics

@@ -163,14 +163,6 @@ def test_regions_are_named_by_their_source():
     assert {x.label for x in whole.assumed()} == {"walk_down in games.py", "branch"}
 
 
-def test_branches_are_found_by_their_function():
-    named = GPU.replace(
-        "false_computation=%few", "false_computation=%few, metadata={stack_frame_id=2}"
-    )
-    (branch,) = regions(hlo.parse(named)).branches("walk_down")
-    assert (branch.launches, branch.times) == (2, 1)  # the other is not taken
-
-
 def test_work_of_kernels():
     (loop,) = regions(hlo.parse(GPU)).loops("loop")
     gemm, fusion = loop.kernels
