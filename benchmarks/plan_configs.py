@@ -30,7 +30,7 @@ CHANGES = {
     ("papers/connect_four", "v5e:2x2"): ["--gate.games", "104"],
     ("papers/connect_four_small", "v5e:2x2"): ["--gate.games", "104"],
     ("papers/go_small", "v5e:2x2"): ["--gate.games", "104"],
-    ("papers/go", "v5e:16x16"): ["--gate.games", "512"],
+    ("papers/go", "v5e:16x16"): ["--gate.games", "512", "--replay.max_games", "500224"],
 }
 NOT_MEASURED = "papers/go"  # whose searches of 1,600 simulations take too long on a CPU
 
