@@ -42,6 +42,7 @@ class GtpPlayer:
     game: Game
     name: str
     pool: Pool
+    skips_passes: bool = False  # whether the engine refuses to be told of forced passes
 
     jittable: ClassVar[bool] = False
     follows_history: ClassVar[bool] = True
@@ -70,7 +71,11 @@ class GtpPlayer:
         questions = [
             [
                 *_new_game(self.game),
-                *(f"play {_COLOURS[seat]} {gtp_games.to_gtp(text)}" for seat, text in line),
+                *(
+                    f"play {_COLOURS[seat]} {gtp_games.to_gtp(text)}"
+                    for seat, text in line
+                    if not (self.skips_passes and text == "pass")
+                ),
                 f"genmove {_COLOURS[int(self.game.current_player(state))]}",
             ]
             for state, line in zip(positions, history, strict=True)
@@ -90,7 +95,7 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
     GNU Go gets arguments before its own. They make it speak GTP, score by area, and use positional
     superko as `game` does. GNU Go then also captures dead stones before it passes, because we
     count them as alive, and plays games to their end. It remembers 500 moves, so superko may be
-    incomplete in longer games.
+    incomplete in longer games. Rhino (gtp-rhino, othello) finds forced passes by itself.
 
     Args:
       spec: the command.
@@ -114,12 +119,14 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
         _ask(engine, ["name", f"boardsize {gtp_games.board_size(game)}", *_new_game(game)])
         return engine
 
-    return GtpPlayer(game, f"gtp:{spec.text}", Pool(start))
+    return GtpPlayer(game, f"gtp:{spec.text}", Pool(start), skips_passes=_is(program, "gtp-rhino"))
 
 
 def _rules(program: str, game: Game) -> list[str]:
     """Returns the arguments that make a known engine play by the game's rules."""
-    if program.rpartition("/")[2] != "gnugo":
+    if _is(program, "gtp-rhino") and game.name != "othello":
+        raise UserError(f"gtp-rhino plays othello on 8x8, not {game.name}")
+    if not _is(program, "gnugo"):
         return []
     if not isinstance(game, Go):
         raise UserError(f"gnugo plays go, not {game.name}")
@@ -127,6 +134,10 @@ def _rules(program: str, game: Game) -> list[str]:
     rules = ["--chinese-rules", "--positional-superko", suicide, "--capture-all-dead"]
     # It resigns games that it could still win: as White even on the empty 5x5 board.
     return ["--mode", "gtp", *rules, "--never-resign"]
+
+
+def _is(program: str, name: str) -> bool:
+    return program.rpartition("/")[2] == name
 
 
 def _new_game(game: Game) -> list[str]:

@@ -20,8 +20,12 @@ from azjax.errors import UserError
 
 # Debian installs games here, outside of the PATH of a service.
 _GAMES_PATH = "/usr/games:/usr/local/games"
-# Programs whose Debian package has the same name.
-_PACKAGES = ("gnugo", "stockfish", "fairy-stockfish")
+_PACKAGES = {  # Debian's, by the program
+    "gnugo": "gnugo",
+    "stockfish": "stockfish",
+    "fairy-stockfish": "fairy-stockfish",
+    "gtp-rhino": "grhino",
+}
 _QUIT_S = 1.0  # for an engine to end by itself
 
 
@@ -110,7 +114,7 @@ def find_program(name: str) -> str:
     """
     found = shutil.which(name) or shutil.which(name, path=_GAMES_PATH)
     if found is None:
-        hint = f"; Debian: apt install {name}" if name in _PACKAGES else ""
+        hint = f"; Debian: apt install {_PACKAGES[name]}" if name in _PACKAGES else ""
         raise UserError(f"engine {name}: not found{hint}")
     return found
 

@@ -20,9 +20,10 @@ def scripted(protocol, behaviour, notes, options="") -> str:
     return f"{protocol}:{shlex.join(command)}{options}"
 
 
-def needs(program: str):
+def needs(program: str, package: str = ""):
     return skip_without(
-        _is_there(program), f"{program} is not installed (Debian: apt-get install {program})"
+        _is_there(program),
+        f"{program} is not installed (Debian: apt-get install {package or program})",
     )
 
 

@@ -72,6 +72,24 @@ def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
     assert scored > 0
 
 
+@needs("gtp-rhino", "grhino")
+@pytest.mark.parametrize("level", [1, 2])
+def test_rhino_plays_othello(record, level):
+    """It accepts all moves of whole games but forced passes, which it finds itself."""
+    game = make("othello")
+    engine = load_player(f"gtp:gtp-rhino --level {level}", game=game)
+    seen = record(game, engine, RandomPlayer(game), 8, opening_plies=6)
+    engine.close()
+    assert seen["result"].score > 0.8
+    assert any(text == "pass" for line in seen["moves"] for _, text in line)
+    assert not seen["states"].forfeited.any()  # no move was illegal
+
+
+def test_rhino_plays_othello_and_nothing_else():
+    with pytest.raises(UserError, match="gtp-rhino plays othello on 8x8, not othello_6x6"):
+        load_player("gtp:gtp-rhino", game=make("othello_6x6"))
+
+
 def test_gnu_go_plays_go_and_nothing_else():
     with pytest.raises(UserError, match="gnugo plays go, not hex_5x5"):
         load_player("gtp:gnugo", game=make("hex", size=5))
