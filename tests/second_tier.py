@@ -9,6 +9,7 @@ SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
     "bench/test_peers.py",
+    "bench/test_connect_four_openings.py::test_perfect_play_wins_all_won_openings",
     # Whole processes that end by faults.
     "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",
     "training/test_peers.py::test_the_others_name_a_lost_process_and_end",

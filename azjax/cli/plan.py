@@ -15,14 +15,21 @@ def plan(arguments: list[str]) -> None:
 
     Prints, before anyone rents the machine: whether the training cycle compiles and how long that
     takes, the memory that a chip needs, the operations and kernel launches of a cycle, and an
-    estimate of its time.
+    estimate of its time. Keys of the config can be changed, as in `azjax train`.
     """
+    from azjax.config import Config
+    from azjax.config.toml import load_config
+
+    base, rest = None, arguments
+    if arguments and not arguments[0].startswith("-"):
+        base, rest = load_config(arguments[0]), arguments[1:]
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        config: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="CONFIG")]
-        """Config of the run: a file, or the name of one that comes with azjax."""
-        on: tuple[str, ...]
+        config: Annotated[Config, tyro.conf.arg(name="")] = dataclasses.field(
+            default_factory=lambda: base or Config()
+        )
+        on: tuple[str, ...] = ()
         """The machines: TPU slices such as v5e:4x4 or v4:2x2x1, GPUs such as h100 or h200x8."""
         measure: bool = True
         """Count on this machine, over some plies of real games, how often loops repeat whose end
@@ -30,11 +37,12 @@ def plan(arguments: list[str]) -> None:
         json: bool = False
         """Print JSON."""
 
-    options = parse(plan, Arguments, arguments, "plan")
-    from azjax.config.toml import load_config
+    options = parse(plan, Arguments, rest, "plan CONFIG")
+    if base is None:
+        raise UserError("plan needs a config file, or the name of a config such as connect_four")
     from azjax.plan.machines import machine
 
-    config = load_config(options.config)
+    name, config = arguments[0], options.config
     machines = [machine(name) for name in options.on]
     if not machines:
         raise UserError("plan needs a machine: --on v5e:2x2, for example")
@@ -54,7 +62,7 @@ def plan(arguments: list[str]) -> None:
     with Console(stderr=True).status("") as status:
         plans, runs = make_plans(config, machines, measure=options.measure, progress=status.update)
     if options.json:
-        facts = {"config": options.config, "jax": jax.__version__}
+        facts = {"config": name, "jax": jax.__version__}
         print(json.dumps(facts | {"plans": [found.to_dict() for found in plans]}, indent=2))
     else:
-        Console().print(plan_table(options.config, plans, runs))
+        Console().print(plan_table(name, plans, runs))

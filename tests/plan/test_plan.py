@@ -12,6 +12,7 @@ import pytest
 import tomli_w
 
 from azjax.config import NetworkConfig
+from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan import compile as compiler
 from azjax.plan.compile import DoesNotCompile
@@ -62,6 +63,17 @@ def test_mistakes_are_refused(config, refused):
     assert "v5e:2x2" in refused("plan", config, "--on", "v5e")
     assert "such file or config" in refused("plan", "nothing", "--on", "v5e:2x2")
     assert "--on" in refused("plan", config)
+    assert "needs a config" in refused("plan", "--on", "h100")
+
+
+def test_keys_of_the_config_can_be_changed(config, refused, monkeypatch):
+    def make_plans(config, machines, **options):
+        raise UserError(f"{config.gate.games} games, {machines[0].name}")
+
+    monkeypatch.setattr("azjax.plan.plan.make_plans", make_plans)
+    assert "104 games, h100" in refused("plan", config, "--on", "h100", "--gate.games", "104")
+    said = refused("plan", config, "--on", "h100", "--gate.gamse", "104")
+    assert "did you mean --gate.games?" in said
 
 
 def test_repetitions_are_measured():

@@ -1,0 +1,137 @@
+"""Connect four: how many won openings a player wins against exact play.
+
+    pip install bitbully
+    python benchmarks/connect_four_openings.py connect_four:100 --json openings.json
+
+The openings are all positions of up to four plies, each once, that one side can win. The player
+takes that side. The opponent is BitBully, a perfect solver with an opening book (AGPL; azjax itself
+does not use it). It plays a random one of the moves that put off its loss longest.
+"""
+
+import dataclasses
+import functools
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tyro
+from azjax_envs import make
+from bitbully import BitBully, Board
+
+from azjax.evaluation.batched_player import choose
+from azjax.players.base import Player
+from azjax.players.load import load_player
+from azjax.types import Array, State
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    player: tyro.conf.Positional[str]
+    """The player, named as in `azjax eval`: connect_four:100, RUN:64, RUN:policy and so on."""
+    plies: int = 4
+    """Openings have at most this many plies."""
+    seed: int = 0
+    """Seed of the player and of the solver's choices."""
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the results there."""
+
+
+GAME = make("connect_four")
+
+
+def main(options: Arguments) -> None:
+    began = time.perf_counter()
+    player = load_player(options.player, game=GAME)
+    solver, rng = BitBully(), np.random.default_rng(options.seed)
+    openings = [moves for moves in all_openings(options.plies) if value(solver, moves) != 0]
+    plies = np.array([len(moves) for moves in openings])
+    # The side that wins: 0 moves first in the game.
+    winners = np.array([(len(m) + (value(solver, m) < 0)) % 2 for m in openings])
+    returns = play(player, solver, openings, winners, rng, jax.random.key(options.seed))
+    results = np.where(winners == 0, returns, -returns)
+    result = {
+        "player": options.player,
+        "seed": options.seed,
+        "openings": len(openings),
+        "won": int((results > 0).sum()),
+        "drawn": int((results == 0).sum()),
+        "lost": int((results < 0).sum()),
+        "won_share": round(float((results > 0).mean()), 4),
+        "won_from_the_empty_board": bool(results[plies == 0][0] > 0),
+        "by_side": {
+            name: {
+                "openings": int((winners == side).sum()),
+                "won": int((results[winners == side] > 0).sum()),
+            }
+            for side, name in enumerate(("first", "second"))
+        },
+        "not_won": [
+            "".join(str(column + 1) for column in moves)
+            for moves, found in zip(openings, results, strict=True)
+            if found <= 0
+        ],
+        "seconds": round(time.perf_counter() - began),
+    }
+    print(json.dumps(result, indent=2))
+    if options.json is not None:
+        options.json.write_text(json.dumps(result, indent=2) + "\n")
+
+
+def all_openings(plies: int) -> list[list[int]]:
+    """Returns moves that lead to each position of up to `plies` plies, one way for each."""
+    layer, found = [[]], [[]]
+    for _ in range(plies):
+        ways = {Board([*moves, a]).uid(): [*moves, a] for moves in layer for a in range(7)}
+        layer = list(ways.values())
+        found += layer
+    return found
+
+
+def value(solver: BitBully, moves: list[int]) -> int:
+    """Returns the score of a position for its mover: positive if he wins, 0 if it is a draw."""
+    return max(solver.score_all_moves(Board(moves)).values())
+
+
+def play(
+    player: Player,
+    solver: BitBully,
+    openings: list[list[int]],
+    winners: np.ndarray,
+    rng: np.random.Generator,
+    key: Array,
+) -> np.ndarray:
+    """Plays all openings to the end, and returns the first player's results."""
+    step, over = jax.jit(jax.vmap(GAME.step)), jax.jit(jax.vmap(GAME.is_terminal))
+    games = [list(moves) for moves in openings]
+    states = replay(games)
+    while not (done := np.asarray(over(states))).all():
+        key, move_key = jax.random.split(key)
+        ours = winners == [len(moves) % 2 for moves in games]
+        actions = np.zeros(len(games), np.int32)
+        if rows := np.flatnonzero(ours & ~done).tolist():
+            # The player sees all games, so that it is compiled once.
+            actions[rows] = choose(player, move_key, states, len(games))[rows]
+        for row in np.flatnonzero(~ours & ~done):
+            scores = solver.score_all_moves(Board(games[row]))
+            best = [column for column, score in scores.items() if score == max(scores.values())]
+            actions[row] = rng.choice(best)
+        for row in np.flatnonzero(~done):
+            games[row].append(int(actions[row]))
+        states = step(states, jnp.asarray(actions))  # a finished game does not change
+    return np.asarray(jax.vmap(GAME.returns)(states))[:, 0]
+
+
+def replay(games: list[list[int]]) -> State:
+    """Returns the states, stacked, that the moves lead to."""
+    step, states = jax.jit(GAME.step), []
+    for moves in games:
+        states.append(functools.reduce(step, moves, GAME.init()))
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
