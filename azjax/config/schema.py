@@ -28,6 +28,9 @@ class NetworkConfig:
     """3x3 convolutions before the dense layers of the MLP. Not used by the residual tower."""
     filters: int = 32
     """Filters of each of these convolutions."""
+    residual: bool = False
+    """Dense layers of the MLP after the first add their output to their input, so that many of them
+    learn (He et al. 2016). Blocks of the residual tower always do."""
     block: Literal["basic", "bottleneck"] = "basic"
     """Basic: two 3x3 convolutions (the paper's). Bottleneck: two 3x3 convolutions on half of the
     channels between two 1x1 ones, a third of the work (He et al. 2016; KataGo). Not used by the

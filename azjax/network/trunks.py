@@ -11,6 +11,7 @@ from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.network.convolution import flax_convolution
+from azjax.network.dense_product import dense_product
 from azjax.sharding import AXIS
 from azjax.types import Array
 
@@ -101,7 +102,10 @@ class PoolingBlock(nnx.Module):
 
 
 class DenseTrunk(nnx.Module):
-    """Dense layers over the flattened board, with optional convolutions before them."""
+    """Dense layers over the flattened board, with optional convolutions before them.
+
+    Residual layers add their output to their input, x + relu(norm(dense(x))), but for the first.
+    """
 
     def __init__(
         self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
@@ -120,6 +124,7 @@ class DenseTrunk(nnx.Module):
                     a,
                     b,
                     dtype=dtype,
+                    dot_general=dense_product,
                     preferred_element_type=jnp.float32,
                     kernel_init=nnx.initializers.he_normal(),
                     use_bias=config.norm == "none",
@@ -129,13 +134,15 @@ class DenseTrunk(nnx.Module):
             ]
         )
         self.norms = nnx.List([_norm(config, b, rngs) for b in sizes[1:]])
+        self.residual = config.residual
 
     def __call__(self, x: Array, train: bool) -> Array:
         for conv in self.convs:
             x = jax.nn.relu(conv(x, train))
         x = x.reshape(x.shape[0], -1)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            x = jax.nn.relu(_normalise(norm, layer(x), train))
+        for number, (layer, norm) in enumerate(zip(self.layers, self.norms, strict=True)):
+            y = jax.nn.relu(_normalise(norm, layer(x), train))
+            x = x + y if self.residual and number else y
         return x
 
 

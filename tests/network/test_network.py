@@ -72,6 +72,7 @@ CHECKED = [
     network_of(architecture="mlp", norm="batch", value_head="wdl"),
     network_of(architecture="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
     network_of(architecture="mlp", norm="none", convolutions=2, filters=4),
+    network_of(architecture="mlp", norm="batch", blocks=3, residual=True),
 ]
 
 
@@ -125,6 +126,21 @@ def test_bfloat16_is_close_to_float32_and_not_equal(shape):
     b = compiled(full)[1](variables, observations())
     chex.assert_trees_all_close(a, b, atol=0.03)
     assert (a.policy_logits != b.policy_logits).any()
+
+
+def test_residual_dense_layers_by_hand():
+    network = network_of(architecture="mlp", norm="none", blocks=3, residual=True)
+    init, apply, _ = compiled(network)
+    variables = init(jax.random.key(1))
+    params = jax.tree.map(np.asarray, variables["params"])
+    first, *others = params["body"]["trunk"]["layers"].values()
+    x = np.asarray(observations()).reshape(BATCH, -1)
+    x = np.maximum(x @ first["kernel"] + first["bias"], 0)
+    for layer in others:
+        x = x + np.maximum(x @ layer["kernel"] + layer["bias"], 0)
+    expected = x @ params["policy"]["kernel"] + params["policy"]["bias"]
+    logits = apply(variables, observations()).policy_logits
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
 
 
 def test_convolutions_before_dense_layers_by_hand():

@@ -1,0 +1,47 @@
+"""The product of dense layers, compared with JAX's own."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from azjax.network.dense_product import dense_product
+
+SUMS = {"preferred_element_type": jnp.float32}
+
+
+def operands(dtype):
+    keys = jax.random.split(jax.random.key(0), 3)
+    shapes = ((5, 7), (7, 3), (5, 3))
+    x, kernel, weights = map(jax.random.normal, keys, shapes)
+    return x.astype(dtype), kernel.astype(dtype), weights
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_values_and_gradients_are_jaxs(dtype):
+    x, kernel, weights = operands(dtype)
+
+    def total(product):
+        return lambda x, kernel: jnp.sum(weights * product(x, kernel))
+
+    ours, plain = total(dense_product), total(lambda x, kernel: jnp.matmul(x, kernel, **SUMS))
+    assert ours(x, kernel) == plain(x, kernel)
+    found = jax.grad(ours, (0, 1))(x, kernel)
+    expected = jax.grad(plain, (0, 1))(x, kernel)
+    for a, b, operand in zip(found, expected, (x, kernel), strict=True):
+        assert a.dtype == b.dtype == operand.dtype
+        # The gradient of the result is rounded to 8 bits before the products, not after them.
+        near = {"float32": 1e-6, "bfloat16": 2e-2}[dtype]
+        np.testing.assert_allclose(*(np.asarray(y, np.float32) for y in (a, b)), near, near)
+
+
+def test_all_products_are_in_bfloat16():
+    x, kernel, weights = operands("bfloat16")
+    gradient = jax.grad(lambda x, kernel: jnp.sum(weights * dense_product(x, kernel)), (0, 1))
+    program = jax.jit(gradient).trace(x, kernel).jaxpr
+    products = [
+        [str(operand.aval.dtype) for operand in equation.invars + equation.outvars]
+        for equation in program.eqns
+        if equation.primitive.name == "dot_general"
+    ]
+    assert products == [["bfloat16", "bfloat16", "float32"]] * 2
