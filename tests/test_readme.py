@@ -99,8 +99,8 @@ def test_the_results_are_the_records():
     results = {game: result for game, _, result in table("Results")}
     count, positions = mistakes("tic_tac_toe_2_cores", "search:32", suites=1)
     assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
-    count, positions = mistakes("connect_four_2_cores", "search:64")
-    uct, _ = mistakes("connect_four_2_cores", "uct:1000")
+    count, positions = mistakes("connect_four_2_cores", "search:64", suites=1)
+    uct, _ = mistakes("connect_four_2_cores", "uct:1000", suites=1)
     text = f"{count} mistakes in {positions:,} scored positions (UCT-1000: {uct})"
     assert results["connect four"] == text
     for game, record in [

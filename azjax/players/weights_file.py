@@ -41,8 +41,10 @@ class SavedPlayer:
     def describe(self) -> str:
         """Returns the network's size and its results, in a line or two."""
         network = self.config.network
-        sizes = f"{network.blocks} x {network.channels} {network.architecture}"
-        if network.convolutions and network.architecture == "mlp":
+        dense = network.architecture == "mlp"
+        kind = "residual mlp" if dense and network.residual else network.architecture
+        sizes = f"{network.blocks} x {network.channels} {kind}"
+        if network.convolutions and dense:
             sizes += f" after {network.convolutions} convolutions of {network.filters}"
         lines = [f"{self.config.game.name}: a {sizes}, trained for {self.about['cycles']} cycles"]
         for score in self.about["report"]:
