@@ -15,7 +15,9 @@ def wait(page, condition):
     """Waits until a condition holds. Playwright's own waiting uses eval, which the page forbids."""
     end = time.monotonic() + TIMEOUT_S
     while not page.evaluate(condition):
-        assert time.monotonic() < end, f"waited too long for {condition}"
+        if time.monotonic() > end:
+            shown = page.evaluate("document.querySelector('#status')?.textContent")
+            raise AssertionError(f"waited too long for {condition}; the page says {shown!r}")
         page.wait_for_timeout(30)
 
 

@@ -137,7 +137,7 @@ def test_undo_and_hints_before_a_move_is_answered(open_page, address):
         page.click("#hint")  # too late
         assert page.get_attribute("body", "class") == ""
     page.click("#undo")  # takes back that move
-    page.wait_for_selector("#board .legal")
+    page.wait_for_selector("#board svg .legal")  # the button of b2 stays while moves are loading
     assert moves(page) == before
     play(page, free)
     wait(page, "document.querySelectorAll('#moves li').length > 2")
