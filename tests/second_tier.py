@@ -51,6 +51,7 @@ SECOND_TIER = (
     "training/test_large_games.py",
     "training/test_loop.py::test_signals_and_a_kill_of_a_real_process",
     # Exact values: tables of large games.
+    "exact/test_chess_endings.py",
     "exact/test_dots_and_boxes.py",
     "exact/test_kalah.py",
     "exact/test_endgames.py",

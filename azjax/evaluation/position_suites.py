@@ -23,6 +23,7 @@ from azjax.types import Array, State
 
 _RANDOM_GAMES = 512
 _MAX_POSITIONS = 2048  # of a suite that is a sample
+_DRAWN_POSITIONS = 600  # where random games lead to none
 _OPENING_PLIES = 6  # of a player's own games
 _FEW_STATES = 100_000  # enumerated even if all values are known otherwise
 
@@ -69,8 +70,8 @@ class GameSuites:
         """The suites that do not depend on a player; none if no exact values are known.
 
         These are all reachable positions, if they can be enumerated. Otherwise they are the files
-        of scored positions, if there are some, and the positions of random games whose values are
-        known: all of them, or endgames.
+        of scored positions, if there are some, or else the positions of random games whose values
+        are known: all of them, or endgames.
         """
         if self.solution is not None:
             decisions = self.solution.decisions
@@ -82,11 +83,11 @@ class GameSuites:
                     action_scores=self.solution.action_values(decisions),
                 ),
             )
-        suites = (
+        files = (
             _scored_positions(self.game, "scored positions", ""),
             _scored_positions(self.game, "scored positions by class", "_classes"),
-            self._random_games(),
         )
+        suites = [suite for suite in files if suite is not None] or [self._random_games()]
         return tuple(suite for suite in suites if suite is not None)
 
     def of_own_games(self, player: Player, key: Array, num_games: int) -> PositionSuite | None:
@@ -98,9 +99,10 @@ class GameSuites:
           num_games: number of games.
 
         Returns:
-          A suite; None if no exact values are known.
+          A suite; None if no exact values are known, or only of positions that games seldom reach.
         """
-        if self.solution is None and self.values is None:
+        values = self.values
+        if self.solution is None and (values is None or values.draw or values.missing):
             return None
         game_key, sample_key = jax.random.split(key)
         states, plies = positions_of_games(
@@ -139,6 +141,12 @@ class GameSuites:
     def _random_games(self) -> PositionSuite | None:
         if self.values is None:
             return None
+        if self.values.draw is not None:
+            rng = np.random.default_rng(self.seed)
+            states, classes = self.values.draw(self._scorer, rng, _DRAWN_POSITIONS)
+            scores = np.asarray(self._scorer.action_scores(states))
+            plies = np.zeros(len(classes), np.int32)
+            return PositionSuite(self.values.positions, states, plies, scores, tuple(classes))
         game_key, sample_key = jax.random.split(jax.random.key(self.seed))
         states, plies = random_positions(self.game, game_key, num_games=_RANDOM_GAMES)
         return self._known("random games", states, plies, sample_key)

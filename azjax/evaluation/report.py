@@ -96,6 +96,7 @@ class ValueScore:
     suite: str
     positions: int
     right: int
+    squared_error: float  # mean over the positions; results are -1, 0 and 1
 
     @property
     def right_rate(self) -> float:
@@ -289,7 +290,7 @@ def _class_by_plies(ply: int) -> str:
 
 
 def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:
-    """Counts the right values, float32 [P], of a suite's positions."""
+    """Compares the values, float32 [P], of a suite's positions with their results."""
     results = suite.results
     possible = {float(result) for result in np.unique(results)}
     if isinstance(suite, PositionSuite):
@@ -297,7 +298,12 @@ def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> Value
         possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
     among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
     nearest = among[np.abs(values[:, None] - among).argmin(-1)]
-    return ValueScore(suite.name, len(results), int((nearest == results).sum()))
+    return ValueScore(
+        suite=suite.name,
+        positions=len(results),
+        right=int((nearest == results).sum()),
+        squared_error=float(np.mean((values - results) ** 2, dtype=np.float64)),
+    )
 
 
 def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:

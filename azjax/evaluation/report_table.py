@@ -63,6 +63,8 @@ def _add_values(table: Table, report: Report) -> None:
         wrong = ("" if s is None else _share(s.positions - s.right, s.positions) for s in scores)
         table.add_row(f" {suite.suite}", *wrong)
         table.add_row(" right", *("" if s is None else percent(s.right_rate) for s in scores))
+        errors = ("" if s is None else f"{s.squared_error:.4f}" for s in scores)
+        table.add_row(" squared error", *errors)
 
 
 def _add_suite(table: Table, scores: Sequence[Score]) -> None:

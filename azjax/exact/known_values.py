@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib.util
 import weakref
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -10,12 +12,20 @@ from typing import Any, Protocol, TypeVar
 import jax
 import numpy as np
 from azjax_envs import Game
+from azjax_envs.chess import Chess
+from azjax_envs.connect_four import ConnectFour
 from azjax_envs.dots_and_boxes import DotsAndBoxes
 from azjax_envs.hex import Hex
 from azjax_envs.mancala import Mancala
 from azjax_envs.othello import Othello
 
-from azjax.exact.dots_and_boxes import MOST_EDGES, dots_and_boxes_table
+from azjax.exact.chess_endings import ENDINGS, ChessEndings, chess_endings, ending_index
+from azjax.exact.dots_and_boxes import (
+    MOST_EDGES,
+    MOST_FREE_EDGES,
+    DotsAndBoxesEndgames,
+    dots_and_boxes_table,
+)
 from azjax.exact.endgames import Endgames
 from azjax.exact.kalah import kalah_table, seeds_known, seeds_left
 from azjax.pytrees import batch_size
@@ -41,14 +51,21 @@ class Scorer(Protocol):
         """
 
 
+Draw = Callable[[Any, np.random.Generator, int], tuple[State, list[str]]]
+"""(scorer, generator, count) -> positions [count, ...] that are not over, and the class of each."""
+
+
 @dataclasses.dataclass(frozen=True)
 class ExactValues:
     """A game's exact values, which `load` computes."""
 
-    positions: str  # which ones are known: "positions" for all of them, or a kind of endgames
-    known: Callable[[State], np.ndarray]  # states [P, ...] -> bool [P]
+    positions: str  # which ones are found quickly: "positions" for all, or a kind of endgames
+    known: Callable[[State], np.ndarray]  # whether they are these, states [P, ...] -> bool [P]
     load: Callable[[], Scorer]  # keep the result: it is freed when nothing refers to it
-    complete: bool  # all positions are known; the scorer is a pytree with a pure method
+    complete: bool  # the scorer knows all positions
+    pure: bool = True  # a complete scorer is a pytree with a pure method
+    missing: str = ""  # what to install first; until then no position is known
+    draw: Draw | None = None  # draws such positions, where random games do not lead to them
 
 
 def exact_values(game: Game) -> ExactValues | None:
@@ -81,10 +98,21 @@ def _all_known(states: State) -> np.ndarray:
     return np.ones(batch_size(states, name="states"), bool)
 
 
-def _dots_and_boxes(game: DotsAndBoxes) -> ExactValues | None:
-    if game.num_actions > MOST_EDGES:
-        return None
-    return ExactValues("positions", _all_known, _shared(game, dots_and_boxes_table), complete=True)
+def _dots_and_boxes(game: DotsAndBoxes) -> ExactValues:
+    if game.num_actions <= MOST_EDGES:
+        return ExactValues(
+            "positions", _all_known, _shared(game, dots_and_boxes_table), complete=True
+        )
+
+    def known(states: State) -> np.ndarray:
+        return np.asarray(jax.vmap(game.legal_action_mask)(states)).sum(-1) <= MOST_FREE_EDGES
+
+    return ExactValues(
+        positions=f"endgames (at most {MOST_FREE_EDGES} free edges)",
+        known=known,
+        load=lambda: DotsAndBoxesEndgames(game),
+        complete=False,
+    )
 
 
 def _kalah(game: Mancala) -> ExactValues:
@@ -96,6 +124,47 @@ def _kalah(game: Mancala) -> ExactValues:
         known=lambda states: np.asarray(seeds_left(states)) <= known,
         load=_shared(game, kalah_table),
         complete=False,
+    )
+
+
+_CONNECT_FOUR_CELLS = 26  # with this many free, all moves take about 10 ms
+
+
+def _connect_four(game: ConnectFour) -> ExactValues | None:
+    if game != ConnectFour():
+        return None
+    installed = importlib.util.find_spec("numba") is not None
+
+    def known(states: State) -> np.ndarray:
+        discs = np.asarray(jax.vmap(game.observe)(states)).sum((1, 2, 3))
+        return (game.max_steps - discs <= _CONNECT_FOUR_CELLS) & installed
+
+    def load(game: ConnectFour) -> Scorer:
+        from azjax.exact.connect_four import ConnectFourSolver
+
+        return ConnectFourSolver(game)
+
+    return ExactValues(
+        positions=f"positions (at most {_CONNECT_FOUR_CELLS} free cells)",
+        known=known,
+        load=_shared(game, load),
+        complete=installed,
+        pure=False,
+        missing="" if installed else 'pip install "azjax[exact]"',
+    )
+
+
+def _chess(game: Chess) -> ExactValues:
+    def known(states: State) -> np.ndarray:
+        index = jax.vmap(functools.partial(ending_index, game))(states)
+        return np.asarray((index >= 0) & ~jax.vmap(game.is_terminal)(states))
+
+    return ExactValues(
+        positions=f"endings {', '.join(ENDINGS)}",
+        known=known,
+        load=_shared(game, chess_endings),
+        complete=False,
+        draw=ChessEndings.draw_positions,
     )
 
 
@@ -127,6 +196,8 @@ def _hex(game: Hex) -> ExactValues:
 
 
 _KNOWN: dict[type, Callable[[Any], ExactValues | None]] = {
+    Chess: _chess,
+    ConnectFour: _connect_four,
     DotsAndBoxes: _dots_and_boxes,
     Hex: _hex,
     Mancala: _kalah,

@@ -1,4 +1,4 @@
-"""Perfect play, looked up in a solved game or in a table of exact values."""
+"""Perfect play: looked up in a solved game or in a table, or searched for."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game, random_action
 
+from azjax.errors import UserError
 from azjax.exact.codec import Codec, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
-from azjax.pytrees import check_key, check_states
+from azjax.pytrees import check_key, check_states, take
 from azjax.types import Array, State, static
 
 
@@ -88,7 +89,37 @@ class ExactTablePlayer:
         return random_action(key, scores == scores.max(-1, keepdims=True))
 
 
-def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | ExactTablePlayer:
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExactSearchPlayer:
+    """A perfect player, which searches on the host for the actions with the best score.
+
+    It plays a random one of them. So it wins as soon as it can, or loses as late as it can.
+    """
+
+    game: Game
+    scorer: Scorer
+
+    jittable: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "exact"
+
+    def __call__(self, key: Array, states: State) -> np.ndarray:
+        """Chooses actions int32 [B] for states [B, ...]."""
+        check_key(key)
+        check_states(self.game, states)
+        over = np.asarray(jax.vmap(self.game.is_terminal)(states))
+        best = np.ones((len(over), self.game.num_actions), bool)  # any action at the end
+        scores = np.asarray(self.scorer.action_scores(take(states, np.flatnonzero(~over))))
+        best[~over] = scores == scores.max(-1, keepdims=True)
+        return np.asarray(random_action(key, jnp.asarray(best)))
+
+
+def exact_player(
+    game: Game, solution: Solution | None = None
+) -> ExactPlayer | ExactTablePlayer | ExactSearchPlayer:
     """Returns a perfect player: from a solution, from exact values, or by solving the game now.
 
     Args:
@@ -96,11 +127,15 @@ def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | 
       solution: the solved game, if you have it already.
 
     Raises:
-      UserError: the game is too large to solve.
+      UserError: the game is too large to solve, or something must be installed first.
     """
     values = exact_values(game)
-    if solution is None and values is not None and values.complete:
-        return ExactTablePlayer(game, values.load())
+    if solution is None and values is not None:
+        if values.missing:
+            raise UserError(f"exact play of {game.name} needs {values.missing}")
+        if values.complete:
+            player = ExactTablePlayer if values.pure else ExactSearchPlayer
+            return player(game, values.load())
     solution = solve(game) if solution is None else solution
     optimal = np.asarray(solution.optimal_actions(solution.order))
     keys = split(solution.sorted_keys)

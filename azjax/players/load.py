@@ -18,6 +18,7 @@ from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables, first_variables, make_network
 from azjax.players.base import Player
+from azjax.players.card import about_run
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
@@ -35,7 +36,7 @@ from azjax.players.spec import (
     parse_spec,
 )
 from azjax.players.uct import UCTPlayer
-from azjax.players.weights_file import about_run, load_saved, save_player
+from azjax.players.weights_file import load_saved, save_player
 from azjax.runs.checkpoint import Checkpoints
 
 CONFIG_FILE = "config.toml"

@@ -19,9 +19,9 @@ Checkpoint = Literal["newest", "best"] | int
 """The newest checkpoint, the one that evaluated best, or that of a cycle."""
 
 FORMS = (
-    "random, minimax:PLIES, mc:PLAYOUTS (for each action), uct:SIMULATIONS, exact (small games), "
-    "and engines: gtp:COMMAND, uci:COMMAND?OPTION=VALUE&OPTION=VALUE, usi:COMMAND?..., such as "
-    "'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'"
+    "random, minimax:PLIES, mc:PLAYOUTS (for each action), uct:SIMULATIONS, exact (small games, "
+    "connect four), and engines: gtp:COMMAND, uci:COMMAND?OPTION=VALUE&OPTION=VALUE, "
+    "usi:COMMAND?..., such as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'"
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 

@@ -223,9 +223,9 @@ def test_a_game_too_large_to_enumerate_is_measured_by_its_exact_values():
     assert 50 < own.positions <= 16 * 17
 
 
-def test_a_game_with_a_file_of_scores_has_no_values_of_other_positions():
-    game = make("connect_four")
-    assert GameSuites(game).of_own_games(RandomPlayer(game), jax.random.key(0), 16) is None
+def test_a_game_with_files_of_scores_is_not_measured_in_random_games():
+    names = [suite.name for suite in GameSuites(make("connect_four")).fixed]
+    assert names == ["scored positions", "scored positions by class"]
 
 
 def test_a_game_with_no_suite_says_so():

@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.exact.dots_and_boxes import best_margins, dots_and_boxes_table
+from azjax.evaluation.positions import random_positions
+from azjax.exact.dots_and_boxes import (
+    MOST_FREE_EDGES,
+    DotsAndBoxesEndgames,
+    best_margins,
+    dots_and_boxes_table,
+)
+from azjax.exact.known_values import exact_values
 from azjax.exact.solver import solve
+from azjax.pytrees import take
 from tests.oracles.minimax import Minimax
 
 
@@ -48,9 +56,25 @@ def test_in_every_position_the_scores_are_the_solvers_margins_and_their_signs_it
     np.testing.assert_array_equal(np.sign(scores[legal]), expected[legal])
 
 
-def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
+def test_endgames_have_the_scores_of_the_whole_table():
     game = make("dots_and_boxes_3x3")
-    oracle = Minimax("dots_and_boxes(num_rows=3,num_cols=3,utility_margin=true)")
+    states, _ = random_positions(game, jax.random.key(0), num_games=16)
+    free = np.asarray(jax.vmap(game.legal_action_mask)(states)).sum(-1)
+    states = take(states, np.flatnonzero(free <= MOST_FREE_EDGES)[::3])
+    np.testing.assert_array_equal(
+        DotsAndBoxesEndgames(game).action_scores(states),
+        np.asarray(dots_and_boxes_table(game).action_scores(states)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "scorer"),
+    [((3, 3), dots_and_boxes_table), ((4, 4), DotsAndBoxesEndgames)],
+    ids=["table", "endgames"],
+)
+def test_late_scores_are_those_of_an_independent_search(size, scorer):
+    game = make("dots_and_boxes_{}x{}".format(*size))
+    oracle = Minimax("dots_and_boxes(num_rows={},num_cols={},utility_margin=true)".format(*size))
     rng, step = random.Random(0), jax.jit(game.step)
     states, expected = [], []
     for _ in range(25):
@@ -67,7 +91,7 @@ def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
             ours = step(ours, action)
             theirs = theirs.child(action)
     states = jax.tree.map(lambda *leaves: jnp.stack(leaves), *states)
-    scores = np.asarray(dots_and_boxes_table(game).action_scores(states))
+    scores = np.asarray(scorer(game).action_scores(states))
     assert len(expected) == 25 * 9
     np.testing.assert_array_equal(scores, np.stack(expected))
 
@@ -75,3 +99,13 @@ def test_late_in_3x3_the_scores_are_those_of_an_independent_search():
 def test_a_board_of_too_many_edges_is_refused():
     with pytest.raises(ValueError, match="31 edges, at most 24 can be solved"):
         best_margins(make("dots_and_boxes_3x4"))
+
+
+def test_large_boards_know_their_endgames():
+    game = make("dots_and_boxes_6x6")  # 84 edges, more than bits of an integer
+    values = exact_values(game)
+    states, plies = random_positions(game, jax.random.key(0), num_games=2)
+    known = values.known(states)
+    np.testing.assert_array_equal(known, plies >= 84 - MOST_FREE_EDGES)
+    scores = values.load().action_scores(take(states, np.flatnonzero(known)[-4:]))
+    assert np.isfinite(scores).any(-1).all()

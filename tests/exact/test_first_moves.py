@@ -22,19 +22,24 @@ def test_results_are_those_of_the_solved_game(name):
     assert len(set(first.results)) > 1
 
 
-def test_hex_5x5_has_thirteen_winning_first_moves_and_those_are_symmetric():
-    game = make("hex_5x5")
+# Winning first moves: 5x5 as solved here before, 6x6 to 9x9 as the papers count them.
+@pytest.mark.parametrize(("size", "winning"), [(5, 13), (6, 24), (7, 27), (8, 32), (9, 53)])
+def test_winning_first_moves_of_hex_are_symmetric(size, winning):
+    game = make(f"hex_{size}x{size}")
     first = first_moves(game)
     lost = first.results[1:] < 0  # for the second player, who is to move
     assert first.results[0] == 1
-    assert lost.sum() == 13
+    assert lost.sum() == winning
     np.testing.assert_array_equal(lost, lost[::-1])  # the board turned half around
-    stones = jax.vmap(game.observe)(first.states)[1:, :, :, 1].reshape(25, 25)
-    np.testing.assert_array_equal(np.asarray(stones), np.eye(25))
+    assert lost.reshape(size, size)[size // 2, size // 2]  # the centre wins
+    # From top to bottom the short diagonal is the shorter way: all of it wins.
+    assert np.fliplr(lost.reshape(size, size)).diagonal().all()
+    stones = jax.vmap(game.observe)(first.states)[1:, :, :, 1].reshape(size**2, -1)
+    np.testing.assert_array_equal(np.asarray(stones), np.eye(size**2))
 
 
 @pytest.mark.parametrize(
-    "game", [make("connect_four"), make("hex_11x11"), Hex(3, swap=True), make("othello_6x6")]
+    "game", [make("connect_four_5x6"), make("hex_11x11"), Hex(3, swap=True), make("othello_6x6")]
 )
 def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
     assert first_moves(game) is None
@@ -42,5 +47,8 @@ def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
 
 def test_where_nothing_is_drawn_the_sign_decides():
     first = first_moves(make("hex_3x3"))
-    assert score_values(first, 0.01 * first.results).right == 10
+    nearly_drawn = score_values(first, 0.01 * first.results)
+    assert nearly_drawn.right == 10
+    np.testing.assert_allclose(nearly_drawn.squared_error, 0.99**2, rtol=1e-6)
+    assert score_values(first, first.results).squared_error == 0
     assert score_values(first, -0.01 * first.results).right == 0
