@@ -1,8 +1,9 @@
-"""Settings that must be made before JAX starts: the CPU's devices, and several hosts."""
+"""JAX's devices: settings that must be made before it starts, several hosts, and a description."""
 
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -78,3 +79,11 @@ def join_hosts(hosts: Hosts) -> None:
     except (ValueError, RuntimeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(f"cannot join the other processes: {reason}") from error
+
+
+def describe_machine() -> str:
+    """Returns the kind and number of JAX's devices, and JAX's version; this starts JAX."""
+    devices = jax.devices()
+    return (
+        f"{len(devices)} x {devices[0].device_kind} ({platform.machine()}), jax {jax.__version__}"
+    )

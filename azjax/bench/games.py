@@ -20,7 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from azjax.bench.random_play import RandomPlayer, Rules, spread_out
-from azjax.bench.timing import describe_machine, interleave, show
+from azjax.bench.timing import interleave, show
+from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.games import game_from_name
 

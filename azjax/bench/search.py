@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.bench.timing import describe_machine, interleave, peak_memory, show, spread
+from azjax.bench.timing import interleave, peak_memory, show, spread
 from azjax.config import NetworkConfig, SearchConfig
+from azjax.devices import describe_machine
 from azjax.games import game_from_name
 from azjax.network.network import Network, Variables, make_network
 from azjax.rollouts import random_openings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import platform
 import resource
 import statistics
 import sys
@@ -42,14 +41,6 @@ def spread(times: list[float]) -> dict[str, float]:
         "min": round(1e3 * min(times), 1),
         "max": round(1e3 * max(times), 1),
     }
-
-
-def describe_machine() -> str:
-    """Returns the kind and number of JAX's devices, and JAX's version."""
-    devices = jax.devices()
-    return (
-        f"{len(devices)} x {devices[0].device_kind} ({platform.machine()}), jax {jax.__version__}"
-    )
 
 
 def peak_memory() -> dict[str, float]:

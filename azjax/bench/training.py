@@ -16,7 +16,6 @@ from azjax_envs import Game
 from jax.sharding import Mesh
 
 from azjax.bench.timing import (
-    describe_machine,
     interleave,
     matrix_share,
     peak_memory,
@@ -25,7 +24,7 @@ from azjax.bench.timing import (
 )
 from azjax.config import Config
 from azjax.config.toml import load_config
-from azjax.devices import use_all_cores
+from azjax.devices import describe_machine, use_all_cores
 from azjax.games import make_game
 from azjax.learning.state import LearnerState
 from azjax.learning.update import Batch, make_optimizer, update

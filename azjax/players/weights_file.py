@@ -23,9 +23,10 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
-from azjax.errors import UserError, printable
+from azjax.errors import UserError
 from azjax.games import game_config, own_game
 from azjax.network.network import Variables, make_network
+from azjax.players.card import checked_about, describe_player
 
 SUFFIX = ".safetensors"
 
@@ -39,26 +40,8 @@ class SavedPlayer:
     about: dict[str, Any]  # see `about_run`
 
     def describe(self) -> str:
-        """Returns the network's size and its results, in a line or two."""
-        network = self.config.network
-        dense = network.architecture == "mlp"
-        kind = "residual mlp" if dense and network.residual else network.architecture
-        sizes = f"{network.blocks} x {network.channels} {kind}"
-        if network.convolutions and dense:
-            sizes += f" after {network.convolutions} convolutions of {network.filters}"
-        lines = [f"{self.config.game.name}: a {sizes}, trained for {self.about['cycles']} cycles"]
-        for score in self.about["report"]:
-            share = 1 - score["mistakes"] / score["positions"]
-            lines.append(
-                f"{score['player']}: {share:.1%} of {score['positions']:,} {score['suite']} "
-                "without a mistake"
-            )
-        for match in self.about.get("matches", ()):  # files of older versions have none
-            lines.append(
-                f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
-                f"against {match['opponent']}"
-            )
-        return printable("; ".join(lines))
+        """Returns the player's card: its network, training and results, as text of a few lines."""
+        return describe_player(self.config, self.about)
 
 
 def save_player(
@@ -106,7 +89,7 @@ def load_saved(path: str | Path, *, game: Game | None = None, trust: bool = Fals
     """
     header, arrays = _read(path)
     config = _parse_config(path, header["config"])
-    about = _checked_about(path, _parse_json(path, "results", header["about"]))
+    about = checked_about(path, _parse_json(path, "results", header["about"]))
     _check_trust(path, config, game, trust)
     game = own_game(config, game, owner=str(path))
     misfit = UserError(
@@ -131,49 +114,6 @@ def pretrained() -> dict[str, Path]:
     """Returns the files of the players that come with azjax, by the names of their games."""
     folder = Path(str(importlib.resources.files("azjax") / "pretrained"))
     return {file.stem: file for file in sorted(folder.glob(f"*{SUFFIX}"))}
-
-
-def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
-    """Returns the results of a checkpoint, if the run's report is about this checkpoint.
-
-    Args:
-      run_dir: the run directory.
-      cycle: cycle of the checkpoint.
-
-    Returns:
-      "cycles"; "report", for each position suite the "suite", "player", "positions" and "mistakes";
-      and "matches", for each opponent except random play the "player", "opponent", "games" and
-      "score".
-    """
-    file = run_dir / "report.json"
-    about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
-    if not file.is_file():
-        return about
-    try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-        if written.get("cycle") == cycle:
-            about |= _results(written)
-        return _checked_about(file, about)
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UserError(
-            f"{file}: not as `azjax report` writes it; delete it, or write it again with "
-            f"`azjax report {run_dir}`"
-        ) from error
-
-
-def _results(report: dict[str, Any]) -> dict[str, Any]:
-    """Returns the results that a file keeps of an evaluation report."""
-    scores, matches = [], []
-    for player in report["players"][:2]:  # with search, and without
-        for score in player["scores"]:
-            kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
-            scores.append({"player": player["name"], **kept})
-        for match in player["matches"]:
-            if match["player_b"] != "random":
-                kept = {k: match[k] for k in ("games", "score")}
-                names = {"player": player["name"], "opponent": match["player_b"]}
-                matches.append(names | kept)
-    return {"report": scores, "matches": matches}
 
 
 def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
@@ -252,42 +192,6 @@ def _check_trust(path: str | Path, config: Config, game: Game | None, trust: boo
             f"{path} asks to import {config.game.name}, which can run any code; if you trust the "
             "file's author, allow it with --trust (in Python: trust=True)"
         )
-
-
-def _checked_about(path: str | Path, about: Any) -> dict[str, Any]:
-    """Returns the results in a file, if they are as `about_run` makes them."""
-    good = (
-        isinstance(about, dict)
-        and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))
-        and _are_rows(about.get("report"), ("player", "suite"))
-        and all(
-            _is_count(row.get("positions"), 1)
-            and _is_count(row.get("mistakes"), 0, row["positions"])
-            for row in about["report"]
-        )
-        and _are_rows(about.get("matches", []), ("player", "opponent"))
-        and all(
-            _is_count(row.get("games"), 1)
-            and type(row.get("score")) in (int, float)
-            and 0 <= row["score"] <= 1
-            for row in about.get("matches", [])
-        )
-    )
-    if not good:
-        raise UserError(f"{path}: its results are not as `azjax export` writes them")
-    return about
-
-
-def _are_rows(rows: Any, texts: tuple[str, ...]) -> bool:
-    """Returns whether a list holds dicts with these texts."""
-    return isinstance(rows, list) and all(
-        isinstance(row, dict) and all(isinstance(row.get(key), str) for key in texts)
-        for row in rows
-    )
-
-
-def _is_count(number: Any, low: int = 0, high: int = 10**15) -> bool:
-    return type(number) is int and low <= number <= high
 
 
 def _name(keys: tuple[Any, ...]) -> str:

@@ -22,6 +22,7 @@ from azjax.runs.tensorboard import TensorBoardFile
 METRICS_FILE = "metrics.jsonl"
 CLASS_METRIC = "mistake_rate/"  # begins the names of metrics of classes of positions
 TENSORBOARD_FOLDER = "tensorboard"
+_KINDS = ("start", "cycle", "eval")  # of lines
 Value = float | int | str | None
 Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
 
@@ -41,6 +42,7 @@ class RunLogger:
         *,
         total_cycles: int,
         first_cycle: int = 0,
+        machine: str = "",
         console: Console | None = None,
         quiet: bool = False,
         lines: bool = True,
@@ -51,12 +53,14 @@ class RunLogger:
           run_dir: the run's directory. Files of an earlier part of the run are continued.
           total_cycles: number of cycles of the whole run.
           first_cycle: number of cycles done before this part of the run.
+          machine: what the run computes on, to record.
           console: where progress is shown; standard output by default.
           quiet: write and show nothing. All processes of a run except the first are quiet.
           lines: show the cycles; if False, only notes are printed.
         """
         self._run_dir = Path(run_dir)
         self._first_cycle = first_cycle
+        self._machine = machine
         self._quiet = quiet
         self._lines = lines
         self._console = console or Console()
@@ -89,6 +93,8 @@ class RunLogger:
         self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
         if damaged:
             self.note(f"{self._run_dir / METRICS_FILE}: {damaged} damaged lines are left out")
+        if self._machine:
+            self._write("start", self._first_cycle, {"machine": self._machine})
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -165,11 +171,31 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
         raise UserError(f"{run_dir}: there is no run ({METRICS_FILE} is missing)")
     kept: list[Line] = []
     for line in _lines(path)[0]:
+        if line["kind"] == "start":
+            continue
         if line["kind"] == "cycle":
             while kept and kept[-1]["cycle"] >= line["cycle"]:
                 kept.pop()
         kept.append(line)
     return kept
+
+
+def training_time(run_dir: str | Path, cycle: int | None = None) -> tuple[float, str]:
+    """Returns the seconds that a run has taken, and the machine it ran on.
+
+    Args:
+      run_dir: the run directory.
+      cycle: count up to this cycle, with its evaluation; None for all.
+
+    Returns:
+      0 and "" where they are not known. Several machines are joined by "and".
+    """
+    path = Path(run_dir) / METRICS_FILE
+    if not path.is_file():
+        return 0.0, ""
+    lines = [line for line in _lines(path)[0] if cycle is None or line["cycle"] <= cycle]
+    machines = dict.fromkeys(str(x["machine"]) for x in lines if x.get("machine"))
+    return max((line["time_s"] for line in lines), default=0.0), " and ".join(machines)
 
 
 def evaluation_text(scalars: Mapping[str, Value]) -> str:
@@ -232,7 +258,7 @@ def _lines(path: Path) -> tuple[list[Line], int]:
 
 
 def _is_line(line: Any) -> bool:
-    if not isinstance(line, dict) or line.get("kind") not in ("cycle", "eval"):
+    if not isinstance(line, dict) or line.get("kind") not in _KINDS:
         return False
     if not isinstance(line.get("cycle"), int) or not _is_number(line.get("time_s")):
         return False

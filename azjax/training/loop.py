@@ -21,6 +21,7 @@ from rich.console import Console
 
 from azjax.config import Config
 from azjax.config.toml import save_config
+from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
@@ -165,6 +166,7 @@ def _run(
         run_dir,
         total_cycles=config.cycles,
         first_cycle=first,
+        machine=describe_machine(),
         console=console,
         quiet=not lead,
         lines=watch is None,

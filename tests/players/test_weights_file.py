@@ -14,10 +14,10 @@ import azjax
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
+from azjax.players.card import about_run, checked_about, describe_player
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
 from azjax.players.weights_file import (
-    about_run,
     file_bytes,
     load_saved,
     pretrained,
@@ -91,6 +91,44 @@ def test_a_file_describes_its_player(file):
     assert said.startswith("connect_four: a 7 x 512 residual mlp, trained for 2800 cycles")
 
 
+def test_a_card_tells_training_strength_and_weakness(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    lines = [
+        {"kind": "start", "cycle": 0, "time_s": 0.0, "machine": "2 x cpu"},
+        {"kind": "cycle", "cycle": 6, "time_s": 110.0},
+        {"kind": "eval", "cycle": 6, "time_s": 120.0, "mistakes": 3},
+        {"kind": "cycle", "cycle": 7, "time_s": 130.0},
+    ]
+    (run / "metrics.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    buckets = [
+        {"name": "plies 0-5", "positions": 40, "mistakes": 1},
+        {"name": "plies 6-11", "positions": 60, "mistakes": 3},
+        {"name": "plies 12-17", "positions": 2, "mistakes": 1},  # too few to tell
+    ]
+    suite = {"suite": "all positions", "positions": 102, "mistakes": 5, "buckets": buckets}
+    first = {"suite": "the start and all first moves", "positions": 10, "right": 9}
+    player = {"name": "search:4", "scores": [suite], "values": [first], "matches": []}
+    (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
+    about = about_run(run, 6)
+    assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
+    said = describe_player(network()[0], about)
+    assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
+    assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
+    assert "search:4: values of the start and all first moves right in 9 of 10" in said
+    for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}):
+        with pytest.raises(UserError, match="its results are not as"):
+            checked_about("a file", about | broken)
+
+
+def test_players_that_come_along_have_whole_cards():
+    for path in pretrained().values():
+        about = load_saved(path).about
+        assert about["minutes"] > 1
+        assert "cores" in about["machine"] or "core" in about["machine"]
+        assert "weakest" in about or about["matches"]
+
+
 def test_nothing_is_overwritten(file):
     config, _, variables = network()
     before = file.read_bytes()
@@ -141,7 +179,8 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
         {"player_a": "policy", "player_b": name, "games": 8, "score": 0.75, "elo": 190.8}
         for name in ("random", "uct:100")
     ]
-    scored = {"name": "policy", "scores": ABOUT["report"], "matches": matches}
+    scores = [ABOUT["report"][0] | {"buckets": []}]
+    scored = {"name": "policy", "scores": scores, "values": [], "matches": matches}
     report = {"cycle": 4, "players": [scored]}
     (tmp_path / "report.json").write_text(json.dumps(report))
     kept = ABOUT["report"][0] | {"player": "policy"}

@@ -330,8 +330,8 @@ def check_player(file: Path, intact: Intact, header: dict[str, str] | None) -> s
     """Loads a player and checks that it is what the file says."""
     player = load_player(file)
     saved = load_saved(file)
-    if not saved.describe().isprintable():
-        raise WrongError("the description is not printable")
+    if not all(line.isprintable() for line in saved.describe().split("\n")):
+        raise WrongError("a line of the description is not printable")
     said = intact.header if header is None else header
     if saved.config != config_from_dict(json.loads(said["config"])):
         raise WrongError("another config was loaded")

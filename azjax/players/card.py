@@ -1,0 +1,178 @@
+"""A player's card: how it was trained, how strong it is, and what it is bad at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from azjax.config import Config
+from azjax.errors import UserError, printable
+from azjax.runs.metrics import training_time
+
+_FEW = 20  # positions, of which a share says little
+
+
+def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
+    """Returns what a player's file keeps of its run.
+
+    The results are those of the run's report, if it is about this checkpoint.
+
+    Args:
+      run_dir: the run directory.
+      cycle: cycle of the checkpoint.
+
+    Returns:
+      "cycles"; "minutes" and "machine" of the training, where they are known; "report", for each
+      position suite the "suite", "player", "positions" and "mistakes"; "weakest", the class of
+      positions with the largest share of mistakes by search, if there are any; "values", the
+      "suite", "player", "positions" and "right" of the first moves' values, where they are known;
+      and "matches", for each opponent except random play the "player", "opponent", "games" and
+      "score".
+    """
+    about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
+    seconds, machine = training_time(run_dir, cycle)
+    if seconds:
+        about["minutes"] = round(seconds / 60, 1)
+    if machine:
+        about["machine"] = machine
+    file = run_dir / "report.json"
+    if not file.is_file():
+        return about
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        if written.get("cycle") == cycle:
+            about |= _results(written)
+        return checked_about(file, about)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UserError(
+            f"{file}: not as `azjax report` writes it; delete it, or write it again with "
+            f"`azjax report {run_dir}`"
+        ) from error
+
+
+def describe_player(config: Config, about: dict[str, Any]) -> str:
+    """Returns the card of a player as text, of a few lines."""
+    return "\n".join(printable(line) for line in _lines(config, about))
+
+
+def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
+    network = config.network
+    dense = network.architecture == "mlp"
+    kind = "residual mlp" if dense and network.residual else network.architecture
+    sizes = f"{network.blocks} x {network.channels} {kind}"
+    if network.convolutions and dense:
+        sizes += f" after {network.convolutions} convolutions of {network.filters}"
+    how = f"trained for {about['cycles']} cycles"
+    # Files of older versions do not have the rest.
+    if "minutes" in about:
+        how += f" in {about['minutes']:,.0f} minutes"
+    if "machine" in about:
+        how += f" on {about['machine']}"
+    yield f"{config.game.name}: a {sizes}, {how}"
+    for score in about["report"]:
+        share = 1 - score["mistakes"] / score["positions"]
+        yield (
+            f"{score['player']}: {share:.1%} of {score['positions']:,} {score['suite']} "
+            "without a mistake"
+        )
+    if "weakest" in about:
+        weak = about["weakest"]
+        share = weak["mistakes"] / weak["positions"]
+        yield f"weakest: mistakes in {share:.1%} of {weak['name']}, {weak['suite']}"
+    for values in about.get("values", ()):
+        yield (
+            f"{values['player']}: values of {values['suite']} right in {values['right']} of "
+            f"{values['positions']}"
+        )
+    for match in about.get("matches", ()):
+        yield (
+            f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
+            f"against {match['opponent']}"
+        )
+
+
+def _results(report: dict[str, Any]) -> dict[str, Any]:
+    """Returns the results that a file keeps of an evaluation report."""
+    scores, values, matches = [], [], []
+    for player in report["players"][:2]:  # with search, and without
+        for score in player["scores"]:
+            kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
+            scores.append({"player": player["name"], **kept})
+        for value in player["values"]:
+            # Those of suites tell little: a wrong value may still lead to the right move.
+            if value["suite"] not in {score["suite"] for score in player["scores"]}:
+                kept = {k: value[k] for k in ("suite", "positions", "right")}
+                values.append({"player": player["name"], **kept})
+        for match in player["matches"]:
+            if match["player_b"] != "random":
+                kept = {k: match[k] for k in ("games", "score")}
+                names = {"player": player["name"], "opponent": match["player_b"]}
+                matches.append(names | kept)
+    results: dict[str, Any] = {"report": scores, "matches": matches}
+    if values:
+        results["values"] = values
+    if weakest := _weakest(report["players"][0]["scores"]):
+        results["weakest"] = weakest
+    return results
+
+
+def _weakest(scores: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Returns the class of positions with the largest share of mistakes; None without any."""
+    classes = [
+        {"suite": score["suite"], **{k: bucket[k] for k in ("name", "positions", "mistakes")}}
+        for score in scores
+        for bucket in score["buckets"]
+        if bucket["mistakes"] and bucket["positions"] >= _FEW
+    ]
+    return max(classes, key=lambda x: x["mistakes"] / x["positions"], default=None)
+
+
+def checked_about(path: str | Path, about: Any) -> dict[str, Any]:
+    """Returns what a file tells of its player, if it is as `about_run` makes it.
+
+    Raises:
+      UserError: it is not.
+    """
+    good = (
+        isinstance(about, dict)
+        and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))
+        and _is_number(about.get("minutes", 0), 10**9)
+        and isinstance(about.get("machine", ""), str)
+        and _are_rows(about.get("report"), ("player", "suite"))
+        and all(_is_part(row, "mistakes") for row in about["report"])
+        and _are_rows([about["weakest"]] if "weakest" in about else [], ("suite", "name"))
+        and ("weakest" not in about or _is_part(about["weakest"], "mistakes"))
+        and _are_rows(about.get("values", []), ("player", "suite"))
+        and all(_is_part(row, "right") for row in about.get("values", []))
+        and _are_rows(about.get("matches", []), ("player", "opponent"))
+        and all(
+            _is_count(row.get("games"), 1) and _is_number(row.get("score"), 1)
+            for row in about.get("matches", [])
+        )
+    )
+    if not good:
+        raise UserError(f"{path}: its results are not as `azjax export` writes them")
+    return about
+
+
+def _are_rows(rows: Any, texts: tuple[str, ...]) -> bool:
+    """Returns whether a list holds dicts with these texts."""
+    return isinstance(rows, list) and all(
+        isinstance(row, dict) and all(isinstance(row.get(key), str) for key in texts)
+        for row in rows
+    )
+
+
+def _is_part(row: dict[str, Any], part: str) -> bool:
+    """Returns whether a row has a number of positions, and one of a part of them."""
+    return _is_count(row.get("positions"), 1) and _is_count(row.get(part), 0, row["positions"])
+
+
+def _is_count(number: Any, low: int = 0, high: int = 10**15) -> bool:
+    return type(number) is int and low <= number <= high
+
+
+def _is_number(number: Any, high: float) -> bool:
+    return type(number) in (int, float) and 0 <= number <= high
