@@ -12,6 +12,8 @@ import dataclasses
 import functools
 import json
 import time
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -51,7 +53,7 @@ def main(options: Arguments) -> None:
     plies = np.array([len(moves) for moves in openings])
     # The side that wins: 0 moves first in the game.
     winners = np.array([(len(m) + (value(solver, m) < 0)) % 2 for m in openings])
-    returns = play(player, solver, openings, winners, rng, jax.random.key(options.seed))
+    returns, first = play(player, solver, openings, winners, rng, jax.random.key(options.seed))
     results = np.where(winners == 0, returns, -returns)
     result = {
         "player": options.player,
@@ -69,6 +71,9 @@ def main(options: Arguments) -> None:
             }
             for side, name in enumerate(("first", "second"))
         },
+        # The moves that gave the win away: by ply, and by how many others would have kept it.
+        "first_mistakes_by_ply": counts_of(ply for ply, _ in first),
+        "first_mistakes_by_winning_moves": counts_of(winning for _, winning in first),
         "not_won": [
             "".join(str(column + 1) for column in moves)
             for moves, found in zip(openings, results, strict=True)
@@ -103,11 +108,17 @@ def play(
     winners: np.ndarray,
     rng: np.random.Generator,
     key: Array,
-) -> np.ndarray:
-    """Plays all openings to the end, and returns the first player's results."""
+) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """Plays all openings to the end.
+
+    Returns:
+      The first player's results, and for each win given away the ply and the number of moves that
+      would have kept it.
+    """
     step, over = jax.jit(jax.vmap(GAME.step)), jax.jit(jax.vmap(GAME.is_terminal))
     games = [list(moves) for moves in openings]
     states = replay(games)
+    first: dict[int, tuple[int, int]] = {}
     while not (done := np.asarray(over(states))).all():
         key, move_key = jax.random.split(key)
         ours = winners == [len(moves) % 2 for moves in games]
@@ -115,14 +126,24 @@ def play(
         if rows := np.flatnonzero(ours & ~done).tolist():
             # The player sees all games, so that it is compiled once.
             actions[rows] = choose(player, move_key, states, len(games))[rows]
-        for row in np.flatnonzero(~ours & ~done):
+        for row in np.flatnonzero(~done).tolist():
+            if row in first and ours[row]:
+                continue
             scores = solver.score_all_moves(Board(games[row]))
-            best = [column for column, score in scores.items() if score == max(scores.values())]
-            actions[row] = rng.choice(best)
+            highest = max(scores.values())
+            if not ours[row]:
+                actions[row] = rng.choice([a for a, score in scores.items() if score == highest])
+            elif scores[int(actions[row])] <= 0:
+                first[row] = len(games[row]), sum(score > 0 for score in scores.values())
         for row in np.flatnonzero(~done):
             games[row].append(int(actions[row]))
         states = step(states, jnp.asarray(actions))  # a finished game does not change
-    return np.asarray(jax.vmap(GAME.returns)(states))[:, 0]
+    return np.asarray(jax.vmap(GAME.returns)(states))[:, 0], list(first.values())
+
+
+def counts_of(numbers: Iterable[int]) -> dict[str, int]:
+    """Returns how often each number occurs, in ascending order."""
+    return {str(number): count for number, count in sorted(Counter(numbers).items())}
 
 
 def replay(games: list[list[int]]) -> State:

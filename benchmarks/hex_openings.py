@@ -2,7 +2,7 @@
 
     python benchmarks/hex_openings.py runs/hex --against uct:1000 --games 8 --json openings.json
 
-The winning cells are those of the published solutions (boards of 3x3 to 5x5). The player makes the
+The winning cells are those of the published solutions (boards of 3x3 to 9x9). The player makes the
 given first move, then plays the first player's other moves against the opponent.
 """
 

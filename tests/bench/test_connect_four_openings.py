@@ -60,3 +60,21 @@ def test_perfect_play_wins_all_won_openings(script, monkeypatch, tmp_path):
     assert (found["openings"], found["won"], found["not_won"]) == (6, 6, [])
     assert found["by_side"]["first"] == {"openings": 2, "won": 2}
     assert found["won_from_the_empty_board"]
+    assert found["first_mistakes_by_ply"] == {}
+
+
+def test_every_win_given_away_has_a_first_mistake(script, monkeypatch, tmp_path):
+    def leftmost(key, states):
+        mask = np.asarray(jax.vmap(script.GAME.legal_action_mask)(states))
+        return mask.argmax(-1).astype(np.int32)
+
+    monkeypatch.setattr(script, "load_player", lambda *_, **__: leftmost)
+    monkeypatch.setattr(script, "choose", lambda player, key, states, _: player(key, states))
+    file = tmp_path / "openings.json"
+    script.main(script.Arguments("leftmost", plies=1, json=file))
+    found = json.loads(file.read_text())
+    # The first column draws or loses from the empty board, at once.
+    assert "1" in found["not_won"] or "" in found["not_won"]
+    for counts in ("first_mistakes_by_ply", "first_mistakes_by_winning_moves"):
+        assert sum(found[counts].values()) == len(found["not_won"]) > 0
+    assert found["first_mistakes_by_ply"]["0"] == 1
