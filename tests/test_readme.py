@@ -87,25 +87,31 @@ def test_the_speeds_are_the_records():
                 assert f"{rate:.{digits}f}" == number, (game, program)
 
 
-def mistakes(record, player, *, suites=None):
-    """Returns a player's mistakes and positions in the first suites of a recorded report."""
+def mistakes(record, player, *, suites=slice(0, 1)):
+    """Returns a player's mistakes and positions in some suites of a recorded report."""
     report = json.loads((RESULTS / record / "report.json").read_text())
     (found,) = (entry for entry in report["players"] if entry["name"] == player)
-    scores = found["scores"][:suites]
+    scores = found["scores"][suites]
     return sum(s["mistakes"] for s in scores), sum(s["positions"] for s in scores)
 
 
 def test_the_results_are_the_records():
     results = {game: result for game, _, result in table("Results")}
-    count, positions = mistakes("tic_tac_toe_2_cores", "search:32", suites=1)
+    count, positions = mistakes("tic_tac_toe_2_cores", "search:32")
     assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
-    count, positions = mistakes("connect_four_2_cores", "search:64", suites=1)
-    uct, _ = mistakes("connect_four_2_cores", "uct:1000", suites=1)
+    count, positions = mistakes("connect_four_2_cores", "search:64")
+    uct, _ = mistakes("connect_four_2_cores", "uct:1000")
     text = f"{count} mistakes in {positions:,} scored positions (UCT-1000: {uct})"
     assert results["connect four"] == text
     for game, record in [
-        ("dots and boxes 3x3", "dots_and_boxes_3x3_1_core"),
-        ("Kalah (4, 3)", "kalah_4x3_1_core"),
+        ("dots and boxes 4x4", "dots_and_boxes_4x4_1_core"),
+        ("Kalah (6, 4)", "kalah_6x4_1_core"),
     ]:
-        count, positions = mistakes(record, "search:64")
-        assert results[game] == f"{count} mistakes in {positions:,} positions"
+        count, positions = mistakes(record, "search:64", suites=slice(1, 2))
+        assert results[game] == f"{count} mistakes in {positions:,} endgames of its own games"
+    report = json.loads((RESULTS / "hex_6x6_1_core" / "report.json").read_text())
+    for player in report["players"][:2]:  # with search, and without
+        (first,) = (v for v in player["values"] if v["suite"] == "the start and all first moves")
+        assert first["right"] == first["positions"] == 37
+    told = "the start and all 36 first moves judged rightly, also without search"
+    assert results["hex 6x6"] == told
