@@ -50,6 +50,7 @@ SECOND_TIER = (
     "training/test_methods.py",
     "training/test_large_games.py",
     "training/test_loop.py::test_signals_and_a_kill_of_a_real_process",
+    "training/test_start.py::test_the_command_takes_it",
     # Exact values: tables of large games.
     "exact/test_chess_endings.py",
     "exact/test_dots_and_boxes.py",

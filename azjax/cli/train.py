@@ -27,6 +27,10 @@ def train(arguments: list[str]) -> None:
         )
         run_dir: Path | None = None
         """Where the run is kept; runs/NAME of the config if left out."""
+        start_from: str | None = None
+        """Begin with the network of this player instead of random weights: RUN, RUN@best,
+        RUN@CYCLE, a file, or a player that comes with azjax. Its layers must be those of
+        [network]."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
     options = parse(train, Arguments, rest, "train CONFIG")
@@ -40,7 +44,7 @@ def train(arguments: list[str]) -> None:
     from azjax.training.peers import lost_peers_named
 
     with lost_peers_named():
-        run(options.config, run_dir)
+        run(options.config, run_dir, start_from=options.start_from)
 
 
 def resume(arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ from azjax.runs.metrics import training_time
 _FEW = 20  # positions, of which a share says little
 
 
-def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
+def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str, Any]:
     """Returns what a player's file keeps of its run.
 
     The results are those of the run's report, if it is about this checkpoint.
@@ -22,9 +22,11 @@ def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
     Args:
       run_dir: the run directory.
       cycle: cycle of the checkpoint.
+      before: the training of the player that the run began with, where there was one.
 
     Returns:
-      "cycles"; "minutes" and "machine" of the training, where they are known; "report", for each
+      "cycles"; "minutes" and "machine" of the training, where they are known; "before", if it is
+      not empty; "report", for each
       position suite the "suite", "player", "positions" and "mistakes"; "weakest", the class of
       positions with the largest share of mistakes by search, if there are any; "values", the
       "suite", "player", "positions" and "right" of the first moves' values, where they are known;
@@ -37,6 +39,8 @@ def about_run(run_dir: Path, cycle: int | None) -> dict[str, Any]:
         about["minutes"] = round(seconds / 60, 1)
     if machine:
         about["machine"] = machine
+    if before:
+        about["before"] = before
     file = run_dir / "report.json"
     if not file.is_file():
         return about
@@ -64,13 +68,7 @@ def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
     sizes = f"{network.blocks} x {network.channels} {kind}"
     if network.convolutions and dense:
         sizes += f" after {network.convolutions} convolutions of {network.filters}"
-    how = f"trained for {about['cycles']} cycles"
-    # Files of older versions do not have the rest.
-    if "minutes" in about:
-        how += f" in {about['minutes']:,.0f} minutes"
-    if "machine" in about:
-        how += f" on {about['machine']}"
-    yield f"{config.game.name}: a {sizes}, {how}"
+    yield f"{config.game.name}: a {sizes}, trained for {describe_training(about)}"
     for score in about["report"]:
         share = 1 - score["mistakes"] / score["positions"]
         yield (
@@ -91,6 +89,19 @@ def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
             f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
             f"against {match['opponent']}"
         )
+
+
+def describe_training(about: dict[str, Any]) -> str:
+    """Returns how long a player was trained and where: "2800 cycles in 38 minutes on 2 x cpu"."""
+    how = f"{about['cycles']} cycles"
+    # Files of older versions do not have the rest.
+    if "minutes" in about:
+        how += f" in {about['minutes']:,.0f} minutes"
+    if "machine" in about:
+        how += f" on {about['machine']}"
+    if "before" in about:
+        how += f", after {about['before']}"
+    return how
 
 
 def _results(report: dict[str, Any]) -> dict[str, Any]:
@@ -140,6 +151,7 @@ def checked_about(path: str | Path, about: Any) -> dict[str, Any]:
         and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))
         and _is_number(about.get("minutes", 0), 10**9)
         and isinstance(about.get("machine", ""), str)
+        and isinstance(about.get("before", ""), str)
         and _are_rows(about.get("report"), ("player", "suite"))
         and all(_is_part(row, "mistakes") for row in about["report"])
         and _are_rows([about["weakest"]] if "weakest" in about else [], ("suite", "name"))

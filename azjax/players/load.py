@@ -18,7 +18,7 @@ from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables, first_variables, make_network
 from azjax.players.base import Player
-from azjax.players.card import about_run
+from azjax.players.card import about_run, describe_training
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
@@ -36,10 +36,12 @@ from azjax.players.spec import (
     parse_spec,
 )
 from azjax.players.uct import UCTPlayer
-from azjax.players.weights_file import load_saved, save_player
+from azjax.players.weights_file import SavedPlayer, load_saved, save_player
 from azjax.runs.checkpoint import Checkpoints
 
 CONFIG_FILE = "config.toml"
+START_FILE = "start.safetensors"
+"""A run's copy of the player whose network it began with, where there is one."""
 
 
 def warn_on_stderr(line: str) -> None:
@@ -100,7 +102,7 @@ def load_player(
 def untrained_player(
     run_dir: str | Path, *, game: Game | None = None, simulations: int | None = None
 ) -> SearchPlayer:
-    """Returns the player that a run began with: the control of every measurement.
+    """Returns the player of a run's untrained network: the control of every measurement.
 
     Args:
       run_dir: a run directory.
@@ -175,10 +177,28 @@ def export_player(run: str | Path, path: str | Path, *, game: Game | None = None
     Raises:
       UserError: there is no such run or checkpoint, or the file exists.
     """
-    spec = parse_run(run)
+    saved = saved_player(parse_run(run), game=game)
+    save_player(path, saved.config, saved.variables, saved.about)
+
+
+def saved_player(spec: NetworkSpec, *, game: Game | None = None) -> SavedPlayer:
+    """Returns what the file of a player holds; that of a run's player may not be written yet.
+
+    Args:
+      spec: a file, or a run's checkpoint.
+      game: as in `load_player`.
+
+    Raises:
+      UserError: there is no such file, run or checkpoint.
+    """
+    if spec.source == "file":
+        return load_saved(spec.path, game=game)
     config, cycle = load_run_config(spec.path), checkpoint_cycle(spec)
     _, _, variables = load_network(spec.path, game=game, checkpoint=spec.checkpoint)
-    save_player(path, config, variables, about_run(spec.path, cycle))
+    start, before = spec.path / START_FILE, ""
+    if start.is_file():
+        before = describe_training(load_saved(start, game=game).about)
+    return SavedPlayer(config, variables, about_run(spec.path, cycle, before=before))
 
 
 def checkpoint_cycle(run: NetworkSpec) -> int | None:

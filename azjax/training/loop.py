@@ -28,13 +28,15 @@ from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
 from azjax.games import game_config, make_game, own_game
 from azjax.learning.update import learning_rate_schedule
-from azjax.players.load import CONFIG_FILE, load_player, load_run_config
+from azjax.players.load import CONFIG_FILE, START_FILE, load_player, load_run_config
 from azjax.players.network_players import SearchPlayer, played_search
+from azjax.players.weights_file import save_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE, run_lock
 from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, RunLogger, read_metrics
 from azjax.training.memory import check_memory
+from azjax.training.start import first_state, read_start
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.trainer import Trainer, make_trainer
 
@@ -51,16 +53,20 @@ def train(
     run_dir: str | Path,
     *,
     game: Game | None = None,
+    start_from: str | Path | None = None,
     console: Console | None = None,
     watch: Watch | None = None,
 ) -> TrainState:
-    """Trains from scratch in a new run directory.
+    """Trains in a new run directory.
 
     Args:
       config: the whole run.
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
+      start_from: a player whose network the run begins with, instead of random weights: a run
+        ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
+        optimizer starts anew. Weights are rounded to float16, as in a file.
       console: where progress is printed; standard output by default.
       watch: shows the run in place of the printed progress, as `azjax.notebook.live_curves` does.
 
@@ -68,7 +74,8 @@ def train(
       The last training state.
 
     Raises:
-      UserError: the directory is not empty, the config cannot run, or another process trains here.
+      UserError: the directory is not empty, the config cannot run, another process trains here,
+        or there is no network to start from that fits.
     """
     run_dir = Path(run_dir)
     if game is None:
@@ -83,16 +90,19 @@ def train(
             if jax.process_index() == 0:
                 _check_empty(run_dir)
             check_memory(trainer)
+            start = None if start_from is None else read_start(start_from, game, config)
             if jax.process_index() == 0:
                 run_dir.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(run_lock(run_dir))
                 _check_empty(run_dir)  # another process may have been faster
+                if start is not None:
+                    save_player(run_dir / START_FILE, start.config, start.variables, start.about)
         if jax.process_index() == 0:
             save_config(config, run_dir / CONFIG_FILE)
             if config.selfplay.openings:
                 shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
         checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
-        state = trainer.init(jax.random.PRNGKey(config.seed))
+        state = first_state(trainer, run_dir)
         return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 
@@ -134,7 +144,7 @@ def resume(
             state = restore_state(checkpoints, trainer.abstract_state(), warn=warn)
         else:
             # The run was stopped before its first checkpoint, so it starts again.
-            state = trainer.init(jax.random.PRNGKey(config.seed))
+            state = first_state(trainer, run_dir)
         return _run(trainer, state, run_dir, checkpoints, console, watch)
 
 

@@ -1,0 +1,90 @@
+"""The first state of a run: random weights, or the network of another player."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import jax
+import numpy as np
+from azjax_envs import Game
+
+from azjax.config import Config, NetworkConfig
+from azjax.errors import UserError
+from azjax.network.network import Variables
+from azjax.players.load import START_FILE, saved_player
+from azjax.players.spec import NetworkSpec, parse_spec
+from azjax.players.weights_file import SavedPlayer, load_saved
+from azjax.training.state import TrainState
+from azjax.training.trainer import Trainer
+
+_NOT_WEIGHTS = ("dtype",)  # keys of [network] that may differ
+
+
+def read_start(spec: str | Path, game: Game, config: Config) -> SavedPlayer:
+    """Reads the player whose network a run is to begin with.
+
+    Args:
+      spec: a run, RUN@best, RUN@CYCLE, a player's file, or the name of one that comes with azjax.
+      game: the game of the run.
+      config: the run.
+
+    Raises:
+      UserError: there is no such player, it plays another game, or its network has other layers.
+    """
+    parsed = parse_spec(spec)
+    if not isinstance(parsed, NetworkSpec):
+        raise UserError(f"{spec} has no network to start from; name a run or a player's file")
+    if (parsed.how, parsed.simulations) != ("search", None):
+        alone = parsed.text.partition(":")[0]
+        raise UserError(f"{spec}: a run starts from a network alone; write {alone}")
+    saved = saved_player(parsed, game=game)
+    for key in (field.name for field in dataclasses.fields(NetworkConfig)):
+        theirs, ours = getattr(saved.config.network, key), getattr(config.network, key)
+        if theirs != ours and key not in _NOT_WEIGHTS:
+            raise UserError(
+                f"{spec} has network.{key} = {theirs!r} and this config {ours!r}; a run can only "
+                "start from a network with the same layers"
+            )
+    return saved
+
+
+def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
+    """Returns the state before the first cycle.
+
+    Args:
+      trainer: the functions of the run.
+      run_dir: the run directory. If it has a player to start from, that player's network takes the
+        place of the random weights.
+    """
+    state = trainer.init(jax.random.PRNGKey(trainer.config.seed))
+    file = run_dir / START_FILE
+    if not file.is_file():
+        return state
+    return with_network(state, load_saved(file, game=trainer.game).variables)
+
+
+def with_network(state: TrainState, variables: Variables) -> TrainState:
+    """Returns a first state with another network: as the learner's, the average and the gated one.
+
+    Args:
+      state: the state of a new run.
+      variables: the network's arrays, of the same shapes.
+    """
+
+    def in_place_of(old: Variables) -> Variables:
+        # Each place has arrays of its own, since a cycle overwrites the state that it is given.
+        return jax.tree.map(
+            lambda new, x: jax.device_put(np.array(new), x.sharding), variables, old
+        )
+
+    learner = state.learner
+    return dataclasses.replace(
+        state,
+        learner=dataclasses.replace(
+            learner,
+            variables=in_place_of(learner.variables),
+            ema=None if learner.ema is None else in_place_of(learner.ema),
+        ),
+        gated=None if state.gated is None else in_place_of(state.gated),
+    )
