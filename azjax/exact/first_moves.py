@@ -12,6 +12,7 @@ from azjax_envs import Game
 from azjax_envs.hex import Hex
 
 from azjax.exact.known_values import exact_values
+from azjax.exact.start_values import start_result
 from azjax.pytrees import expand
 from azjax.types import Array, State
 
@@ -31,19 +32,33 @@ _WINNING_HEX_MOVES = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FirstMoves:
-    """P positions: the start, and then those after each first move. None of them is over."""
+    """P positions: the start, and then those after each first move. None of them is over.
+
+    Where only the result of the start is known, it is the only position.
+    """
 
     states: State  # [P, ...]
     results: np.ndarray  # float32 [P], 1, 0 or -1 for the player to move, under best play
 
-    name = "the start and all first moves"
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return "the start and all first moves" if len(self.results) > 1 else "the start"
 
 
 def first_moves(game: Game) -> FirstMoves | None:
-    """Returns the results of all first moves if known without solving the game, else None."""
+    """Returns the results of the start and of all first moves; None if they are not known.
+
+    They are known if they have been published, or if the game has a table or a solver. No game is
+    enumerated for them.
+    """
     scores = _scores_of_first_moves(game)
     if scores is None:
-        return None
+        result = start_result(game)
+        if result is None:
+            return None
+        start = expand(jax.tree.map(jnp.asarray, game.init()))
+        return FirstMoves(start, np.array([result], np.float32))
     start, states, again = _play_first_moves(game)
     actions = np.flatnonzero(np.isfinite(scores))
     # The next player has the opposite result, unless the same player moves again.

@@ -1,14 +1,17 @@
 """Positions after one move, compared with the solver, which uses no tables or papers."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
 from azjax_envs.hex import Hex
+from azjax_envs.mancala import Mancala
 
 from azjax.evaluation.report import score_values
 from azjax.exact.first_moves import first_moves
 from azjax.exact.solver import solve
+from azjax.exact.start_values import start_result
 
 
 @pytest.mark.parametrize("name", ["hex_3x3", "dots_and_boxes_2x1", "mancala_3x2"])
@@ -39,10 +42,55 @@ def test_winning_first_moves_of_hex_are_symmetric(size, winning):
 
 
 @pytest.mark.parametrize(
-    "game", [make("connect_four_5x6"), make("hex_11x11"), Hex(3, swap=True), make("othello_6x6")]
+    "game", [make("connect_four_5x6"), make("go_9x9"), make("gomoku_9x9"), make("mancala")]
 )
 def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
     assert first_moves(game) is None
+
+
+@pytest.mark.parametrize(
+    ("game", "result"),
+    [
+        (make("othello"), 0),
+        (make("gardner_chess"), 0),
+        (make("gomoku"), 1),
+        (make("hex_11x11"), 1),
+        (make("go_7x7", komi=9.0), 0),
+        (make("go_7x7", komi=9.5), -1),
+        (make("go_5x5", komi=24.5), 1),
+        (make("dots_and_boxes_5x4"), 0),
+    ],
+)
+def test_of_some_games_the_start_alone_is_known(game, result):
+    first = first_moves(game)
+    assert first.name == "the start"
+    np.testing.assert_array_equal(first.results, [result])
+    assert int(jax.vmap(game.current_player)(first.states)[0]) == 0
+
+
+@pytest.mark.parametrize(
+    "game",
+    [
+        make("connect_four_4x4"),
+        make("go_2x2", komi=-0.5),
+        make("go_2x2", komi=0.5),
+        make("mnk_3x3x3"),
+        make("mnk_3x4x3"),
+        make("mnk_4x3x3"),
+        Hex(2),
+        Hex(2, swap=True),
+        Hex(3, swap=True),
+        make("othello_4x4"),
+        *(Mancala(1, seeds, empty_capture=True) for seeds in range(1, 7)),
+        *(Mancala(2, seeds, empty_capture=True) for seeds in (1, 2)),
+        Mancala(3, 1, empty_capture=True),
+    ],
+    ids=lambda game: game.name,
+)
+def test_published_results_are_those_of_solved_games(game):
+    solution = solve(game)
+    start = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init())
+    assert start_result(game) == solution.action_values(solution.lookup(start)).max()
 
 
 def test_where_nothing_is_drawn_the_sign_decides():

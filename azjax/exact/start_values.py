@@ -1,0 +1,91 @@
+"""The published result of best play from the start, for games too large to solve here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from azjax_envs import Game
+from azjax_envs.chess import GardnerChess
+from azjax_envs.connect_four import ConnectFour
+from azjax_envs.dots_and_boxes import DotsAndBoxes
+from azjax_envs.go import Go
+from azjax_envs.gomoku import Gomoku, Mnk
+from azjax_envs.hex import Hex
+from azjax_envs.mancala import Mancala
+from azjax_envs.othello import Othello
+
+_RESULTS = {"W": 1, "D": 0, "L": -1}
+
+
+def start_result(game: Game) -> int | None:
+    """Returns the first player's result under best play: 1, 0 or -1; None if not published."""
+    find = _KNOWN.get(type(game))
+    return None if find is None else find(game)
+
+
+def _connect_four(game: ConnectFour) -> int | None:
+    # Allen 1988, Allis 1988; small boards by enumeration.
+    results = {(6, 7): "W", (4, 4): "D", (5, 4): "D", (4, 5): "D", (5, 5): "D", (4, 6): "L"}
+    return _result(results.get((game.rows, game.columns)) if game.connect == 4 else None)
+
+
+def _dots_and_boxes(game: DotsAndBoxes) -> int | None:
+    # Barker and Korf 2012.
+    return 0 if sorted((game.rows, game.columns)) == [4, 5] else None
+
+
+# Black's margin by area. Van der Werf 2004 (to 5x5); Li Zhe 2015 (7x7, which is not proven). On 2x2
+# it is 1 without a limit of moves, but 0 within the 8 moves of `Go`.
+_GO_MARGINS = {2: 0, 3: 9, 4: 2, 5: 25, 7: 9}
+
+
+def _go(game: Go) -> int | None:
+    if game.size not in _GO_MARGINS or game.suicide:
+        return None
+    margin = _GO_MARGINS[game.size] - game.komi
+    return (margin > 0) - (margin < 0)
+
+
+def _gomoku(game: Gomoku) -> int | None:
+    return 1 if game.size == 15 and not game.exactly_five else None  # Allis 1994
+
+
+def _mnk(game: Mnk) -> int | None:
+    results = {(3, 3, 3): "D", (4, 4, 4): "D", (4, 5, 4): "D"}
+    results |= {(3, 4, 3): "W", (4, 4, 3): "W", (3, 5, 3): "W"}
+    return _result(results.get((*sorted((game.m, game.n)), game.k)))
+
+
+def _hex(game: Hex) -> int:
+    return -1 if game.swap and game.size > 1 else 1  # Nash's argument, without draws
+
+
+# With empty captures, by pits, then for 1, 2, ... seeds: Irving, Donkers, Uiterwijk 2000.
+_KALAH = {1: "DLWLWD", 2: "WLLLWW", 3: "DWWWWL", 4: "WWWWWD", 5: "DDWWWW", 6: "WWWWW"}
+
+
+def _kalah(game: Mancala) -> int | None:
+    results = _KALAH.get(game.pits, "") if game.empty_capture else ""
+    return _result(results[game.seeds - 1 : game.seeds])
+
+
+def _othello(game: Othello) -> int | None:
+    return _result({4: "L", 6: "L", 8: "D"}.get(game.size))  # 8x8: Takizawa 2023
+
+
+def _result(letter: str | None) -> int | None:
+    return _RESULTS[letter] if letter else None
+
+
+_KNOWN: dict[type, Callable[[Any], int | None]] = {
+    ConnectFour: _connect_four,
+    DotsAndBoxes: _dots_and_boxes,
+    GardnerChess: lambda game: 0,  # Mhalla and Prost 2013
+    Go: _go,
+    Gomoku: _gomoku,
+    Hex: _hex,
+    Mancala: _kalah,
+    Mnk: _mnk,
+    Othello: _othello,
+}
