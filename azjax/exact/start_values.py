@@ -54,7 +54,7 @@ def _gomoku(game: Gomoku) -> int | None:
 def _mnk(game: Mnk) -> int | None:
     results = {(3, 3, 3): "D", (4, 4, 4): "D", (4, 5, 4): "D"}
     results |= {(3, 4, 3): "W", (4, 4, 3): "W", (3, 5, 3): "W"}
-    return _result(results.get((*sorted((game.m, game.n)), game.k)))
+    return _result(results.get((min(game.m, game.n), max(game.m, game.n), game.k)))
 
 
 def _hex(game: Hex) -> int:
