@@ -83,7 +83,9 @@ def test_version(flag, capsys):
 def test_a_shipped_config_is_found_by_name_from_any_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     trained = []
-    monkeypatch.setattr(train_module, "train", lambda config, run: trained.append((config, run)))
+    monkeypatch.setattr(
+        train_module, "train", lambda config, run, **_: trained.append((config, run))
+    )
     assert cli.main(["train", "papers/tic_tac_toe_small", "--seed", "7"]) == 0
     ((config, run),) = trained
     assert config.seed == 7

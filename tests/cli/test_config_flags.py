@@ -72,7 +72,7 @@ def test_a_flag_with_a_mistake(flags, said, refused, tmp_path, monkeypatch):
 def test_a_flag_lies_over_the_file(tmp_path, monkeypatch, capsys):
     taken = []
     monkeypatch.setattr(
-        train_module, "train", lambda config, run_dir: taken.append((config, run_dir))
+        train_module, "train", lambda config, run_dir, **_: taken.append((config, run_dir))
     )
     file = tiny.write_config(tmp_path / "tiny.toml")
     assert cli.main(["train", str(file), "--search.num-simulations", "7", "--seed", "3"]) == 0
