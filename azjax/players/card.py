@@ -108,12 +108,14 @@ def _results(report: dict[str, Any]) -> dict[str, Any]:
     """Returns the results that a file keeps of an evaluation report."""
     scores, values, matches = [], [], []
     for player in report["players"][:2]:  # with search, and without
+        suites = {score["suite"] for score in player["scores"]}
         for score in player["scores"]:
             kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
             scores.append({"player": player["name"], **kept})
         for value in player["values"]:
-            # Those of suites tell little: a wrong value may still lead to the right move.
-            if value["suite"] not in {score["suite"] for score in player["scores"]}:
+            # Those of suites tell little: a wrong value may still lead to the right move. That of
+            # the start alone tells little, too.
+            if value["positions"] > 1 and value["suite"] not in suites:
                 kept = {k: value[k] for k in ("suite", "positions", "right")}
                 values.append({"player": player["name"], **kept})
         for match in player["matches"]:

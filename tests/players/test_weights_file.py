@@ -108,14 +108,15 @@ def test_a_card_tells_training_strength_and_weakness(tmp_path):
     ]
     suite = {"suite": "all positions", "positions": 102, "mistakes": 5, "buckets": buckets}
     first = {"suite": "the start and all first moves", "positions": 10, "right": 9}
-    player = {"name": "search:4", "scores": [suite], "values": [first], "matches": []}
+    start = {"suite": "the start", "positions": 1, "right": 1}  # too few to tell
+    player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": []}
     (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
     about = about_run(run, 6)
     assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
     said = describe_player(network()[0], about)
     assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
     assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
-    assert "search:4: values of the start and all first moves right in 9 of 10" in said
+    assert said.endswith("search:4: values of the start and all first moves right in 9 of 10")
     for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}):
         with pytest.raises(UserError, match="its results are not as"):
             checked_about("a file", about | broken)
@@ -125,8 +126,8 @@ def test_players_that_come_along_have_whole_cards():
     for path in pretrained().values():
         about = load_saved(path).about
         assert about["minutes"] > 1
-        assert "cores" in about["machine"] or "core" in about["machine"]
-        assert "weakest" in about or about["matches"]
+        assert "core" in about["machine"]
+        assert "weakest" in about or about.get("matches")
 
 
 def test_nothing_is_overwritten(file):
