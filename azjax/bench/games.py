@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from azjax.bench.random_play import RandomPlayer, Rules, spread_out
-from azjax.bench.timing import interleave, show
+from azjax.bench.timing import interleave, peak_memory, show
 from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.games import game_from_name
@@ -87,7 +87,7 @@ class GamesBenchmark:
             }
             for name, game in games.items():
                 facts[name] = self._measure_game(name, game)
-        return facts
+        return facts | peak_memory()
 
     def _measure_game(self, name: str, game: Game) -> dict[str, Any]:
         rules = rules_of(game)

@@ -6,14 +6,15 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.bench.timing import interleave, peak_memory, show, spread
+from azjax.bench.timing import interleave, matrix_share, peak_memory, show, spread
+from azjax.bench.training import forward_operations
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
@@ -38,6 +39,8 @@ class SearchBenchmark:
     """Residual blocks of the network."""
     channels: int = 32
     """Channels of the network."""
+    dtype: Literal["float32", "bfloat16"] = "float32"
+    """Dtype of the network's arithmetic; bfloat16 on accelerators."""
     repeats: int = 9
     """Number of interleaved repeats."""
     json: bool = False
@@ -50,9 +53,11 @@ class SearchBenchmark:
     def measure(self) -> dict[str, Any]:
         """Returns the times in milliseconds, by contestant, and what they were measured on."""
         game = game_from_name(self.game)
-        network = make_network(game, NetworkConfig(blocks=self.blocks, channels=self.channels))
+        settings = NetworkConfig(blocks=self.blocks, channels=self.channels, dtype=self.dtype)
+        network = make_network(game, settings)
         key = jax.random.PRNGKey(0)
-        variables = jax.jit(network.init)(key)
+        # Folded and cast once, as a training cycle does, and not in every contestant.
+        variables = jax.jit(lambda key: network.for_inference(network.init(key)))(key)
         states, _ = jax.jit(random_openings, static_argnums=(0, 2, 3))(game, key, self.batch, 8)
         evaluate = network_evaluate(game, network)
         contestants: dict[str, Callable[..., Any]] = {
@@ -71,14 +76,16 @@ class SearchBenchmark:
         seconds = interleave(compiled, self.repeats)
         facts: dict[str, Any] = {
             "benchmark": f"{self.simulations} simulations, {self.game}, batch {self.batch}, "
-            f"{self.blocks} blocks x {self.channels} channels",
+            f"{self.blocks} blocks x {self.channels} channels in {self.dtype}",
             "machine": describe_machine(),
             "unit": f"milliseconds; ratio to {self.simulations + 1} evaluations of the network "
             "alone",
         }
+        operations = (self.simulations + 1) * self.batch * forward_operations(network)
         for name, times in seconds.items():
             ratio = median(times) / median(seconds["network"])
             facts[name] = spread(times) | {"ratio": round(ratio, 3)}
+            facts[name] |= matrix_share(operations, median(times))
         return facts | peak_memory()
 
 

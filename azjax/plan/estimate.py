@@ -1,9 +1,9 @@
 """Estimates how long a program runs, from a chip's published figures.
 
-Each kernel takes the longest of three: its products at half the published matrix rate, its bytes at
-80% of the published bandwidth, and the least time from one launch to the next. Kernels do not
-overlap. This says which part of a program dominates, and how two programs or machines compare; a
-real chip may well be twice as fast or slow.
+Each kernel takes the longest of four times: its products at half the published matrix rate, its
+other operations at the published vector rate, its bytes at 80% of the published bandwidth, and the
+least time from one launch to the next. Kernels do not overlap. This says which part of a program
+dominates, and how two programs or machines compare; a real chip may be twice as fast or slow.
 """
 
 from __future__ import annotations

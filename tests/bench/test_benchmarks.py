@@ -33,6 +33,7 @@ def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
     ).run()
     facts = json.loads(capsys.readouterr().out)
     assert facts["network"]["ratio"] == 1.0
+    assert facts["gumbel"]["TFLOP/s of the network"] >= 0
     assert {"gumbel", "puct", "stock mctx, gumbel"} <= facts.keys()
 
 
@@ -125,6 +126,7 @@ def test_envs_benchmark_measures_each_game(devices, capsys):  # JAX has started
     printed = capsys.readouterr()
     facts = json.loads(printed.out)
     assert "not pinned, as JAX had started before" in facts["cores"]
+    assert facts["peak memory of the process in MiB"] > 50
     assert facts["tic_tac_toe"]["state bytes"] == 5
     for name in ("tic_tac_toe", "dots_and_boxes_1x1"):
         found = facts[name]

@@ -81,7 +81,6 @@ def both_searches(name, algorithm):
     [
         ("gardner_chess", "gumbel"),
         ("gardner_chess", "puct"),
-        ("chess", "gumbel"),
         ("shogi", "gumbel"),
     ],
 )
