@@ -49,7 +49,7 @@ def test_both_forms_find_the_same_end(name):
 
 @pytest.mark.parametrize(
     ("few_edges", "deterministic", "loops"),
-    [(2**15, True, False), (2**15, False, True), (2999, True, True)],
+    [(2**14, True, False), (2**14, False, True), (2999, True, True)],
 )
 def test_a_loop_walks_down_where_it_must(few_edges, deterministic, loops, monkeypatch):
     """Where selections draw, or where there are too many edges to select at all nodes."""
