@@ -15,8 +15,8 @@ for all. A result is the median of the rounds' ratios.
 - **stock mctx**: its Gumbel search on azjax's games, by `azjax bench search`.
 
 Then connect four is learned for equal minutes, compilation not counted, by azjax's shipped config
-and by pgx's recipe with the same network. The result is the number of mistakes in azjax's scored
-positions, with 64 simulations and by the policy alone.
+and by pgx's recipe with the network `TRAINED`. Both had the same layers in the record. The result
+is the number of mistakes in azjax's scored positions, with 64 simulations and by the policy alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ NETWORKS = {
     "2 blocks x 32": {"architecture": "resnet", "blocks": 2, "channels": 32},
 }
 OTHERS = {"convolutions": 0, "value_hidden": 64, "value_head": "tanh", "dtype": "float32"}
-# The network of pgx's recipe in training: that of configs/connect_four.toml, with a scalar value.
+# The network of pgx's recipe in training, with a scalar value. Its layers are those that
+# configs/connect_four.toml had at commit ac60f98, before its residual dense layers.
 TRAINED = {
     "architecture": "mlp",
     "convolutions": 2,
