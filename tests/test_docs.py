@@ -12,6 +12,8 @@ from azjax_envs import available_games, make
 
 from azjax.cli.main import COMMANDS
 from azjax.config import Config
+from azjax.players.card import describe_strength, describe_training, describe_weakness
+from azjax.players.weights_file import load_saved, pretrained
 from docs import draw_boards
 
 ROOT = Path(__file__).parent.parent
@@ -154,6 +156,25 @@ def test_every_game_has_a_page():
     assert names | {"mnk"} == set(available_games())  # gomoku's page has it
     index = (DOCS / "games" / "index.md").read_text()
     assert names == set(re.findall(r"\((\w+)\.md\)", index)) - {"index"}
+
+
+def players_table():
+    """Returns the table of the players that come with azjax, from their cards."""
+    lines = ["| player | game | trained for | strength | weakest |", "|---|---|---|---|---|"]
+    for name, file in pretrained().items():
+        (page,) = (p for p in GAME_PAGES if re.fullmatch(rf"{p.stem}(_\d+(x\d+)*)?", name))
+        title = page.read_text().partition("\n")[0].removeprefix("# ")
+        about = load_saved(file).about
+        strength, weakest = describe_strength(about)[0], describe_weakness(about)
+        row = [f"`{name}`", f"[{title}]({page.name})", describe_training(about), strength]
+        lines.append(f"| {' | '.join(row)} | {weakest or 'not measured'} |")
+    return "\n".join(lines)
+
+
+def test_the_table_of_players_equals_their_cards():
+    index = (DOCS / "games" / "index.md").read_text()
+    written = "\n".join(re.findall(r"^\|.*\|$", index, flags=re.MULTILINE))
+    assert written == players_table(), f"docs/games/index.md needs this table:\n{players_table()}"
 
 
 @pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])

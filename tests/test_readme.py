@@ -113,5 +113,5 @@ def test_the_results_are_the_records():
     for player in report["players"][:2]:  # with search, and without
         (first,) = (v for v in player["values"] if v["suite"] == "the start and all first moves")
         assert first["right"] == first["positions"] == 37
-    told = "the start and all 36 first moves judged rightly, also without search"
+    told = "the start and all 36 first moves judged correctly, also without search"
     assert results["hex 6x6"] == told

@@ -1,5 +1,6 @@
 """The commands that play: `play`, `gtp`, `uci` and `usi`."""
 
+import contextlib
 import dataclasses
 import os
 import sys
@@ -91,6 +92,7 @@ def gtp(arguments: list[str]) -> None:
     _compute_in_this_thread()
     player = load_search_player(options.run, trust=options.trust)
     check_game(player.game)
+    _print_card(options.run, trust=options.trust)
     search = make_anytime_search(player, memory_mb=options.memory)
     serve_gtp(search, _standard_input(), _write)
 
@@ -127,6 +129,7 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     _compute_in_this_thread()
     player = load_search_player(options.run, trust=options.trust)
     check_game(DIALECTS[name], player.game)
+    _print_card(options.run, trust=options.trust)
     serve_uci(
         DIALECTS[name],
         player.game,
@@ -134,6 +137,18 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
         _standard_input(),
         _write,
     )
+
+
+def _print_card(run: str, *, trust: bool) -> None:
+    """Prints a player's card to standard error, because standard output is the protocol's."""
+    from azjax.players.load import describe
+
+    card = describe(run, trust=trust)
+    # Without a standard error, `print` would write to standard output. If nobody reads it, the
+    # engine plays on.
+    if card and sys.stderr:
+        with contextlib.suppress(OSError):
+            print(card, file=sys.stderr, flush=True)
 
 
 def _compute_in_this_thread() -> None:

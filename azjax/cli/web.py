@@ -65,11 +65,12 @@ def web(arguments: list[str]) -> None:
 
 
 def _write_gallery(out: Path, how: dict[str, Any]) -> None:
+    from azjax.players.card import describe_in_short
     from azjax.players.weights_file import load_saved, pretrained
     from azjax.web.site import write_gallery
 
     players = {name: load_search_player(name) for name in pretrained()}
-    about = {name: _strength(load_saved(file).about) for name, file in pretrained().items()}
+    about = {n: describe_in_short(load_saved(file).about) for n, file in pretrained().items()}
     write_gallery(players, out, about=about, progress=_say_check, **how)
 
 
@@ -82,26 +83,21 @@ def _say_check(name: str, check: "Check") -> None:
     )
 
 
-def _strength(about: dict[str, Any]) -> str:
-    """Returns the first of a player's results against exact values, and its matches."""
-    scores = [
-        f"{1 - row['mistakes'] / row['positions']:.1%} of {row['positions']:,} {row['suite']} "
-        "without a mistake"
-        for row in about["report"][:1]
-    ]
-    matches = [
-        f"{row['score']:.1%} of the points against {row['opponent']}"
-        for row in about.get("matches", ())
-    ]
-    return "; ".join(scores + matches)
-
-
 def serve(run: str, *, port: int | None, browser: bool, trust: bool = False) -> None:
-    """Serves the page of `azjax play RUN --web` until Ctrl-C."""
+    """Serves the page of `azjax play RUN --web` until Ctrl-C, and prints the player's card."""
+    from azjax.players.load import describe
     from azjax.web.server import serve
 
     player = load_search_player(run, trust=trust)
-    serve(player, about=_about(player), port=port, browser=browser, announce=_announce)
+    card = describe(run, trust=trust)
+
+    def announce(text: str) -> None:
+        print(text, flush=True)
+        # Below the address, because programs that start the server find that in the second line.
+        if card and text.startswith("play at "):
+            print(card, flush=True)
+
+    serve(player, about=_about(player), port=port, browser=browser, announce=announce)
 
 
 def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
@@ -124,10 +120,6 @@ def _about(player: "SearchPlayer") -> str:
     network = player.network.config
     kind = "residual network" if network.architecture == "resnet" else "dense network"
     return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"
-
-
-def _announce(text: str) -> None:
-    print(text, flush=True)
 
 
 def _how_to_open(out: Path) -> str:

@@ -37,7 +37,7 @@ def _column(plan: Plan, plans: list[Plan]) -> Iterator[tuple[str, str]]:
     yield "  lowering and compiling", f"{plan.lower_seconds:.0f} + {plan.compile_seconds:.0f} s"
     yield "memory a device: arguments", gib(plan.memory.arguments)
     yield "  temporaries", gib(plan.memory.temporaries)
-    yield "  code", gib(plan.memory.code) if plan.memory.code else "not told"
+    yield "  code", gib(plan.memory.code) if plan.memory.code else "not reported"
     yield "  left", gib(plan.memory.left) if plan.memory.left > 0 else "none"
     yield "TFLOP a cycle: forwards", f"{plan.flops.forwards / 1e12:.4g}"
     yield "  gradients", f"{plan.flops.gradients / 1e12:.4g}"

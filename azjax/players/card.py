@@ -12,6 +12,7 @@ from azjax.errors import UserError, printable
 from azjax.runs.metrics import training_time
 
 _FEW = 20  # positions, of which a share says little
+_TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
 
 
 def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str, Any]:
@@ -57,8 +58,64 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
 
 
 def describe_player(config: Config, about: dict[str, Any]) -> str:
-    """Returns the card of a player as text, of a few lines."""
+    """Returns the card of a player as text of a few lines.
+
+    Args:
+      config: of its run.
+      about: what its file keeps of the run, see `about_run`.
+
+    Returns:
+      The card; "" if the file tells of no training and no results.
+    """
+    if not any(about.get(key) for key in _TOLD):
+        return ""
     return "\n".join(printable(line) for line in _lines(config, about))
+
+
+def describe_in_short(about: dict[str, Any]) -> str:
+    """Returns a player's strength, training and weakness as one line of a few sentences.
+
+    Args:
+      about: what its file keeps of its run, see `about_run`.
+    """
+    sentences = [*describe_strength(about), f"trained for {describe_training(about)}"]
+    if weakness := describe_weakness(about):
+        sentences.append(f"weakest: {weakness}")
+    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in map(printable, sentences))
+
+
+def describe_strength(about: dict[str, Any]) -> list[str]:
+    """Returns a player's results as texts, one for each way in which it plays.
+
+    Args:
+      about: what its file keeps of its run, see `about_run`.
+
+    Returns:
+      Texts such as "with 64 simulations: 99.0% of ...; 100.0% of the points ...". Each has the
+      first position suite, all values and all matches.
+    """
+    results: dict[str, list[str]] = {}
+    for score in about["report"]:
+        if score["player"] not in results:
+            results[score["player"]] = [_score_text(score)]
+    for values in about.get("values", ()):
+        results.setdefault(values["player"], []).append(_values_text(values))
+    for match in about.get("matches", ()):
+        results.setdefault(match["player"], []).append(_match_text(match))
+    return [printable(f"{_how(name)}: {'; '.join(texts)}") for name, texts in results.items()]
+
+
+def describe_weakness(about: dict[str, Any]) -> str:
+    """Returns the weakest class of positions as text; "" if it is not known.
+
+    Args:
+      about: what its file keeps of its run, see `about_run`.
+    """
+    if "weakest" not in about:
+        return ""
+    weak = about["weakest"]
+    share = weak["mistakes"] / weak["positions"]
+    return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
 
 
 def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
@@ -70,25 +127,36 @@ def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
         sizes += f" after {network.convolutions} convolutions of {network.filters}"
     yield f"{config.game.name}: a {sizes}, trained for {describe_training(about)}"
     for score in about["report"]:
-        share = 1 - score["mistakes"] / score["positions"]
-        yield (
-            f"{score['player']}: {share:.1%} of {score['positions']:,} {score['suite']} "
-            "without a mistake"
-        )
-    if "weakest" in about:
-        weak = about["weakest"]
-        share = weak["mistakes"] / weak["positions"]
-        yield f"weakest: mistakes in {share:.1%} of {weak['name']}, {weak['suite']}"
+        yield f"{score['player']}: {_score_text(score)}"
+    if weakness := describe_weakness(about):
+        yield f"weakest: {weakness}"
     for values in about.get("values", ()):
-        yield (
-            f"{values['player']}: values of {values['suite']} right in {values['right']} of "
-            f"{values['positions']}"
-        )
+        yield f"{values['player']}: {_values_text(values)}"
     for match in about.get("matches", ()):
-        yield (
-            f"{match['player']}: {match['score']:.1%} of the points in {match['games']} games "
-            f"against {match['opponent']}"
-        )
+        yield f"{match['player']}: {_match_text(match)}"
+
+
+def _score_text(score: dict[str, Any]) -> str:
+    share = 1 - score["mistakes"] / score["positions"]
+    return f"{share:.1%} of {score['positions']:,} {score['suite']} without a mistake"
+
+
+def _values_text(values: dict[str, Any]) -> str:
+    return f"values of {values['suite']} right in {values['right']} of {values['positions']}"
+
+
+def _match_text(match: dict[str, Any]) -> str:
+    return (
+        f"{match['score']:.1%} of the points in {match['games']} games against {match['opponent']}"
+    )
+
+
+def _how(name: str) -> str:
+    """Returns how a network plays, by the player's name: "with 64 simulations" for "search:64"."""
+    kind, _, number = name.partition(":")
+    if kind == "search" and number:
+        return f"with {number} simulations"
+    return f"{name} alone" if name in ("policy", "value") else name
 
 
 def describe_training(about: dict[str, Any]) -> str:

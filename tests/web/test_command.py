@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 
 from azjax.cli.main import main
+from azjax.players.load import describe
 from azjax.web.runtime import SCRIPT, WASM
 
 pytest.importorskip("onnxruntime")
@@ -81,6 +82,8 @@ def test_a_server_until_ctrl_c():
             address = ready.split()[2]
             assert ready == f"play at {address} (Ctrl-C to stop)\n"
             assert address.startswith("http://127.0.0.1:")
+            for line in describe("dots_and_boxes_3x3").splitlines():
+                assert process.stdout.readline() == f"{line}\n"
             with urllib.request.urlopen(address, timeout=TIMEOUT_S) as page:
                 assert b"<title>Dots and boxes 3x3</title>" in page.read()
             process.send_signal(signal.SIGINT)

@@ -7,6 +7,8 @@ import threading
 import pytest
 
 from azjax.cli.main import main
+from azjax.players.card import describe_training
+from azjax.players.weights_file import load_saved, pretrained
 from azjax.web.runtime import SCRIPT, WASM
 from azjax.web.site import write_gallery
 from tests.web.person import IDLE, PHONE, click, picture, wait
@@ -45,6 +47,34 @@ def test_players_are_told_apart(gallery):
     assert page.count("<svg") == len(NAMES)
     for name in NAMES:
         assert f'href="{name}/index.html"' in page
+
+
+def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
+    """Each result is named after how the network plays; training and weakness follow."""
+    texts = {}
+
+    def keep(players, out, *, about, **how):
+        assert players.keys() == about.keys() == pretrained().keys()
+        texts.update(about)
+        out.mkdir()
+
+    monkeypatch.setattr("azjax.web.site.write_gallery", keep)
+    monkeypatch.setattr("azjax.cli.web.load_search_player", lambda name: None)
+    assert main(["web", "--all", "--out", str(tmp_path / "site")]) == 0
+    for name, text in texts.items():
+        about = load_saved(pretrained()[name]).about
+        assert f"Trained for {describe_training(about)}. " in f"{text} "
+        assert ("Weakest: mistakes in " in text) == ("weakest" in about)
+        search, policy = text, ""
+        if any(row["player"] == "policy" for row in [*about["report"], *about.get("matches", [])]):
+            search, policy = text.split(". Policy alone: ")
+        assert search.startswith("With 64 simulations: ")
+        for row in about.get("matches", []):
+            part = policy if row["player"] == "policy" else search
+            assert f"{row['score']:.1%} of the points in {row['games']} games" in part
+        for row in about.get("values", []):
+            part = policy if row["player"] == "policy" else search
+            assert f"first moves right in {row['right']} of {row['positions']}" in part
 
 
 @pytest.fixture

@@ -1,0 +1,69 @@
+"""A player's card, and its parts in other texts."""
+
+from azjax.players.card import (
+    describe_in_short,
+    describe_player,
+    describe_strength,
+    describe_weakness,
+)
+from tests import tiny
+
+ABOUT = {
+    "cycles": 6,
+    "minutes": 12.4,
+    "machine": "2 cores",
+    "report": [
+        {"player": "search:4", "suite": "all positions", "positions": 4520, "mistakes": 452},
+        {"player": "search:4", "suite": "its own games", "positions": 100, "mistakes": 1},
+        {"player": "policy", "suite": "all positions", "positions": 4520, "mistakes": 904},
+    ],
+    "weakest": {"suite": "all positions", "name": "plies 0-5", "positions": 40, "mistakes": 10},
+    "values": [{"player": "search:4", "suite": "first moves", "positions": 10, "right": 9}],
+    "matches": [
+        {"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75},
+        {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.5},
+    ],
+}
+
+
+def test_the_card_has_all_results():
+    assert describe_player(tiny.config(), ABOUT).splitlines() == [
+        "tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles in 12 minutes on 2 cores",
+        "search:4: 90.0% of 4,520 all positions without a mistake",
+        "search:4: 99.0% of 100 its own games without a mistake",
+        "policy: 80.0% of 4,520 all positions without a mistake",
+        "weakest: mistakes in 25.0% of plies 0-5, all positions",
+        "search:4: values of first moves right in 9 of 10",
+        "search:4: 75.0% of the points in 8 games against uct:100",
+        "policy: 50.0% of the points in 8 games against uct:100",
+    ]
+
+
+def test_an_untrained_player_without_results_has_no_card():
+    assert describe_player(tiny.config(), {"cycles": 0, "report": []}) == ""
+    assert describe_player(tiny.config(), {"cycles": 1, "report": []}) != ""
+    assert describe_player(tiny.config(), {"cycles": 0, "before": "9 cycles", "report": []}) != ""
+    assert describe_player(tiny.config(), {**ABOUT, "cycles": 0}) != ""
+
+
+def test_the_short_text_names_the_player_of_each_result():
+    assert describe_in_short(ABOUT) == (
+        "With 4 simulations: 90.0% of 4,520 all positions without a mistake; "
+        "values of first moves right in 9 of 10; 75.0% of the points in 8 games against uct:100. "
+        "Policy alone: 80.0% of 4,520 all positions without a mistake; "
+        "50.0% of the points in 8 games against uct:100. "
+        "Trained for 6 cycles in 12 minutes on 2 cores. "
+        "Weakest: mistakes in 25.0% of plies 0-5, all positions."
+    )
+    # Files of older versions have less.
+    assert describe_in_short({"cycles": 6, "report": []}) == "Trained for 6 cycles."
+
+
+def test_texts_of_a_file_have_no_control_characters():
+    match = {"player": "\x1b[2J", "opponent": "\x07\n", "games": 8, "score": 0.5}
+    weak = {"suite": "\x1b[1m", "name": "a\rb", "positions": 40, "mistakes": 10}
+    about = ABOUT | {"machine": "a\x9bcore", "matches": [match], "weakest": weak}
+    texts = [describe_in_short(about), describe_weakness(about), *describe_strength(about)]
+    texts += describe_player(tiny.config(), about).splitlines()
+    assert all(text.isprintable() for text in texts)
+    assert r"\x1b[2J: 50.0% of the points in 8 games against \x07\n" in texts
