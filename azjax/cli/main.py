@@ -44,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
         command line's own: its messages are tidied, and its compiled programs are kept.
     """
     own_process = arguments is None
+    if sys.stderr is None:  # closed; `print` would then write messages to standard output
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if own_process:
         announce_slow_compilations()
     arguments = list(sys.argv[1:] if arguments is None else arguments)

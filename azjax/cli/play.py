@@ -144,10 +144,8 @@ def _print_card(run: str, *, trust: bool) -> None:
     from azjax.players.load import describe
 
     card = describe(run, trust=trust)
-    # Without a standard error, `print` would write to standard output. If nobody reads it, the
-    # engine plays on.
-    if card and sys.stderr:
-        with contextlib.suppress(OSError):
+    if card:
+        with contextlib.suppress(OSError):  # where nobody reads it, the engine plays on
             print(card, file=sys.stderr, flush=True)
 
 

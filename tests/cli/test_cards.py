@@ -138,3 +138,4 @@ def test_the_protocols_channel_stays_clean_without_a_standard_error(
     monkeypatch.setattr(sys, "stderr", stderr)
     assert main(["gtp", str(file)]) == 0
     assert capsys.readouterr().out == ANSWERS["gtp"]
+    sys.stderr.close()
