@@ -1,13 +1,22 @@
-"""Ablations: a game trained without single methods or with others, in equal time, several seeds.
+"""Ablations: a game trained without single methods or with others, several seeds.
 
     python benchmarks/ablations.py connect_four --folder runs/ablations --minutes 3 --seeds 0 1 2
+    python benchmarks/ablations.py kalah --folder runs/simulations --forwards 1e8 \\
+        --variants "2 simulations" "4 simulations" "8 simulations" "16 simulations"
 
 Each variant changes the keys of the game's config that are named below. The network is small, so
-that a few minutes are many cycles. A short trial measures the time of a variant's cycles, and thus
-how many cycles fit into the given time without compilation. So the learning rate reaches its end
-within that time. The result is the number of mistakes in the positions with exact values, by
-search and by the policy alone. Existing runs are kept, so a stopped script continues where it was.
-Two scripts with different seeds can share a folder.
+that a few minutes are many cycles. All variants get equal time or equal numbers of forwards:
+
+- With `--minutes`, a short trial measures the time of a variant's cycles, and thus how many cycles
+  fit into the given time without compilation. So the learning rate reaches its end within it.
+- With `--forwards`, the number of cycles follows from the config, and no trial is needed. A forward
+  is one evaluation of one position. Self-play and reanalysis count one for each root and each
+  simulation, and learning counts three for each example. Gates are not counted. Cycles of
+  small searches have fewer forwards, so such variants get more cycles, games and updates.
+
+The result is the number of mistakes in the positions with exact values, by search and by the policy
+alone. For hex these are endgames. Existing runs are kept, so a stopped script continues where it
+was. Two scripts with different seeds can share a folder. Another budget needs another folder.
 """
 
 import dataclasses
@@ -15,10 +24,20 @@ import json
 import statistics
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+import jax
 import tyro
+
+from azjax.bench.training import count_evaluations
+from azjax.config import Config
+from azjax.config.toml import load_config, save_config
+from azjax.errors import UserError
+from azjax.games import make_game
+from azjax.replay.auxiliary import check_auxiliary
+from azjax.training.simulation_schedule import at_stage, simulation_stages
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SMALL = {"network.blocks": 5, "network.channels": 256}
@@ -26,9 +45,17 @@ GAMES = {
     "connect_four": ("connect_four", SMALL),
     "kalah": ("mancala_4x3", {}),
     "dots_and_boxes": ("dots_and_boxes_3x3", {}),
+    "hex": ("hex_5x5", {}),
 }
 PUCT = {"search.algorithm": "puct"}
-VARIANTS = {
+# Pooling and bottleneck blocks belong to residual towers of convolutions.
+TOWER = {
+    "network.architecture": "resnet",
+    "network.blocks": 4,
+    "network.channels": 32,
+    "network.dtype": "float32",
+}
+VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
     # Search
     "PUCT for Gumbel": PUCT,
@@ -38,8 +65,11 @@ VARIANTS = {
     "PUCT, noise of alpha 0.3": PUCT | {"search.puct.dirichlet_concentration": 2.1},
     "values scaled by 0.1": {"search.gumbel.value_scale": 0.1},
     "rising from 8 simulations": {"search.start_simulations": 8},
+    "2 simulations": {"search.num_simulations": 2, "selfplay.fast_simulations": 1},
+    "4 simulations": {"search.num_simulations": 4, "selfplay.fast_simulations": 2},
     "8 simulations": {"search.num_simulations": 8, "selfplay.fast_simulations": 2},
     "16 simulations": {"search.num_simulations": 16, "selfplay.fast_simulations": 4},
+    "32 simulations": {"search.num_simulations": 32, "selfplay.fast_simulations": 8},
     "64 simulations": {"search.num_simulations": 64, "selfplay.fast_simulations": 16},
     # Self-play
     "all searches in full": {"selfplay.full_search_fraction": 1.0, "search.num_simulations": 16},
@@ -58,67 +88,140 @@ VARIANTS = {
     "Muon": {"learning.optimizer": "muon"},
     "weight decay 1e-4": {"learning.weight_decay": 1e-4},
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
-    "no skip connections": {"network.no-residual": True},
+    "no skip connections": {"network.residual": False},
     "a scalar value": {"network.value_head": "tanh"},
     "two networks": {"network.towers": "separate"},
     "two convolutions": {"network.convolutions": 2},
+    "residual tower": TOWER,
+    "residual tower, global pooling": TOWER | {"network.pooling_every": 2},
+    "residual tower, bottleneck blocks": TOWER | {"network.block": "bottleneck"},
+    "no auxiliary targets": {"network.auxiliary": []},
+    "the score as a target": {"network.auxiliary": ["score"]},
+    "score and owners as targets": {"network.auxiliary": ["score", "ownership"]},
 }
 _CALIBRATION_CYCLES = 10
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    game: tyro.conf.Positional[Literal["connect_four", "kalah", "dots_and_boxes"]]
+    game: tyro.conf.Positional[Literal["connect_four", "kalah", "dots_and_boxes", "hex"]]
     """The game whose exact values judge."""
     folder: Path
     """Folder of the runs and results."""
     minutes: float = 10.0
     """Training time of each run."""
+    forwards: Annotated[float | None, tyro.conf.arg(metavar="N")] = None
+    """Instead of a time, the network forwards of each run, such as 1e8."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds; every variant is trained with each."""
-    variants: tuple[str, ...] = tuple(VARIANTS)
-    """Names of the variants."""
+    variants: tuple[str, ...] = ()
+    """Names of the variants; by default all that the game can have and that change its config."""
 
 
 def main(options: Arguments) -> None:
     unknown = sorted(set(options.variants) - set(VARIANTS))
     if unknown:
         raise SystemExit(f"unknown: {', '.join(unknown)}; choose from {', '.join(VARIANTS)}")
+    # This process only counts. It leaves accelerators to the trainings.
+    jax.config.update("jax_platforms", "cpu")
+    options = dataclasses.replace(options, variants=options.variants or _variants(options.game))
+    configs = {name: _config(options.game, VARIANTS[name]) for name in options.variants}
+    for name, config in configs.items():
+        if not _is_possible(config):
+            raise SystemExit(f"{name}: {options.game} lacks such targets")
     for seed in options.seeds:
         for name in options.variants:
             run = _folder_of(options, name, seed)
             if not (run / "report.json").is_file():
                 run.parent.mkdir(parents=True, exist_ok=True)
-                _train(run, options.game, VARIANTS[name], seed, options.minutes)
+                _train(run, dataclasses.replace(configs[name], seed=seed), options)
                 flags = "--simulations 64 --own-games 0 --baselines --against"
                 _azjax("report", str(run), *flags.split())
-            print(f"{name}, seed {seed}: {_mistakes(run)}", flush=True)
+            print(f"{name}, seed {seed}: {_result(run)}", flush=True)
     table = {}
     for name in options.variants:
-        found = [_mistakes(_folder_of(options, name, seed)) for seed in options.seeds]
+        found = [_result(_folder_of(options, name, seed)) for seed in options.seeds]
         table[name] = {
-            player: {
-                "mean": statistics.mean(mistakes[player] for mistakes in found),
-                "all": [mistakes[player] for mistakes in found],
+            number: {
+                "mean": statistics.mean(result[number] for result in found),
+                "all": [result[number] for result in found],
             }
-            for player in found[0]
+            for number in found[0]
         }
     print(json.dumps(table, indent=2))
+
+
+def _variants(game: str) -> tuple[str, ...]:
+    """Returns the variants that the game can have and that change its config, and the base."""
+    configs = {name: _config(game, changes) for name, changes in VARIANTS.items()}
+    base = _config(game, {})
+    return tuple(
+        name
+        for name, config in configs.items()
+        if _is_possible(config) and (config != base or not VARIANTS[name])
+    )
+
+
+def _is_possible(config: Config) -> bool:
+    """Returns whether the game has the auxiliary targets of the config."""
+    try:
+        check_auxiliary(make_game(config), config)
+    except UserError:
+        return False
+    return True
+
+
+def _config(game: str, changes: Mapping[str, Any]) -> Config:
+    """Returns the config of a variant, apart from its seed and its number of cycles."""
+    name, of_game = GAMES[game]
+    keys = {"evaluation.every": 0, "checkpoint.every": 100, **of_game, **changes}
+    nested: dict[str, Any] = {}
+    for key, value in keys.items():
+        *tables, last = key.split(".")
+        table = nested
+        for part in tables:
+            table = table.setdefault(part, {})
+        table[last] = value
+    return load_config(CONFIGS / f"{name}.toml", nested)
 
 
 def _folder_of(options: Arguments, name: str, seed: int) -> Path:
     return options.folder / options.game / f"{name.replace(' ', '_')}_{seed}"
 
 
-def _train(run: Path, game: str, changes: dict, seed: int, minutes: float) -> None:
+def _train(run: Path, config: Config, options: Arguments) -> None:
     if run.exists():
         _azjax("resume", str(run))
         return
-    seconds = _cycle_seconds(run, game, changes, seed)
-    _azjax("train", *_flags(run, game, changes, seed, round(60 * minutes / seconds)))
+    if options.forwards is None:
+        cycles = 60 * options.minutes / _cycle_seconds(run, config)
+    else:
+        cycles = options.forwards / _cycle_forwards(config)
+    _start(run, dataclasses.replace(config, cycles=max(1, round(cycles))))
 
 
-def _cycle_seconds(run: Path, game: str, changes: dict, seed: int) -> float:
+def _start(run: Path, config: Config) -> None:
+    file = run.with_name(f"{run.name}.toml")
+    save_config(config, file)
+    _azjax("train", str(file), "--run-dir", str(run))
+
+
+def _cycle_forwards(config: Config) -> float:
+    """Returns the evaluations of one position in a cycle, the mean of the run's stages.
+
+    A gradient step is three forwards, as `azjax bench train` counts it.
+    """
+    stages = [at_stage(config, stage) for stage in range(len(simulation_stages(config.search)))]
+    played = statistics.mean(count_evaluations(each) for each in stages)
+    reanalysed = statistics.mean(1 + each.search.num_simulations for each in stages)
+    return (
+        config.selfplay.parallel_games * played
+        + config.replay.reanalyse_positions * reanalysed
+        + 3 * config.learning.updates_per_cycle * config.learning.batch_size
+    )
+
+
+def _cycle_seconds(run: Path, config: Config) -> float:
     """Returns the time of the fastest cycle, measured with the first seed of a variant.
 
     The fastest one is used because other work on the machine would cost the variant cycles.
@@ -130,8 +233,8 @@ def _cycle_seconds(run: Path, game: str, changes: dict, seed: int) -> float:
             return min(seconds)
     trial = run.with_name(run.name + "_trial")
     # Updates begin as early as possible, so that a few cycles are enough.
-    flags = _flags(trial, game, changes, seed, _CALIBRATION_CYCLES)
-    _azjax("train", *flags, "--replay.min_positions", "1")
+    replay = dataclasses.replace(config.replay, min_positions=1)
+    _start(trial, dataclasses.replace(config, replay=replay, cycles=_CALIBRATION_CYCLES))
     return min(_learning_cycles(trial))
 
 
@@ -142,28 +245,15 @@ def _learning_cycles(trial: Path) -> list[float]:
     return [line["time/cycle_s"] for line in lines if line.get("train/policy_loss")]
 
 
-def _flags(run: Path, game: str, changes: dict, seed: int, cycles: int) -> list[str]:
-    config, of_game = GAMES[game]
-    keys = {
-        "cycles": cycles,
-        "seed": seed,
-        "evaluation.every": 0,
-        "checkpoint.every": 100,
-        **of_game,
-        **changes,
-    }
-    pairs = [(f"--{key}", "" if value is True else str(value)) for key, value in keys.items()]
-    flags = [part for pair in pairs for part in pair if part]
-    return [str(CONFIGS / f"{config}.toml"), "--run-dir", str(run), *flags]
-
-
 def _azjax(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "azjax.cli", *arguments], check=True, stdout=sys.stderr)
 
 
-def _mistakes(run: Path) -> dict[str, int]:
-    players = json.loads((run / "report.json").read_text())["players"]
-    return {player["name"]: player["mistakes"] for player in players[:2]}
+def _result(run: Path) -> dict[str, int]:
+    """Returns the cycles of a run and the mistakes of its player and its policy."""
+    report = json.loads((run / "report.json").read_text())
+    mistakes = {player["name"]: player["mistakes"] for player in report["players"][:2]}
+    return {"cycles": report["cycle"], **mistakes}
 
 
 if __name__ == "__main__":

@@ -43,8 +43,7 @@ _GO_MARGINS = {2: 0, 3: 9, 4: 2, 5: 25, 7: 9}
 def _go(game: Go) -> int | None:
     if game.size not in _GO_MARGINS or game.suicide:
         return None
-    margin = _GO_MARGINS[game.size] - game.komi
-    return (margin > 0) - (margin < 0)
+    return _sign(_GO_MARGINS[game.size] - game.komi)
 
 
 def _gomoku(game: Gomoku) -> int | None:
@@ -63,15 +62,24 @@ def _hex(game: Hex) -> int:
 
 # With empty captures, by pits, then for 1, 2, ... seeds: Irving, Donkers, Uiterwijk 2000.
 _KALAH = {1: "DLWLWD", 2: "WLLLWW", 3: "DWWWWL", 4: "WWWWWD", 5: "DDWWWW", 6: "WWWWW"}
+# Without them, the first player's margin by pits and seeds: recomputed by alpha-beta, (6, 4) too;
+# (6, 4) and (6, 5) are Mark Rawlings', 2015.
+_KALAH_MARGINS = {(4, 3): 6, (5, 3): 6, (5, 4): 10, (6, 2): 6, (6, 4): 8, (6, 5): 10}
 
 
 def _kalah(game: Mancala) -> int | None:
-    results = _KALAH.get(game.pits, "") if game.empty_capture else ""
-    return _result(results[game.seeds - 1 : game.seeds])
+    if game.empty_capture:
+        return _result(_KALAH.get(game.pits, "")[game.seeds - 1 : game.seeds])
+    margin = _KALAH_MARGINS.get((game.pits, game.seeds))
+    return None if margin is None else _sign(margin)
 
 
 def _othello(game: Othello) -> int | None:
     return _result({4: "L", 6: "L", 8: "D"}.get(game.size))  # 8x8: Takizawa 2023
+
+
+def _sign(margin: float) -> int:
+    return (margin > 0) - (margin < 0)
 
 
 def _result(letter: str | None) -> int | None:

@@ -11,7 +11,8 @@ from azjax_envs.mancala import Mancala
 from azjax.evaluation.report import score_values
 from azjax.exact.first_moves import first_moves
 from azjax.exact.solver import solve
-from azjax.exact.start_values import start_result
+from azjax.exact.start_values import _KALAH_MARGINS, start_result
+from tests.oracles import kalah
 
 
 @pytest.mark.parametrize("name", ["hex_3x3", "dots_and_boxes_2x1", "mancala_3x2"])
@@ -42,7 +43,7 @@ def test_winning_first_moves_of_hex_are_symmetric(size, winning):
 
 
 @pytest.mark.parametrize(
-    "game", [make("connect_four_5x6"), make("go_9x9"), make("gomoku_9x9"), make("mancala")]
+    "game", [make("connect_four_5x6"), make("go_9x9"), make("gomoku_9x9"), make("mancala_6x6")]
 )
 def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
     assert first_moves(game) is None
@@ -59,6 +60,9 @@ def test_nothing_is_said_of_games_whose_first_moves_are_not_known(game):
         (make("go_7x7", komi=9.5), -1),
         (make("go_5x5", komi=24.5), 1),
         (make("dots_and_boxes_5x4"), 0),
+        (make("mancala_5x3"), 1),
+        (make("mancala_6x4", empty_capture=True), 1),
+        (make("mancala"), 1),
     ],
 )
 def test_of_some_games_the_start_alone_is_known(game, result):
@@ -91,6 +95,13 @@ def test_published_results_are_those_of_solved_games(game):
     solution = solve(game)
     start = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init())
     assert start_result(game) == solution.action_values(solution.lookup(start)).max()
+
+
+@pytest.mark.parametrize("size", [(4, 3), (6, 2)])
+def test_kalah_margins_without_empty_captures_are_those_of_alpha_beta(size):
+    margin = kalah.Solver(empty_capture=False).margin(*kalah.start(*size))
+    assert _KALAH_MARGINS[size] == margin
+    assert start_result(Mancala(*size)) == np.sign(margin)
 
 
 def test_where_nothing_is_drawn_the_sign_decides():

@@ -19,6 +19,7 @@ from azjax.exact.kalah import (
 )
 from azjax.exact.known_values import exact_values
 from azjax.exact.solver import solve
+from azjax.exact.start_values import start_result
 from azjax.pytrees import take
 from tests.oracles import kalah
 
@@ -43,6 +44,7 @@ def test_the_start_is_worth_the_known_margin(options, margin):
     game, table = _game(*options), _table(*options)
     start = jax.tree.map(lambda x: x[None], game.init())
     assert np.asarray(table.action_scores(start)).max() == margin
+    assert start_result(game) == np.sign(margin)
     assert exact_values(game).complete
 
 

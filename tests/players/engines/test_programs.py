@@ -48,7 +48,7 @@ def record(monkeypatch):
 
 
 @needs("gnugo")
-@pytest.mark.parametrize(("size", "level", "games"), [(5, 1, 12), (9, 1, 6)])
+@pytest.mark.parametrize(("size", "level", "games"), [(5, 5, 4), (5, 10, 4), (9, 1, 6)])
 def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
     """It never breaks superko, and agrees on the winner of games in which it passed last."""
     game = make("go", size=size)
@@ -131,13 +131,14 @@ def test_stockfish_plays_no_gardner_chess():
 
 
 @needs("fairy-stockfish")
-def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch):
+@pytest.mark.parametrize("limit", ["nodes=60", "depth=2"])
+def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch, limit):
     """Games repeat, whatever was searched before and for any number of engines."""
     game = make("gardner_chess")
     lines = []
     for cores, matches in ((1, 2), (3, 1)):
         monkeypatch.setattr(pool, "_cores", lambda cores=cores: cores)
-        engine = load_player("uci:fairy-stockfish?nodes=60", game=game)
+        engine = load_player(f"uci:fairy-stockfish?{limit}", game=game)
         for _ in range(matches):
             seen = record(game, engine, RandomPlayer(game), 4)
             assert seen["result"].wins == 4
