@@ -28,6 +28,7 @@ from azjax.runs.checkpoint import SaveError
 _ANSWER_S = 5.0  # in which every process that lost another one answers
 _ANSWERS = "azjax/answers/"
 _LAST_S = 2.0
+_END_S = 10.0  # in which a process ends that has said why
 _ABORT_S = 0.2  # in which the thread reads what was written before an abort
 # Lines of C++ about lost processes. XLA's other lines stay.
 _LOST_LINE = re.compile(
@@ -48,7 +49,8 @@ def lost_peers_named() -> Iterator[None]:
     if jax.process_count() == 1:
         yield
         return
-    with _abort_in_one_line():
+    says_so = threading.Lock()  # taken once, by whoever prints the line
+    with _abort_in_one_line(says_so):
         try:
             yield
         except (RuntimeError, ValueError) as error:
@@ -59,6 +61,8 @@ def lost_peers_named() -> Iterator[None]:
             lost = _silent_peers()
             if not lost:
                 raise
+            if not says_so.acquire(blocking=False):
+                time.sleep(_END_S)  # JAX has aborted meanwhile: the process is about to end
             raise FatalError(_line(lost)) from error
 
 
@@ -93,8 +97,13 @@ def _let_others_end_first() -> None:
 
 
 @contextlib.contextmanager
-def _abort_in_one_line() -> Iterator[None]:
-    """Turns an abort because of a lost process into one line; other aborts stay as they are."""
+def _abort_in_one_line(says_so: threading.Lock) -> Iterator[None]:
+    """Turns an abort because of a lost process into one line; other aborts stay as they are.
+
+    Args:
+      says_so: a lock that is taken before the line is printed. If it is taken already, the line is
+        not printed again.
+    """
     terminal = os.dup(2)
     reader, writer = os.pipe()
     held: list[bytes] = []  # lines that may be the beginning of an abort
@@ -125,8 +134,11 @@ def _abort_in_one_line() -> Iterator[None]:
         unavailable = b"Socket closed" in text or b"UNAVAILABLE" in text
         if not lost and unavailable and jax.process_index() != 0:
             lost = [0]
-        os.write(terminal, f"azjax: {_line(lost)}\n".encode())
-        _let_others_end_first()
+        if says_so.acquire(blocking=False):
+            os.write(terminal, f"azjax: {_line(lost)}\n".encode())
+            _let_others_end_first()
+        else:
+            time.sleep(_END_S)  # the main thread ends the process
         os._exit(2)
 
     libc: Any = ctypes.CDLL(None)

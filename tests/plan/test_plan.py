@@ -274,28 +274,24 @@ def test_compiled_for_a_gpu(config):
     assert not plan["collectives"]
 
 
-# Gardner's head is a product over cells, for which XLA once found no tiles. One block before it is
-# enough to show that, and compiles in a fraction of the time.
+# Gardner's head is a product over cells, for which XLA once found no tiles. One block before it and
+# one search are enough to show that, and compile in a fraction of the time.
 @no_plugin
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [
-        ("tic_tac_toe", ()),
-        ("dots_and_boxes_2x2", ()),
-        ("gardner_chess", ("--network.blocks", "1", "--learning.updates-per-cycle", "1")),
-    ],
-)
-def test_configs_compile_for_a_gpu_without_a_flag(name, flags):
-    (plan,) = plans(name, "h100", flags=("--no-measure", *flags))
+def test_gardners_head_compiles_for_a_gpu_without_a_flag():
+    changes = "--network.blocks 1 --learning.updates-per-cycle 1 --selfplay.full-search-fraction 1"
+    flags = (*changes.split(), "--no-measure")
+    (plan,) = plans("gardner_chess", "h100", flags=flags)
     assert plan["problem"] == ""
     assert plan["flags"] == []
 
 
+@no_plugin
 @pytest.mark.skipif(not (COMPILERS / "libtpu").exists(), reason="no libtpu: make plan")
 @pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_2x2"])
-def test_configs_compile_for_a_tpu_slice(name):
-    (plan,) = plans(name, "v5e:2x2", flags=("--no-measure",))
-    assert plan["problem"] == ""
+def test_small_configs_compile_for_a_tpu_slice_and_a_gpu(name):
+    for plan in plans(name, "v5e:2x2", "h100", flags=("--no-measure",)):
+        assert plan["problem"] == ""
+        assert plan["flags"] == []
 
 
 ROOT = Path(__file__).parents[2]

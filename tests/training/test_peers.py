@@ -92,3 +92,21 @@ def test_a_process_lost_while_a_checkpoint_is_written(message, silent, expected,
     monkeypatch.setattr(peers, "_abort_in_one_line", contextlib.nullcontext)
     with pytest.raises(FatalError, match=expected), peers.lost_peers_named():
         fail_to_save(message)
+
+
+@pytest.mark.parametrize("aborted", [False, True])
+def test_a_process_says_only_once_what_was_lost(aborted, monkeypatch):
+    """JAX may abort while the process still asks which of the others was lost."""
+    waited = []
+
+    def abort_in_one_line(says_so):
+        assert not aborted or says_so.acquire(blocking=False)
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(peers, "_silent_peers", lambda: [1])
+    monkeypatch.setattr(peers, "_abort_in_one_line", abort_in_one_line)
+    monkeypatch.setattr(peers.time, "sleep", waited.append)
+    with pytest.raises(FatalError), peers.lost_peers_named():
+        fail_to_save("Connection reset by peer")
+    assert waited == [peers._END_S] * aborted
