@@ -109,34 +109,38 @@ def _find(bits: Array, counts: Array, most: int) -> tuple[Array, Array]:
       most: upper bound of the counts.
 
     Returns:
-      (place int32 [], index among the things there).
+      (place int32 [], rank of the thing among those there, from 1).
     """
     size = counts.shape[0]
     if size <= 16:
         sums = jnp.stack(_running_sums(counts, _type_up_to(size * most)))
-        index = _scale(bits, sums[-1]).astype(sums.dtype)
-        return _place(sums, index)
+        return _place(sums, _draw_rank(bits, sums[-1]).astype(sums.dtype))
     columns = _columns(counts)
     height, width = columns.shape
     sums = jnp.sum(columns, axis=0, dtype=_type_up_to(height * most))
-    column, index = _find(bits, sums, height * most)
+    column, rank = _find(bits, sums, height * most)
     column_sums = _running_sums(columns[:, column], _type_up_to(height * most))
-    row, index = _place(jnp.stack(column_sums), index)
-    return row * width + column, index
+    row, rank = _place(jnp.stack(column_sums), rank)
+    return row * width + column, rank
 
 
-def _scale(bits: Array, count: Array) -> Array:
-    """Returns bits * count / 2**32 rounded down, from 0 to count - 1; count is below 2**16."""
+def _draw_rank(bits: Array, count: Array) -> Array:
+    """Returns 1 + bits * count / 2**32 rounded down, from 1 to count, or 0 if count is 0.
+
+    The count must be below 2**16.
+    """
     count = count.astype(jnp.uint32)
     high, low = bits >> 16, bits & 0xFFFF
-    return (high * count + (low * count >> 16)) >> 16
+    return ((high * count + (low * count >> 16)) >> 16) + jnp.minimum(count, 1)
 
 
-def _place(sums: Array, index: Array) -> tuple[Array, Array]:
-    """Returns the place in running sums that an index falls into, and the index within it."""
-    # Without any things all sums are 0, and so would be the place after the last.
-    place = jnp.where(sums[-1] > 0, jnp.sum(sums <= index, dtype=jnp.int32), 0)
-    return place, index - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
+def _place(sums: Array, rank: Array) -> tuple[Array, Array]:
+    """Returns the place in running sums where a thing stands, and its rank there.
+
+    Ranks begin at 1. Rank 0, of nothing, is at place 0.
+    """
+    place = jnp.sum(sums < rank, dtype=jnp.int32)
+    return place, rank - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
 
 
 def _choose_weighted(uniform: Array, weights: Array) -> Array:
