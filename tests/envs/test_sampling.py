@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import random_action, weighted_action
-from azjax_envs.sampling import _random_words, _scale, choose_legal
+from azjax_envs.sampling import _draw_rank, _random_words, choose_legal
 
 SIZES = [1, 7, 16, 17, 121, 362, 4672]
 
@@ -31,8 +31,10 @@ def test_a_word_is_scaled_exactly():
     words = np.r_[0, 1, 2**16 - 1, 2**16, 2**31, 2**32 - 2, 2**32 - 1].astype(np.uint64)
     words = np.r_[words, np.random.default_rng(0).integers(0, 2**32, 1000, np.uint64)]
     for count in (1, 2, 3, 218, 593, 4672, 65535):
-        found = _scale(jnp.asarray(words, jnp.uint32), jnp.uint16(count))
-        np.testing.assert_array_equal(found, words * np.uint64(count) >> np.uint64(32))
+        found = _draw_rank(jnp.asarray(words, jnp.uint32), jnp.uint16(count))
+        expected = 1 + (words * np.uint64(count) >> np.uint64(32))
+        np.testing.assert_array_equal(found, expected)
+    assert not _draw_rank(jnp.asarray(words, jnp.uint32), jnp.uint16(0)).any()
 
 
 @pytest.mark.parametrize("size", [5, 40])
