@@ -49,7 +49,7 @@ def lost_peers_named() -> Iterator[None]:
     if jax.process_count() == 1:
         yield
         return
-    says_so = threading.Lock()  # taken once, by whoever prints the line
+    says_so = threading.Lock()  # taken once, by the thread that prints the line
     with _abort_in_one_line(says_so):
         try:
             yield
