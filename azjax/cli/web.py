@@ -56,7 +56,7 @@ def web(arguments: list[str]) -> None:
 
         player = load_search_player(options.run, trust=options.trust)
         single = options.single_file
-        about = _about(player)
+        about = _about(options.run, player, trust=options.trust)
         _say_check(
             player.game.name,
             write_site(player, options.out, about=about, single_file=single, **how),
@@ -65,12 +65,12 @@ def web(arguments: list[str]) -> None:
 
 
 def _write_gallery(out: Path, how: dict[str, Any]) -> None:
-    from azjax.players.card import describe_in_short
-    from azjax.players.weights_file import load_saved, pretrained
+    from azjax.players.load import describe
+    from azjax.players.weights_file import pretrained
     from azjax.web.site import write_gallery
 
     players = {name: load_search_player(name) for name in pretrained()}
-    about = {n: describe_in_short(load_saved(file).about) for n, file in pretrained().items()}
+    about = {name: describe(name, in_short=True) for name in players}
     write_gallery(players, out, about=about, progress=_say_check, **how)
 
 
@@ -97,7 +97,8 @@ def serve(run: str, *, port: int | None, browser: bool, trust: bool = False) -> 
         if card and text.startswith("play at "):
             print(card, flush=True)
 
-    serve(player, about=_about(player), port=port, browser=browser, announce=announce)
+    about = _about(run, player, trust=trust)
+    serve(player, about=about, port=port, browser=browser, announce=announce)
 
 
 def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
@@ -115,8 +116,12 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
     return player
 
 
-def _about(player: "SearchPlayer") -> str:
-    """Returns a line about the player, for its page."""
+def _about(run: str, player: "SearchPlayer", *, trust: bool) -> str:
+    """Returns the line for the player's page: its results if a file tells them, or its network."""
+    from azjax.players.load import describe
+
+    if results := describe(run, trust=trust, in_short=True):
+        return results
     network = player.network.config
     kind = "residual network" if network.architecture == "resnet" else "dense network"
     return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"

@@ -77,7 +77,12 @@ def describe_in_short(about: dict[str, Any]) -> str:
 
     Args:
       about: what its file keeps of its run, see `about_run`.
+
+    Returns:
+      The line; "" if the file tells of no training and no results.
     """
+    if not any(about.get(key) for key in _TOLD):
+        return ""
     sentences = [*describe_strength(about), f"trained for {describe_training(about)}"]
     if weakness := describe_weakness(about):
         sentences.append(f"weakest: {weakness}")

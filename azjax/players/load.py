@@ -209,17 +209,19 @@ def checkpoint_cycle(run: NetworkSpec) -> int | None:
         return _best(run.path, checkpoints) if run.checkpoint == "best" else run.checkpoint
 
 
-def describe(spec: str | Path, *, trust: bool = False) -> str:
+def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -> str:
     """Describes the network in a player's file and its strength; "" for all other players.
 
     Args:
       spec: as in `load_player`.
       trust: as in `load_player`.
+      in_short: as one line of a few sentences, instead of several lines.
     """
     parsed = parse_spec(spec)
-    if isinstance(parsed, NetworkSpec) and parsed.source == "file":
-        return load_saved(parsed.path, trust=trust).describe()
-    return ""
+    if not isinstance(parsed, NetworkSpec) or parsed.source != "file":
+        return ""
+    saved = load_saved(parsed.path, trust=trust)
+    return saved.describe_in_short() if in_short else saved.describe()
 
 
 def _network_player(

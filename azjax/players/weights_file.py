@@ -26,7 +26,7 @@ from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import game_config, own_game
 from azjax.network.network import Variables, make_network
-from azjax.players.card import checked_about, describe_player
+from azjax.players.card import checked_about, describe_in_short, describe_player
 
 SUFFIX = ".safetensors"
 
@@ -42,6 +42,10 @@ class SavedPlayer:
     def describe(self) -> str:
         """Returns the player's card: its network, training and results, as text of a few lines."""
         return describe_player(self.config, self.about)
+
+    def describe_in_short(self) -> str:
+        """Returns the results, the training and the weakness as one line of a few sentences."""
+        return describe_in_short(self.about)
 
 
 def save_player(

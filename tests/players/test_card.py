@@ -41,6 +41,7 @@ def test_the_card_has_all_results():
 
 def test_an_untrained_player_without_results_has_no_card():
     assert describe_player(tiny.config(), {"cycles": 0, "report": []}) == ""
+    assert describe_in_short({"cycles": 0, "report": []}) == ""
     assert describe_player(tiny.config(), {"cycles": 1, "report": []}) != ""
     assert describe_player(tiny.config(), {"cycles": 0, "before": "9 cycles", "report": []}) != ""
     assert describe_player(tiny.config(), {**ABOUT, "cycles": 0}) != ""

@@ -85,7 +85,9 @@ def test_a_server_until_ctrl_c():
             for line in describe("dots_and_boxes_3x3").splitlines():
                 assert process.stdout.readline() == f"{line}\n"
             with urllib.request.urlopen(address, timeout=TIMEOUT_S) as page:
-                assert b"<title>Dots and boxes 3x3</title>" in page.read()
+                html = page.read().decode()
+            assert "<title>Dots and boxes 3x3</title>" in html
+            assert f"<p>{describe('dots_and_boxes_3x3', in_short=True)}</p>" in html
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=TIMEOUT_S)
         finally:
