@@ -1,4 +1,4 @@
-"""Build hook of the site: texts from elsewhere in the repository, and links that leave `docs`.
+"""Build hooks of the site: texts from elsewhere in the repository, and links that leave `docs`.
 
 A page `<!-- include: CONTRIBUTING.md -->` is that file. In the repository every link works as it
 is. On the site, a link to a file that is no page leads to the repository's own page of the file
@@ -13,6 +13,13 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 INCLUDE = re.compile(r"<!-- include: (\S+) -->\n?")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)\s]+)\)")
+
+
+def on_config(config: Any) -> Any:
+    """Adds a link to the gallery of players, which only the published site has, under `play/`."""
+    if config.site_url:
+        config.nav.insert(1, {"Play": f"{config.site_url}play/"})
+    return config
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

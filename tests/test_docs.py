@@ -3,6 +3,7 @@
 import dataclasses
 import re
 import shlex
+import types
 from pathlib import Path
 
 import jax
@@ -14,7 +15,7 @@ from azjax.cli.main import COMMANDS
 from azjax.config import Config
 from azjax.players.card import describe_strength, describe_training, describe_weakness
 from azjax.players.weights_file import load_saved, pretrained
-from docs import draw_boards
+from docs import draw_boards, hooks
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -214,3 +215,15 @@ def test_pictures_show_the_games_own_drawing(page):
     name, moves = draw_boards.POSITIONS[page.stem]
     drawn = draw_boards.picture(name, moves).rstrip() + "\n"
     assert (DOCS / "images" / "games" / f"{page.stem}.svg").read_text() == drawn
+
+
+@pytest.mark.parametrize(
+    ("address", "nav"),
+    [
+        ("", ["index.md", "rest"]),
+        ("https://a.io/b/", ["index.md", {"Play": "https://a.io/b/play/"}, "rest"]),
+    ],
+)
+def test_the_published_site_links_to_the_gallery(address, nav):
+    config = types.SimpleNamespace(site_url=address, nav=["index.md", "rest"])
+    assert hooks.on_config(config).nav == nav
