@@ -1,11 +1,16 @@
 """Two batched evaluations a move in place of one evaluation a simulation, with a trained player.
 
     python benchmarks/batched_halving.py connect_four --json batched_halving.json
+    python benchmarks/batched_halving.py connect_four --launches --json launches.json
 
 nanoAlphaZero searches so: all considered moves of the root are evaluated in one call, then the
 likeliest replies to the best of these in another. A reply that was not evaluated counts as Gumbel
 search counts it (Danihelka et al. 2022, appendix D). The result is the number of mistakes in the
 positions with exact values, next to those of Gumbel search with 4 to 64 simulations.
+
+With `--launches` the moves of both are compiled for a GPU that is not here, with a residual tower
+of 6 x 128. The result is the number of kernels of a move of 64 and of 1,024 games, and the
+estimated time.
 """
 
 import dataclasses
@@ -18,19 +23,25 @@ import jax
 import jax.numpy as jnp
 import tyro
 from azjax_envs import Game
+from jax.sharding import NamedSharding
 
+from azjax.config import Config, NetworkConfig, ReplayConfig, SelfPlayConfig
+from azjax.config.schema import GameConfig
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import score_actions
+from azjax.network.network import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import mask_logits, network_evaluate, transition
+from azjax.sharding import EVERYWHERE
 from azjax.types import Array, State, static
 
 _VISITS = 50.0  # Gumbel's c_visit, to which the most visits of a move would be added
 # Considered moves, the best of them, and replies to each of these.
 _SIZES = ((4, 2, 4), (7, 2, 7), (7, 4, 4), (7, 4, 7), (7, 7, 7))
 _SCALES = (0.1, 0.3, 1.0)
+_LANES = (64, 1024)  # games at once, for the count of kernels
 _SIMULATIONS = (4, 8, 11, 16, 21, 32, 35, 56, 64)
 
 
@@ -38,6 +49,8 @@ _SIMULATIONS = (4, 8, 11, 16, 21, 32, 35, 56, 64)
 class Arguments:
     player: tyro.conf.Positional[str]
     """A player with search, named as in `azjax eval`."""
+    launches: bool = False
+    """Count kernels on a GPU instead of mistakes."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the results there."""
 
@@ -116,6 +129,13 @@ def main(options: Arguments) -> None:
     player = load_player(options.player)
     if not isinstance(player, SearchPlayer):
         raise SystemExit(f"{options.player} must be a player with a network and a search")
+    result = _launches(player) if options.launches else _mistakes(player)
+    if options.json is not None:
+        options.json.write_text(json.dumps({"player": options.player, **result}, indent=2) + "\n")
+
+
+def _mistakes(player: SearchPlayer) -> dict[str, Any]:
+    """Returns the mistakes of batched halving and of Gumbel search, by their sizes."""
     suites = GameSuites(player.game).fixed
 
     def mistakes(found: Any) -> dict[str, int]:
@@ -125,7 +145,7 @@ def main(options: Arguments) -> None:
             for suite in suites
         }
 
-    result: dict[str, Any] = {"player": options.player, "halving": [], "gumbel": []}
+    result: dict[str, Any] = {"halving": [], "gumbel": []}
     for considered, best, replies in _SIZES:
         for scale in _SCALES:
             row = {
@@ -141,8 +161,60 @@ def main(options: Arguments) -> None:
         found = dataclasses.replace(player, config=search)
         result["gumbel"].append({"simulations": simulations, **mistakes(found)})
         print(json.dumps(result["gumbel"][-1]), flush=True)
-    if options.json is not None:
-        options.json.write_text(json.dumps(result, indent=2) + "\n")
+    return result
+
+
+def _launches(player: SearchPlayer) -> dict[str, Any]:
+    """Returns the kernels of a move on a GPU, of both searches by their sizes."""
+    # Imported here because only this needs the compilers for GPUs.
+    from azjax.plan.compile import ahead_mesh, compile_ahead
+    from azjax.plan.estimate import seconds
+    from azjax.plan.machines import machine
+    from azjax.plan.measure import measure_runs
+    from azjax.plan.regions import regions
+
+    here, game = machine("h100"), player.game
+    mesh = ahead_mesh(here)
+    tower = NetworkConfig(blocks=6, channels=128, value_head="wdl", dtype="bfloat16")
+    network = make_network(game, tower)
+    config = Config(
+        game=GameConfig(game.name),
+        search=player.config,
+        selfplay=SelfPlayConfig(parallel_games=64),
+        replay=ReplayConfig(min_positions=1),
+    )
+    runs = measure_runs(config, game, games=64)
+    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    variables = jax.eval_shape(lambda key: network.for_inference(network.init(key)), key)
+    player = dataclasses.replace(player, network=network, variables=variables)
+
+    def count(found: Any, games: int) -> dict[str, Any]:
+        states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(games))
+        placed = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(
+                x.shape, x.dtype, sharding=NamedSharding(mesh, EVERYWHERE)
+            ),
+            (found, key, states),
+        )
+        move = jax.jit(lambda found, key, states: found(key, states))
+        program = regions(compile_ahead(move, placed).program, runs)
+        row = {"kernels": round(program.launches), "ms": round(1e3 * seconds(program, here), 3)}
+        return {"games": games} | row
+
+    result: dict[str, Any] = {"machine": here.name, "halving": [], "gumbel": []}
+    for games in _LANES:
+        for considered, best, replies in _SIZES:
+            halving = BatchedHalving(player, considered, best, replies, _SCALES[0])
+            size = {"moves, best of them, replies": [considered, best, replies]}
+            size["evaluations"] = considered + best * replies
+            result["halving"].append(size | count(halving, games))
+            print(json.dumps(result["halving"][-1]), flush=True)
+        for simulations in _SIMULATIONS:
+            search = dataclasses.replace(player.config, num_simulations=simulations)
+            gumbel = dataclasses.replace(player, config=search)
+            result["gumbel"].append({"simulations": simulations} | count(gumbel, games))
+            print(json.dumps(result["gumbel"][-1]), flush=True)
+    return result
 
 
 if __name__ == "__main__":
