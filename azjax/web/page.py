@@ -30,7 +30,7 @@ def render_page(
     Args:
       game: the game whose board the page shows.
       title: the heading.
-      about: the line under the heading.
+      about: a text about the player, folded under the heading.
       setup: data for the page's script: `game`, and where the engine is (see main.js).
       files: files to embed in the page, gzipped, by name.
     """

@@ -68,7 +68,7 @@ def serve(
 
     Args:
       player: the opponent, which also gives hints.
-      about: the line under the page's heading.
+      about: a text about the player, folded under the page's heading.
       port: a port of 127.0.0.1; None for PORT or, if it is taken, any free port.
       browser: open the page in a browser.
       announce: called with a line of text before the search is compiled, and when the server is
@@ -108,7 +108,7 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
 
     Args:
       search: the search that answers.
-      about: the line under the page's heading.
+      about: a text about the player, folded under the page's heading.
 
     Raises:
       UserError: starlette or uvicorn is missing.

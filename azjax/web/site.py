@@ -44,7 +44,7 @@ def write_site(
     Args:
       player: the player whose game and network are exported; the page searches by PUCT.
       out: the folder to create, or the file with `single_file`.
-      about: the line under the heading.
+      about: a text about the player, folded under the heading.
       single_file: write everything into one HTML file, which a browser opens without a server.
       runtime: the folder with ONNX Runtime Web; None to fetch it by npm.
       games: number of random games of the check; fewer if they take more than a minute.
