@@ -9,6 +9,7 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
 
 - With `--minutes`, a short trial measures the time of a variant's cycles, and thus how many cycles
   fit into the given time without compilation. So the learning rate reaches its end within it.
+  Leave the core to the trial. Variants whose cycles take equal time share one (`SAME_TIME`).
 - With `--forwards`, the number of cycles follows from the config, and no trial is needed. A forward
   is one evaluation of one position. Self-play and reanalysis count one for each root and each
   simulation, and learning counts three for each example. Gates are not counted. Cycles of
@@ -99,6 +100,27 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "the score as a target": {"network.auxiliary": ["score"]},
     "score and owners as targets": {"network.auxiliary": ["score", "ownership"]},
 }
+# Cycles of these take as long as those of the variant named first, so one trial serves them all.
+SAME_TIME = {
+    "as it is": (
+        "values scaled by 0.1",
+        "12 plies with noise",
+        "results alone",
+        "lambda 0.95",
+        "the newest 10,000 games",
+        "moving average 0.99",
+        "steps of the learning rate",
+        "weight decay 1e-4",
+        "L2 for decay",
+        "no skip connections",
+        "a scalar value",
+    ),
+    "PUCT for Gumbel": (
+        "PUCT, 12 plies drawn",
+        "PUCT, root temperature 1.1",
+        "PUCT, noise of alpha 0.3",
+    ),
+}
 _CALIBRATION_CYCLES = 10
 
 
@@ -134,7 +156,7 @@ def main(options: Arguments) -> None:
             run = _folder_of(options, name, seed)
             if not (run / "report.json").is_file():
                 run.parent.mkdir(parents=True, exist_ok=True)
-                _train(run, dataclasses.replace(configs[name], seed=seed), options)
+                _train(run, name, dataclasses.replace(configs[name], seed=seed), options)
                 flags = "--simulations 64 --own-games 0 --baselines --against"
                 _azjax("report", str(run), *flags.split())
             print(f"{name}, seed {seed}: {_result(run)}", flush=True)
@@ -186,15 +208,19 @@ def _config(game: str, changes: Mapping[str, Any]) -> Config:
 
 
 def _folder_of(options: Arguments, name: str, seed: int) -> Path:
-    return options.folder / options.game / f"{name.replace(' ', '_')}_{seed}"
+    return options.folder / options.game / f"{_folder_name(name)}_{seed}"
 
 
-def _train(run: Path, config: Config, options: Arguments) -> None:
+def _folder_name(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def _train(run: Path, name: str, config: Config, options: Arguments) -> None:
     if run.exists():
         _azjax("resume", str(run))
         return
     if options.forwards is None:
-        cycles = 60 * options.minutes / _cycle_seconds(run, config)
+        cycles = 60 * options.minutes / _cycle_seconds(name, config, options)
     else:
         cycles = options.forwards / _cycle_forwards(config)
     _start(run, dataclasses.replace(config, cycles=max(1, round(cycles))))
@@ -221,13 +247,17 @@ def _cycle_forwards(config: Config) -> float:
     )
 
 
-def _cycle_seconds(run: Path, config: Config) -> float:
-    """Returns the time of the fastest cycle, measured with the first seed of a variant.
+def _cycle_seconds(name: str, config: Config, options: Arguments) -> float:
+    """Returns the time of the fastest cycle of a variant, measured once for all seeds.
 
     The fastest one is used because other work on the machine would cost the variant cycles.
     """
-    variant = run.name.rpartition("_")[0]
-    for trial in run.parent.glob(f"{variant}_*_trial"):
+    for timed, others in SAME_TIME.items():
+        if name in others:
+            base = dataclasses.replace(_config(options.game, VARIANTS[timed]), seed=config.seed)
+            return _cycle_seconds(timed, base, options)
+    run = _folder_of(options, name, config.seed)
+    for trial in run.parent.glob(f"{_folder_name(name)}_*_trial"):
         seconds = _learning_cycles(trial)
         if len(seconds) >= _CALIBRATION_CYCLES // 2:
             return min(seconds)
