@@ -115,3 +115,10 @@ def test_the_results_are_the_records():
         assert first["right"] == first["positions"] == 37
     told = "the start and all 36 first moves judged correctly, also without search"
     assert results["hex 6x6"] == told
+    report = json.loads((RESULTS / "go_7x7_1_core" / "report.json").read_text())
+    (match,) = report["players"][0]["matches"]
+    more = json.loads((RESULTS / "go_7x7_1_core" / "gnugo_400.json").read_text())
+    assert match["player_b"] == more["opponent"] == "gtp:gnugo --level 10"
+    assert (match["player_a"], match["games"]) == ("search:64", 100)
+    told = f"{match['score']:.1%} of 100 games against GNU Go level 10"
+    assert results["go 7x7"] == f"{told} (400 simulations: {more['score']:.1%})"
