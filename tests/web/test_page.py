@@ -223,7 +223,7 @@ def test_the_policy_allows_the_choice_of_a_promotion(open_page, address):
 
 def test_a_move_by_keyboard(open_page, address):
     page = open_page(address, DESKTOP)
-    for _ in range(2):
+    for _ in range(3):  # the text about the player, a1, b1
         page.keyboard.press("Tab")
     focused = "document.activeElement.getAttribute('aria-label')"
     assert page.evaluate(focused) == "b1"
