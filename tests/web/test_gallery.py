@@ -65,16 +65,20 @@ def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
         about = load_saved(pretrained()[name]).about
         assert f"Trained for {describe_training(about)}. " in f"{text} "
         assert ("Weakest: mistakes in " in text) == ("weakest" in about)
-        search, policy = text, ""
-        if any(row["player"] == "policy" for row in [*about["report"], *about.get("matches", [])]):
-            search, policy = text.split(". Policy alone: ")
-        assert search.startswith("With 64 simulations: ")
+        assert text.startswith("With 64 simulations: ")
+        results = dict(sentence.split(": ", 1) for sentence in text.split(". ") if ": " in sentence)
         for row in about.get("matches", []):
-            part = policy if row["player"] == "policy" else search
-            assert f"{row['score']:.1%} of the points in {row['games']} games" in part
+            told = f"{row['score']:.1%} of the points in {row['games']} games"
+            assert told in results[how(row["player"])]
         for row in about.get("values", []):
-            part = policy if row["player"] == "policy" else search
-            assert f"first moves right in {row['right']} of {row['positions']}" in part
+            told = f"first moves right in {row['right']} of {row['positions']}"
+            assert told in results[how(row["player"])]
+
+
+def how(player):
+    """Returns how the texts name a player such as "search:64"."""
+    kind, _, simulations = player.partition(":")
+    return "Policy alone" if kind == "policy" else f"With {simulations} simulations"
 
 
 @pytest.fixture
