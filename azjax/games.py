@@ -42,7 +42,10 @@ def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
             ) from error
         game = None
     if given is not None and given != game:
-        raise UserError(f"{owner} plays {config.game.name}, not {given.name}")
+        names = config.game.name, given.name
+        if names[0] == names[1] and type(game) is type(given):
+            names = repr(game), repr(given)  # such as two komis of go
+        raise UserError(f"{owner} plays {names[0]}, not {names[1]}")
     assert game is not None
     return game
 

@@ -171,6 +171,12 @@ def test_players_that_come_along_are_what_their_names_say():
     assert sum(path.stat().st_size for path in pretrained().values()) <= 40_000_000
 
 
+def test_another_komi_is_told():
+    told = r"plays Go\(size=7, komi=9\.0, .*\), not Go\(size=7, komi=7\.5, "
+    with pytest.raises(UserError, match=told):
+        load_player("go_7x7", game=make("go_7x7"))
+
+
 def test_export_without_a_run_is_one_line(tmp_path, capsys):
     assert main(["export", str(tmp_path), str(tmp_path / "a.safetensors")]) == 2
     assert "there is no run (config.toml is missing)" in capsys.readouterr().err
