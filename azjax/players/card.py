@@ -12,6 +12,7 @@ from azjax.errors import UserError, printable
 from azjax.runs.metrics import training_time
 
 _FEW = 20  # positions, of which a share says little
+_SEATS = ("first", "second")
 _TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
 
 
@@ -31,8 +32,8 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
       position suite the "suite", "player", "positions" and "mistakes"; "weakest", the class of
       positions with the largest share of mistakes by search, if there are any; "values", the
       "suite", "player", "positions" and "right" of the first moves' values, where they are known;
-      and "matches", for each opponent except random play the "player", "opponent", "games" and
-      "score".
+      and "matches", for each opponent except random play the "player", "opponent", "games",
+      "score", and the scores when moving "first" and "second".
     """
     about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
     seconds, machine = training_time(run_dir, cycle)
@@ -113,14 +114,26 @@ def describe_strength(about: dict[str, Any]) -> list[str]:
 def describe_weakness(about: dict[str, Any]) -> str:
     """Returns the weakest class of positions as text; "" if it is not known.
 
+    Without exact values it is the seat, first or second, with the worst score in matches by search.
+
     Args:
       about: what its file keeps of its run, see `about_run`.
     """
-    if "weakest" not in about:
+    if "weakest" in about:
+        weak = about["weakest"]
+        share = weak["mistakes"] / weak["positions"]
+        return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
+    seats = [
+        (match[seat], f"moving {seat} against {match['opponent']}")
+        for match in about.get("matches", ())
+        if match["player"].startswith("search")
+        for seat in _SEATS
+        if match.get(seat, 1) < 1
+    ]
+    if not seats:
         return ""
-    weak = about["weakest"]
-    share = weak["mistakes"] / weak["positions"]
-    return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
+    score, seat = min(seats)
+    return printable(f"{score:.1%} of the points {seat}")
 
 
 def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
@@ -194,6 +207,9 @@ def _results(report: dict[str, Any]) -> dict[str, Any]:
         for match in player["matches"]:
             if match["player_b"] != "random":
                 kept = {k: match[k] for k in ("games", "score")}
+                for seat in _SEATS:
+                    wins, draws, losses = match[f"as_{seat}"]
+                    kept[seat] = (wins + draws / 2) / (wins + draws + losses)
                 names = {"player": player["name"], "opponent": match["player_b"]}
                 matches.append(names | kept)
     results: dict[str, Any] = {"report": scores, "matches": matches}
@@ -235,7 +251,10 @@ def checked_about(path: str | Path, about: Any) -> dict[str, Any]:
         and all(_is_part(row, "right") for row in about.get("values", []))
         and _are_rows(about.get("matches", []), ("player", "opponent"))
         and all(
-            _is_count(row.get("games"), 1) and _is_number(row.get("score"), 1)
+            _is_count(row.get("games"), 1)
+            # Files of older versions have no score of each seat.
+            and all(_is_number(row.get(key, 1), 1) for key in _SEATS)
+            and _is_number(row.get("score"), 1)
             for row in about.get("matches", [])
         )
     )

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, make
 from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
 
-from azjax.config import SearchConfig
+from azjax.config import Option, SearchConfig
 from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
@@ -18,8 +18,27 @@ _MAX_POSITIONS = 3  # in which the name of an action is looked up
 
 
 def title_of(game: Game) -> str:
-    """Returns the heading of a game's page."""
-    return game.name.replace("_", " ").capitalize()
+    """Returns the heading of a game's page, with the options that its name does not tell.
+
+    Go on 7x7 with a komi of 9 is "Go 7x7, komi 9".
+    """
+    title = game.name.replace("_", " ").capitalize()
+    try:
+        usual = vars(make(game.name))
+    except (ValueError, ImportError):
+        return title  # a game of the user's own
+    options = [
+        _option_text(key.replace("_", " "), value)
+        for key, value in sorted(vars(game).items())
+        if isinstance(value, Option) and value != usual.get(key, value)
+    ]
+    return ", ".join([title, *options])
+
+
+def _option_text(name: str, value: Option) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
 def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:

@@ -60,6 +60,16 @@ def test_the_short_text_names_the_player_of_each_result():
     assert describe_in_short({"cycles": 6, "report": []}) == "Trained for 6 cycles."
 
 
+def test_the_weaker_seat_tells_where_no_values_are_known():
+    about = {key: ABOUT[key] for key in ABOUT if key != "weakest"}
+    assert describe_weakness(about) == ""  # files of older versions have no score of a seat
+    with_search, alone = about["matches"]
+    about["matches"] = [with_search | {"first": 1.0, "second": 0.5}, alone | {"first": 0.1}]
+    assert describe_weakness(about) == "50.0% of the points moving second against uct:100"
+    about["matches"] = [with_search | {"first": 1.0, "second": 1.0}]
+    assert describe_weakness(about) == ""
+
+
 def test_texts_of_a_file_have_no_control_characters():
     match = {"player": "\x1b[2J", "opponent": "\x07\n", "games": 8, "score": 0.5}
     weak = {"suite": "\x1b[1m", "name": "a\rb", "positions": 40, "mistakes": 10}

@@ -109,15 +109,21 @@ def test_a_card_tells_training_strength_and_weakness(tmp_path):
     suite = {"suite": "all positions", "positions": 102, "mistakes": 5, "buckets": buckets}
     first = {"suite": "the start and all first moves", "positions": 10, "right": 9}
     start = {"suite": "the start", "positions": 1, "right": 1}  # too few to tell
-    player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": []}
+    match = {"player_b": "uct:9", "games": 4, "score": 0.625}
+    match |= {"as_first": [2, 0, 0], "as_second": [0, 1, 1]}
+    player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": [match]}
     (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
     about = about_run(run, 6)
     assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
     said = describe_player(network()[0], about)
     assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
     assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
-    assert said.endswith("search:4: values of the start and all first moves right in 9 of 10")
-    for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}):
+    assert "search:4: values of the start and all first moves right in 9 of 10" in said
+    assert said.endswith("search:4: 62.5% of the points in 4 games against uct:9")
+    (kept,) = about["matches"]
+    assert (kept["first"], kept["second"]) == (1.0, 0.25)
+    broken_seat = {"matches": [kept | {"second": 2}]}
+    for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}, broken_seat):
         with pytest.raises(UserError, match="its results are not as"):
             checked_about("a file", about | broken)
 
@@ -184,16 +190,15 @@ def test_export_without_a_run_is_one_line(tmp_path, capsys):
 
 
 def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
-    matches = [
-        {"player_a": "policy", "player_b": name, "games": 8, "score": 0.75, "elo": 190.8}
-        for name in ("random", "uct:100")
-    ]
+    result = {"games": 8, "score": 0.75, "as_first": [4, 0, 0], "as_second": [1, 2, 1]}
+    matches = [{"player_a": "policy", "player_b": name} | result for name in ("random", "uct:100")]
     scores = [ABOUT["report"][0] | {"buckets": []}]
     scored = {"name": "policy", "scores": scores, "values": [], "matches": matches}
     report = {"cycle": 4, "players": [scored]}
     (tmp_path / "report.json").write_text(json.dumps(report))
     kept = ABOUT["report"][0] | {"player": "policy"}
     played = {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.75}
+    played |= {"first": 1.0, "second": 0.5}
     assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": [played]}
     assert about_run(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
 

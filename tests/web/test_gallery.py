@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from azjax.cli.main import main
-from azjax.players.card import describe_training
+from azjax.players.card import describe_training, describe_weakness
 from azjax.players.weights_file import load_saved, pretrained
 from azjax.web.runtime import SCRIPT, WASM
 from azjax.web.site import write_gallery
@@ -64,7 +64,9 @@ def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
     for name, text in texts.items():
         about = load_saved(pretrained()[name]).about
         assert f"Trained for {describe_training(about)}. " in f"{text} "
-        assert ("Weakest: mistakes in " in text) == ("weakest" in about)
+        weakness = describe_weakness(about)
+        assert ("Weakest: " in text) == bool(weakness)
+        assert weakness in text
         assert text.startswith("With 64 simulations: ")
         results = dict(sentence.split(": ", 1) for sentence in text.split(". ") if ": " in sentence)
         for row in about.get("matches", []):
