@@ -103,22 +103,38 @@ def test_the_results_are_the_records():
     uct, _ = mistakes("connect_four_2_cores", "uct:1000")
     text = f"{count} mistakes in {positions:,} scored positions (UCT-1000: {uct})"
     assert results["connect four"] == text
-    for game, record in [
-        ("dots and boxes 4x4", "dots_and_boxes_4x4_1_core"),
-        ("Kalah (6, 4)", "kalah_6x4_1_core"),
-    ]:
-        count, positions = mistakes(record, "search:64", suites=slice(1, 2))
-        assert results[game] == f"{count} mistakes in {positions:,} endgames of its own games"
+    count, positions = mistakes("dots_and_boxes_4x4_1_core", "search:64", suites=slice(1, 2))
+    text = f"{count} mistakes in {positions:,} endgames of its own games"
+    assert results["dots and boxes 4x4"] == text
     report = json.loads((RESULTS / "hex_6x6_1_core" / "report.json").read_text())
     for player in report["players"][:2]:  # with search, and without
         (first,) = (v for v in player["values"] if v["suite"] == "the start and all first moves")
         assert first["right"] == first["positions"] == 37
     told = "the start and all 36 first moves judged correctly, also without search"
     assert results["hex 6x6"] == told
-    report = json.loads((RESULTS / "go_7x7_1_core" / "report.json").read_text())
-    (match,) = report["players"][0]["matches"]
+    match = match_of("go_7x7_1_core")
     more = json.loads((RESULTS / "go_7x7_1_core" / "gnugo_400.json").read_text())
     assert match["player_b"] == more["opponent"] == "gtp:gnugo --level 10"
     assert (match["player_a"], match["games"]) == ("search:64", 100)
     told = f"{match['score']:.1%} of 100 games against GNU Go level 10"
     assert results["go 7x7"] == f"{told} (400 simulations: {more['score']:.1%})"
+    match = match_of("gardner_chess_1_core")
+    file = RESULTS / "gardner_chess_1_core" / "fairy_stockfish_400.json"
+    more = json.loads(file.read_text())
+    assert match["player_b"] == more["opponent"] == "uci:fairy-stockfish?depth=2"
+    assert (match["player_a"], match["games"]) == ("search:64", 100)
+    told = f"{match['score']:.1%} of 100 games against Fairy-Stockfish at depth 2"
+    most = max(more["matches"], key=lambda each: each["games"])
+    shown = f"(400 simulations: {most['score']:.1%} of {most['games']})"
+    assert results["Gardner's chess"] == f"{told} {shown}"
+    match = match_of("gomoku_1_core")
+    assert (match["player_a"], match["player_b"]) == ("search:64", "uct:1000")
+    text = f"{match['score']:.1%} of {match['games']} games against UCT-1000"
+    assert results["gomoku 15x15"] == text
+
+
+def match_of(record):
+    """Returns the only match by search in a recorded report."""
+    report = json.loads((RESULTS / record / "report.json").read_text())
+    (match,) = report["players"][0]["matches"]
+    return match

@@ -280,7 +280,7 @@ def test_compiled_for_a_gpu(config):
 def test_gardners_head_compiles_for_a_gpu_without_a_flag():
     changes = "--network.blocks 1 --learning.updates-per-cycle 1 --selfplay.full-search-fraction 1"
     flags = (*changes.split(), "--no-measure")
-    (plan,) = plans("gardner_chess", "h100", flags=flags)
+    (plan,) = plans("gpu/gardner_chess", "h100", flags=flags)
     assert plan["problem"] == ""
     assert plan["flags"] == []
 
