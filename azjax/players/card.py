@@ -124,7 +124,7 @@ def describe_weakness(about: dict[str, Any]) -> str:
         share = weak["mistakes"] / weak["positions"]
         return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
     seats = [
-        (match[seat], f"moving {seat} against {match['opponent']}")
+        (match[seat], f"moving {seat} against {match['opponent']}, {_how(match['player'])}")
         for match in about.get("matches", ())
         if match["player"].startswith("search")
         for seat in _SEATS

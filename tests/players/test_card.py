@@ -65,7 +65,9 @@ def test_the_weaker_seat_tells_where_no_values_are_known():
     assert describe_weakness(about) == ""  # files of older versions have no score of a seat
     with_search, alone = about["matches"]
     about["matches"] = [with_search | {"first": 1.0, "second": 0.5}, alone | {"first": 0.1}]
-    assert describe_weakness(about) == "50.0% of the points moving second against uct:100"
+    assert describe_weakness(about) == (
+        "50.0% of the points moving second against uct:100, with 4 simulations"
+    )
     about["matches"] = [with_search | {"first": 1.0, "second": 1.0}]
     assert describe_weakness(about) == ""
 
