@@ -75,7 +75,8 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
                     limit = limits[board.ply() // 2 % 2]
                     played = ours.play(board, limit, ponder=board.ply() < 8, game=seat)
                 else:
-                    limit = chess.engine.Limit(nodes=50)
+                    # With 50 nodes it has given stalemate.
+                    limit = chess.engine.Limit(nodes=1000)
                     played = theirs.play(board, limit, game=seat)
                 assert played.move in board.legal_moves
                 board.push(played.move)
