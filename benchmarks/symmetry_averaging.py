@@ -2,8 +2,8 @@
 
     python benchmarks/symmetry_averaging.py connect_four --json symmetry_averaging.json
 
-A network sees each position once in each orientation. The logits and the values are averaged, so
-an evaluation costs as much as there are symmetries. The result is the number of mistakes in the
+A network sees each position once in each orientation. The logits and the values are averaged. An
+evaluation costs one forward for each symmetry. The result is the number of mistakes in the
 positions with exact values, next to those of the player as it is.
 """
 
@@ -20,7 +20,7 @@ import tyro
 from azjax_envs import Game
 
 from azjax.evaluation.batched_player import choose
-from azjax.evaluation.position_suites import GameSuites
+from azjax.evaluation.position_suites import GameSuites, PositionSuite
 from azjax.evaluation.report import score_actions
 from azjax.network.network import Network, Prediction, Variables
 from azjax.players.load import load_player
@@ -59,7 +59,7 @@ class AveragedNetwork(Network):
         back = [each[:, place] for each, place in zip(logits, places, strict=True)]
         return Prediction(
             policy_logits=jnp.mean(jnp.stack(back), axis=0),
-            value_logits=found.value_logits[:positions],
+            value_logits=found.value_logits[:positions],  # not read here
             value=jnp.mean(found.value.reshape(-1, positions), axis=0),
         )
 
@@ -77,7 +77,8 @@ def main(options: Arguments) -> None:
             for network in (player.network, averaged):
                 found = dataclasses.replace(player, network=network)
                 row = {"simulations": simulations, "averaged": network is averaged}
-                rows.append(row | {"value scale": scale} | _mistakes(found, scale, row, suites))
+                row["value scale"] = scale
+                rows.append(row | _mistakes(found, simulations, scale, suites))
                 print(json.dumps(rows[-1]), flush=True)
     if options.json is not None:
         result = {"player": options.player, "symmetries": player.game.num_symmetries, "rows": rows}
@@ -85,15 +86,13 @@ def main(options: Arguments) -> None:
 
 
 def _mistakes(
-    player: SearchPlayer, scale: float, row: dict[str, Any], suites: Any
+    player: SearchPlayer, simulations: int, scale: float, suites: tuple[PositionSuite, ...]
 ) -> dict[str, Any]:
     """Returns the mistakes in each suite, and in its classes, and the seconds."""
     gumbel = dataclasses.replace(player.config.gumbel, value_scale=scale)
-    config = dataclasses.replace(
-        player.config, num_simulations=max(row["simulations"], 1), gumbel=gumbel
-    )
+    config = dataclasses.replace(player.config, num_simulations=max(simulations, 1), gumbel=gumbel)
     found: Any = dataclasses.replace(player, config=config)
-    if not row["simulations"]:
+    if not simulations:
         found = PolicyPlayer(player.game, player.network, player.variables)
     began, result = time.monotonic(), {}
     for suite in suites:

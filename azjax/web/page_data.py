@@ -7,10 +7,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from azjax_envs import Game, make
+from azjax_envs import Game
 from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
 
 from azjax.config import Option, SearchConfig
+from azjax.errors import UserError
+from azjax.games import game_from_name
 from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
@@ -24,8 +26,8 @@ def title_of(game: Game) -> str:
     """
     title = game.name.replace("_", " ").capitalize()
     try:
-        usual = vars(make(game.name))
-    except (ValueError, ImportError):
+        usual = vars(game_from_name(game.name))
+    except UserError:
         return title  # a game of the user's own
     options = [
         _option_text(key.replace("_", " "), value)
