@@ -66,7 +66,7 @@ def train(
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
-        optimizer starts anew. Weights are rounded to float16, as in a file.
+        optimizer starts anew. Weights are rounded as in a file.
       console: where progress is printed; standard output by default.
       watch: shows the run in place of the printed progress, as `azjax.notebook.live_curves` does.
 

@@ -14,6 +14,7 @@ import azjax
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
+from azjax.players import compact_weights
 from azjax.players.card import about_run, checked_about, describe_player
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
@@ -283,7 +284,61 @@ def test_other_types_are_refused(file, tmp_path, dtype):
     name = sorted(arrays)[0]
     bad = signed(tmp_path / "bad.safetensors", arrays | {name: arrays[name].astype(dtype)}, header)
     assert f"{name} has type" in refusal(bad)
-    assert "must have F16" in refusal(bad)
+    assert "must have F16 or I8" in refusal(bad)
+
+
+@pytest.fixture
+def file_with_8_bits(tmp_path, monkeypatch):
+    """A file whose policy's and trunk's kernels count as large."""
+    monkeypatch.setattr(compact_weights, "LARGE", 100)
+    path = tmp_path / "eight.safetensors"
+    config, _, variables = network()
+    save_player(path, config, variables, ABOUT)
+    return path
+
+
+def test_large_layers_have_8_bits(file, file_with_8_bits):
+    arrays, _ = contents(file_with_8_bits)
+    layers = [name for name, x in arrays.items() if x.dtype == np.int8]
+    halves, _ = contents(file)
+    assert sorted(layers) == sorted(name for name, x in halves.items() if x.size >= 100)
+    assert len(layers) >= 2
+    want = jax.tree_util.tree_flatten_with_path(network()[2])[0]
+    have = jax.tree.leaves(load_saved(file_with_8_bits).variables)
+    for (keys, before), after in zip(want, have, strict=True):
+        name = ".".join(key.key for key in keys)
+        assert after.dtype == np.float32
+        if name in layers:
+            largest = np.abs(before).max(axis=tuple(range(before.ndim - 1)))
+            assert (np.abs(after - before) <= 0.51 * largest / 127).all()
+            assert (np.abs(arrays[name]).max(axis=tuple(range(before.ndim - 1))) == 127).all()
+        else:
+            np.testing.assert_array_equal(after, np.asarray(before, np.float16))
+
+
+def test_a_large_layer_of_zeros_stays_zero():
+    zeros = {"a": np.zeros((1024, 1024), np.float32)}
+    arrays = compact_weights.pack_weights(zeros)
+    assert arrays["a"].dtype == np.int8
+    tiny.assert_equal(compact_weights.unpack_weights(arrays), zeros)
+
+
+@pytest.mark.parametrize("steps", [None, np.ones(3, np.float32), np.ones(16, np.float16)])
+def test_8_bits_without_their_steps_are_refused(file_with_8_bits, tmp_path, steps):
+    arrays, header = contents(file_with_8_bits)
+    step = next(name for name in sorted(arrays) if name.endswith(".step"))
+    del arrays[step]
+    arrays |= {} if steps is None else {step: steps}
+    bad = signed(tmp_path / "bad.safetensors", arrays, header)
+    assert "has type I8, but no step of type F32 for each output" in refusal(bad)
+
+
+def test_infinite_products_are_refused(file_with_8_bits, tmp_path):
+    arrays, header = contents(file_with_8_bits)
+    step = next(name for name in sorted(arrays) if name.endswith(".step"))
+    arrays[step] = np.full_like(arrays[step], 3e38)
+    bad = signed(tmp_path / "bad.safetensors", arrays, header)
+    assert "has values that are not finite numbers" in refusal(bad)
 
 
 def test_missing_superfluous_and_reshaped_arrays_are_refused(file, tmp_path):
