@@ -6,10 +6,13 @@ import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import jax
 
 from azjax.errors import UserError
+
+CPU_FEATURES = Path("/proc/cpuinfo")  # Linux only
 
 _FLAG = "xla_force_host_platform_device_count"
 
@@ -87,3 +90,17 @@ def describe_machine() -> str:
     return (
         f"{len(devices)} x {devices[0].device_kind} ({platform.machine()}), jax {jax.__version__}"
     )
+
+
+def bfloat16_is_slow() -> bool:
+    """Returns whether this machine computes bfloat16 more slowly than float32; this starts JAX.
+
+    That was measured on an x86-64 CPU without AVX-512. The answer is no where JAX uses a GPU or a
+    TPU, and where the CPU's features are unknown.
+    """
+    if jax.default_backend() != "cpu" or platform.machine() != "x86_64":
+        return False
+    try:
+        return "avx512f" not in CPU_FEATURES.read_text().split()
+    except OSError:
+        return False

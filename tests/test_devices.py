@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from azjax import devices
 from azjax.devices import Hosts, join_hosts
 from azjax.errors import UserError
 from tests import tiny
@@ -51,6 +52,25 @@ def counted(splits=(), processes=1, **environment):
 )
 def test_a_device_for_each_core(arguments, expected):
     assert counted(**arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("backend", "machine", "features", "slow"),
+    [
+        ("cpu", "x86_64", "flags : fpu avx avx2 fma", True),
+        ("cpu", "x86_64", "flags : fpu avx avx2 avx512f avx512_bf16", False),
+        ("cpu", "x86_64", None, False),  # not Linux
+        ("cpu", "aarch64", "Features : fp asimd", False),
+        ("gpu", "x86_64", "flags : fpu avx avx2 fma", False),
+    ],
+)
+def test_bfloat16_is_slow_without_avx_512(backend, machine, features, slow, tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "CPU_FEATURES", tmp_path / "cpuinfo")
+    monkeypatch.setattr("jax.default_backend", lambda: backend)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    if features is not None:
+        (tmp_path / "cpuinfo").write_text(f"processor : 0\n{features}\n")
+    assert devices.bfloat16_is_slow() == slow
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import load_config
+from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables, first_variables, make_network
@@ -74,6 +75,9 @@ def load_player(
       trust: let a player's file import the module of its game, if it names one. This can run any
         code. A run directory is taken to be your own, and may always do so.
       warn: called with a line about each checkpoint that is broken and skipped.
+
+    Returns:
+      The player. A network of bfloat16 computes in float32 on CPUs where that is faster.
 
     Raises:
       UserError: there is no such player or checkpoint, it plays another game, or it needs `trust`.
@@ -239,6 +243,8 @@ def _network_player(
         config, variables = saved.config, saved.variables
         game = own_game(config, game, owner=spec.text)
         network = make_network(game, config.network)
+    if network.config.dtype == "bfloat16" and bfloat16_is_slow():
+        network = replace(network, config=replace(network.config, dtype="float32"))
     if spec.how == "search":
         search = played_search(config, spec.simulations)
         return SearchPlayer(game=game, network=network, variables=variables, config=search)

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from azjax.config import Config
 from azjax.config.toml import save_config
-from azjax.devices import describe_machine
+from azjax.devices import bfloat16_is_slow, describe_machine
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
@@ -193,6 +193,7 @@ def _run(
     with log, _stop_signals() as stopping:
         if first:
             _note_learning_rate(log, run_dir, first, rate(state))
+        _note_slow_arithmetic(log, config)
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             started = time.perf_counter()
@@ -232,6 +233,12 @@ def _run(
         except OSError as error:  # everything else is saved
             log.note(f"{run_dir / plots.PLOTS_FOLDER}: {error.strerror or error}; without plots")
     return state
+
+
+def _note_slow_arithmetic(log: RunLogger, config: Config) -> None:
+    """Says if another type of arithmetic would be faster on this machine."""
+    if config.network.dtype == "bfloat16" and bfloat16_is_slow():
+        log.note('this CPU has no AVX-512; network.dtype = "float32" trains faster on it')
 
 
 def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:

@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 import json
 import sys
@@ -14,7 +15,7 @@ import azjax
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
-from azjax.players import compact_weights
+from azjax.players import compact_weights, load
 from azjax.players.card import about_run, checked_about, describe_player
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
@@ -81,6 +82,19 @@ def test_a_file_is_named_like_a_run(file):
         load_player(str(file), game=make("connect_four"))
     with pytest.raises(UserError, match="a number of simulations above 0, policy or value"):
         load_player(f"{file}:fast")
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypatch, slow):
+    monkeypatch.setattr(load, "bfloat16_is_slow", lambda: slow)
+    path = tmp_path / "half.safetensors"
+    config = tiny.config(network={"dtype": "bfloat16"})
+    save_player(path, config, network()[2], ABOUT)
+    for spec in str(path), f"{path}:policy":
+        made = load_player(spec).network
+        assert made.config.dtype == ("float32" if slow else "bfloat16")
+        assert dataclasses.replace(made.config, dtype="bfloat16") == config.network
+    assert load_saved(path).config == config
 
 
 def test_a_file_describes_its_player(file):

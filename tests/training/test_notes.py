@@ -3,12 +3,14 @@
 import functools
 import io
 import re
+from unittest import mock
 
 import pytest
 from rich.console import Console
 
 from azjax.errors import UserError
 from azjax.runs.metrics import read_metrics
+from azjax.training import loop
 from azjax.training.loop import resume, train
 from tests import tiny
 
@@ -64,3 +66,16 @@ def test_a_learning_rate_that_jumps_is_announced(tmp_path):
     rates = [x["train/learning_rate"] for x in read_metrics(run) if x["kind"] == "cycle"]
     assert rates[2:] == sorted(rates[2:], reverse=True)
     assert rates[2] > rates[1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "slow", "count"),
+    [("bfloat16", True, 1), ("bfloat16", False, 0), ("float32", True, 0)],
+)
+def test_slow_arithmetic_is_announced(dtype, slow, count, monkeypatch):
+    monkeypatch.setattr(loop, "bfloat16_is_slow", lambda: slow)
+    log = mock.Mock()
+    loop._note_slow_arithmetic(log, tiny.config(network={"dtype": dtype}))
+    note = 'this CPU has no AVX-512; network.dtype = "float32" trains faster on it'
+    said = [call.args[0] for call in log.note.call_args_list]
+    assert said == [note] * count
