@@ -14,6 +14,8 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
   is one evaluation of one position. Self-play and reanalysis count one for each root and each
   simulation, and learning counts three for each example. Gates are not counted. Cycles of
   small searches have fewer forwards, so such variants get more cycles, games and updates.
+- With `--cycles-of`, each variant gets as many cycles as in an earlier record. So more seeds can be
+  trained on another machine, or next to other work.
 
 The result is the number of mistakes in the positions with exact values, by search and by the policy
 alone. For hex these are endgames. Existing runs are kept, so a stopped script continues where it
@@ -134,6 +136,8 @@ class Arguments:
     """Training time of each run."""
     forwards: Annotated[float | None, tyro.conf.arg(metavar="N")] = None
     """Instead of a time, the network forwards of each run, such as 1e8."""
+    cycles_of: Annotated[Path | None, tyro.conf.arg(metavar="RECORD")] = None
+    """Instead of a time, a record under `benchmarks/results` whose numbers of cycles count."""
     seeds: tuple[int, ...] = (0, 1, 2)
     """Seeds; every variant is trained with each."""
     variants: tuple[str, ...] = ()
@@ -219,7 +223,9 @@ def _train(run: Path, name: str, config: Config, options: Arguments) -> None:
     if run.exists():
         _azjax("resume", str(run))
         return
-    if options.forwards is None:
+    if options.cycles_of is not None:
+        cycles = _recorded_cycles(options.cycles_of, name)
+    elif options.forwards is None:
         cycles = 60 * options.minutes / _cycle_seconds(name, config, options)
     else:
         cycles = options.forwards / _cycle_forwards(config)
@@ -230,6 +236,15 @@ def _start(run: Path, config: Config) -> None:
     file = run.with_name(f"{run.name}.toml")
     save_config(config, file)
     _azjax("train", str(file), "--run-dir", str(run))
+
+
+def _recorded_cycles(record: Path, name: str) -> int:
+    """Returns the cycles of a variant in a record, whose seeds all have the same number."""
+    variants = json.loads(record.read_text())["variants"]
+    if name not in variants:
+        raise SystemExit(f"{record}: {name} is missing; it has {', '.join(variants)}")
+    (cycles,) = {seed["cycles"] for seed in variants[name].values()}
+    return cycles
 
 
 def _cycle_forwards(config: Config) -> float:
