@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import jax
 import mctx
 import numpy as np
 
+from azjax.config import SearchConfig
 from azjax.pytrees import first
+from azjax.search.policies import gumbel_values
+from azjax.search.tree import with_root_edges
 from azjax.types import Array
 
 
@@ -17,10 +21,11 @@ class SearchAnalysis:
     """The result of searching one position; values are from the mover's perspective."""
 
     simulations: int
-    action: int  # the move to play: the most visited, among equals the one with the higher prior
+    action: int  # the move to play, the first of `ranked_actions`
     value: float  # expected after that move, in [-1, 1]; before any visit, the network's
     draw: float  # the network's probability of a draw; 0 if its value head has no draws
     visits: np.ndarray  # int32 [A]
+    scores: np.ndarray  # float32 [A], by which the visited moves are ranked
     prior: np.ndarray  # float32 [A]
     action_values: np.ndarray  # float32 [A], 0 where unvisited
     best_child: np.ndarray  # int32 [simulations + 1], of each node; 0 where there is none
@@ -39,18 +44,23 @@ class SearchAnalysis:
         moves = np.flatnonzero(self.visits)
         if not moves.size:
             return [self.action]
-        return moves[np.lexsort((self.prior[moves], self.visits[moves]))[::-1]].tolist()
+        return moves[np.lexsort((self.prior[moves], self.scores[moves]))[::-1]].tolist()
 
 
-def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalysis:
+def analyse_tree(
+    tree: mctx.Tree, simulations: int, draw: float, config: SearchConfig
+) -> SearchAnalysis:
     """Summarises a search tree on the host.
+
+    Gumbel search ranks moves by its improved policy, PUCT by their visits.
 
     Args:
       tree: tree of one game, compact.
       simulations: number of simulations made.
       draw: the network's probability of a draw at the root.
+      config: of the search.
     """
-    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree))
+    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, config))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
     logits = nodes["logits"]
@@ -65,13 +75,16 @@ def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalys
     best_child[parents[order]] = order
     # A search visits a finished game again and again, each time as another node below it.
     best_child[1:][nodes["over"][1:count]] = 0
-    action = int(np.lexsort((prior, root_visits))[-1])
+    scores = nodes["scores"] if config.algorithm == "gumbel" else root_visits.astype(np.float32)
+    # Moves without visits are chosen only before any visit.
+    action = int(np.lexsort((prior, np.where(root_visits > 0, scores, -np.inf)))[-1])
     return SearchAnalysis(
         simulations=simulations,
         action=action,
         value=float(action_values[action] if root_visits[action] else nodes["root_value"]),
         draw=draw,
         visits=root_visits,
+        scores=scores,
         prior=(prior / prior.sum()).astype(np.float32),
         action_values=action_values,
         best_child=best_child,
@@ -80,13 +93,15 @@ def analyse_tree(tree: mctx.Tree, simulations: int, draw: float) -> SearchAnalys
     )
 
 
-@jax.jit
-def _node_arrays(tree: mctx.Tree) -> dict[str, Array]:
+@functools.partial(jax.jit, static_argnames="config")
+def _node_arrays(tree: mctx.Tree, config: SearchConfig) -> dict[str, Array]:
     """Returns the data of the nodes that the analysis needs, without states and most priors."""
     nodes, root = first(tree), tree.ROOT_INDEX
     moves = nodes.extra_data
+    values = gumbel_values(config.gumbel)(first(with_root_edges(tree)), root)
     return {
         "logits": nodes.children_prior_logits[root],
+        "scores": nodes.children_prior_logits[root] + values,
         "illegal": nodes.root_invalid_actions,
         "parents": nodes.parents,
         "actions": nodes.action_from_parent,

@@ -4,9 +4,9 @@
     for progress in continue_search(search.start(state), seconds=5):
         print(progress.analysis().value)
 
-The tree is always PUCT's. Gumbel's search has to know its number of simulations beforehand, so
-runs that were trained with it are searched by PUCT here too. K calls of n simulations give
-exactly the result of one search of K * n.
+The search is the player's own, Gumbel or PUCT. Sequential halving has to know its number of
+simulations beforehand, so Gumbel's rule for the moves below the root holds at the root, too. K
+calls of n simulations give exactly the result of one search of K * n.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import normalise_logits, puct_selection
+from azjax.search.policies import anytime_selection, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State
 
@@ -66,7 +66,7 @@ class AnytimeSearch:
     game: Game
     network: Network
     variables: Variables
-    config: SearchConfig  # algorithm "puct"; num_simulations is the default limit of a move
+    config: SearchConfig  # num_simulations is the default limit of a move
     max_nodes: int  # capacity of the tree, including the root
 
     def start(
@@ -82,8 +82,8 @@ class AnytimeSearch:
 
         Args:
           state: the position to search, unbatched; the game must not be over.
-          key: PRNG key that breaks ties between moves. Without one, equal positions are searched
-            alike.
+          key: PRNG key that breaks PUCT's ties between moves. Without one, equal positions are
+            searched alike.
           root_actions: legal actions that the search may choose from; empty for all of them.
           after: an earlier search, which cannot be used any more. This search takes its memory,
             and continues its tree where `moves` lead to a node with this very state.
@@ -169,7 +169,7 @@ class SearchInProgress:
 
     def analysis(self) -> SearchAnalysis:
         """Returns what the search has found so far; the search can continue afterwards."""
-        return analyse_tree(self.tree, self.simulations, self.draw)
+        return analyse_tree(self.tree, self.simulations, self.draw, self.search.config)
 
     def is_used_up(self) -> bool:
         """Returns whether a later search has taken this one's memory."""
@@ -203,20 +203,16 @@ class SearchInProgress:
 
 
 def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
-    """Returns an anytime search with the player's game, network and PUCT constants.
+    """Returns an anytime search with the player's game, network and algorithm.
 
     Args:
-      player: the player; its own algorithm is replaced by PUCT.
+      player: the player.
       memory_mb: megabytes for the tree. They decide its capacity, which is at most 2**16 nodes.
     """
     game = player.game
     nodes = tree_capacity(game, memory_mb * 2**20)
     # No forced playouts and no noise: every visit is the search's own choice.
-    config = replace(
-        player.config,
-        algorithm="puct",
-        puct=replace(player.config.puct, forced_playouts=0.0),
-    )
+    config = replace(player.config, puct=replace(player.config.puct, forced_playouts=0.0))
     return AnytimeSearch(
         game=game,
         network=player.network,
@@ -278,7 +274,7 @@ def _evaluate_root(
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
     logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
-    select_root, select = puct_selection(config)
+    select_root, select = anytime_selection(config)
     tree = mctx.search(
         variables,
         search_key,
@@ -353,7 +349,7 @@ def _run(
     bounds: tuple[Array, Array],
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    select_root, select = puct_selection(config)
+    select_root, select = anytime_selection(config)
     loop_fn = make_loop_fn(
         variables,
         _compute_states_first(make_recurrent_fn(game, network_evaluate(game, network))),

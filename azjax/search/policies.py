@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import mctx
 
-from azjax.config import SearchConfig
+from azjax.config import GumbelConfig, SearchConfig
 from azjax.search.forced_playouts import force_playouts
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import log_of, mask_logits
@@ -36,11 +37,7 @@ def gumbel_policy(
       config: Gumbel's constants.
     """
     considered = min(config.gumbel.max_considered_actions, mask.shape[-1])
-    qtransform = functools.partial(
-        mctx.qtransform_completed_by_mix_value,
-        value_scale=config.gumbel.value_scale,
-        rescale_values=config.gumbel.rescale_values,
-    )
+    qtransform = gumbel_values(config.gumbel)
     loop_fn = make_loop_fn(
         params,
         recurrent_fn,
@@ -67,6 +64,15 @@ def gumbel_policy(
         qtransform=qtransform,
         max_num_considered_actions=considered,
         gumbel_scale=scale,
+    )
+
+
+def gumbel_values(config: GumbelConfig) -> Callable[[mctx.Tree, Array], Array]:
+    """Returns what Gumbel search adds to the logits: values, also of moves without visits."""
+    return functools.partial(
+        mctx.qtransform_completed_by_mix_value,
+        value_scale=config.value_scale,
+        rescale_values=config.rescale_values,
     )
 
 
@@ -135,6 +141,23 @@ def puct_selection(
     if config.puct.forced_playouts:
         select_root = force_playouts(select_root, config.puct.forced_playouts)
     return select_root, select
+
+
+def anytime_selection(
+    config: SearchConfig,
+) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
+    """Returns the action selection of a search that may stop at any time, at the root and below.
+
+    Sequential halving must know the number of simulations. So Gumbel search selects at the root as
+    it does below: each move gets visits in proportion to the improved policy (Danihelka et al.
+    2022, section 5).
+    """
+    if config.algorithm == "puct":
+        return puct_selection(config)
+    select = functools.partial(
+        mctx.gumbel_muzero_interior_action_selection, qtransform=gumbel_values(config.gumbel)
+    )
+    return functools.partial(select, depth=0), select
 
 
 def normalise_logits(logits: Array, mask: Array) -> Array:

@@ -64,7 +64,7 @@ def describe_model(
 
     Args:
       game: the game.
-      search: the search's settings, for the PUCT constant.
+      search: the search's settings, for its algorithm and constants.
       model: the exported model.
       actions: names of the actions; None if the names follow from clicks.
     """
@@ -89,8 +89,15 @@ def describe_model(
         "shown": [*after, *FACTS, *extra_facts(game)],
         "actions": actions,
         "cells": list(game.cell_names) if isinstance(game, HasClicks) else None,
-        "exploration": search.puct.pb_c_init,
+        "rule": _selection_rule(search),
     }
+
+
+def _selection_rule(search: SearchConfig) -> dict[str, float | bool]:
+    """Returns the constants by which the page's search selects, as `search.js` reads them."""
+    if search.algorithm == "puct":
+        return {"exploration": search.puct.pb_c_init}
+    return {"scale": search.gumbel.value_scale, "rescale": search.gumbel.rescale_values}
 
 
 class ActionNames:

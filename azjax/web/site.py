@@ -42,7 +42,7 @@ def write_site(
     """Checks the exported model in random games, and writes the page.
 
     Args:
-      player: the player whose game and network are exported; the page searches by PUCT.
+      player: the player whose game and network are exported; the page searches by its algorithm.
       out: the folder to create, or the file with `single_file`.
       about: a text about the player, folded under the heading.
       single_file: write everything into one HTML file, which a browser opens without a server.

@@ -92,6 +92,7 @@ class IdleProgress:
             action=action,
             value=0.25,
             draw=0.5,
+            scores=visits.astype(np.float32),
             visits=visits,
             prior=(legal / legal.sum()).astype(np.float32),
             action_values=np.where(visits, np.float32(0.25), np.float32(0)),

@@ -5,19 +5,20 @@ import functools
 import itertools
 
 import jax
+import mctx
 import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
+from azjax.config import GumbelConfig, NetworkConfig, PUCTConfig, SearchConfig
 from azjax.network.network import make_network
 from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import expand
 from azjax.search import anytime
 from azjax.search.anytime import continue_search, make_anytime_search
-from azjax.search.model import network_evaluate
-from azjax.search.search import search
+from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
+from azjax.search.policies import puct_selection
 
 # Alternating turns and a head with draws; repeated turns and a head without.
 HEADS = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh", "gomoku": "wdl"}
@@ -34,23 +35,53 @@ def player(name):
     variables = jax.jit(network.init)(jax.random.PRNGKey(3))
     variables["params"] = jax.tree.map(lambda x: 3 * x, variables["params"])
     config = SearchConfig(
-        algorithm="gumbel", num_simulations=SIMULATIONS, puct=PUCTConfig(pb_c_init=2.0)
+        algorithm="gumbel",
+        num_simulations=SIMULATIONS,
+        gumbel=GumbelConfig(value_scale=0.3, rescale_values=False),
+        puct=PUCTConfig(pb_c_init=2.0),
     )
     return SearchPlayer(game=game, network=network, variables=variables, config=config)
 
 
 @functools.cache
-def anytime_search(name, max_nodes=256):
-    search = make_anytime_search(player(name), memory_mb=1)
-    return dataclasses.replace(search, max_nodes=max_nodes)
+def anytime_search(name, max_nodes=256, algorithm="gumbel"):
+    of = player(name)
+    of = dataclasses.replace(of, config=dataclasses.replace(of.config, algorithm=algorithm))
+    return dataclasses.replace(make_anytime_search(of, memory_mb=1), max_nodes=max_nodes)
 
 
 @functools.cache
-def fixed_search(name):
-    of = player(name)
-    config = dataclasses.replace(of.config, algorithm="puct")
-    evaluate = network_evaluate(of.game, of.network)
-    return jax.jit(functools.partial(search, of.game, evaluate, config=config))
+def fixed_search(name, algorithm):
+    """Returns a search of stock mctx: (variables, key, states) -> tree."""
+    game, network = player(name).game, player(name).network
+    evaluate = network_evaluate(game, network)
+    if algorithm == "gumbel":
+        values = functools.partial(
+            mctx.qtransform_completed_by_mix_value, value_scale=0.3, rescale_values=False
+        )
+        interior = functools.partial(
+            mctx.gumbel_muzero_interior_action_selection, qtransform=values
+        )
+        root = functools.partial(interior, depth=0)
+    else:
+        root, interior = puct_selection(player(name).config)
+
+    def found(variables, key, states):
+        mask = jax.vmap(game.legal_action_mask)(states)
+        logits, value = evaluate(variables, key, states)
+        logits = mask_logits(jax.nn.log_softmax(mask_logits(logits, mask)), mask)
+        return mctx.search(
+            variables,
+            jax.random.split(jax.random.split(key, 3)[0], 3)[2],
+            root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+            recurrent_fn=make_recurrent_fn(game, evaluate),
+            root_action_selection_fn=root,
+            interior_action_selection_fn=interior,
+            num_simulations=SIMULATIONS,
+            invalid_actions=~mask,
+        )
+
+    return jax.jit(found)
 
 
 def after(game, actions):
@@ -61,25 +92,48 @@ def after(game, actions):
 
 
 @pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
 @pytest.mark.parametrize("pieces", [(60,), (1,) * 60, (7, 0, 13, 40)])
-def test_pieces_equal_one_search(name, pieces):
-    game = anytime_search(name).game
+def test_pieces_equal_one_search_of_stock_mctx(name, algorithm, pieces):
+    search = anytime_search(name, algorithm=algorithm)
     for seed, actions in enumerate([[], [0, 2], [0, 2, 6]]):
-        state, key = after(game, actions).current.state, jax.random.PRNGKey(seed)
-        progress = anytime_search(name).start(state, key)
+        state, key = after(search.game, actions).current.state, jax.random.PRNGKey(seed)
+        progress = search.start(state, key)
         for count in pieces:
             progress = progress.run(count)
         found = progress.analysis()
-        states = expand(state)
-        whole = jax.device_get(fixed_search(name)(anytime_search(name).variables, key, states))
-        np.testing.assert_array_equal(found.visits, whole.visits[0])
-        np.testing.assert_array_equal(found.action_values, whole.action_values[0])
-        np.testing.assert_allclose(found.prior, whole.prior[0], atol=1e-6)
+        tree = fixed_search(name, algorithm)(search.variables, key, expand(state))
+        whole = jax.device_get(tree.summary())
+        visits = whole.visit_counts[0]
+        values = np.where(visits > 0, whole.qvalues[0], 0)
+        np.testing.assert_array_equal(found.visits, visits)
+        np.testing.assert_allclose(found.action_values, values, atol=1e-6)
+        priors = jax.nn.softmax(tree.children_prior_logits[0, 0])
+        np.testing.assert_allclose(found.prior, priors, atol=1e-6)
         assert found.simulations == found.visits.sum() == SIMULATIONS
         assert len(np.flatnonzero(found.visits)) > 2
         assert found.action == found.ranked_actions()[0]
-        assert found.visits[found.action] == found.visits.max()
-        assert found.value == whole.action_values[0, found.action]
+        assert found.value == found.action_values[found.action]
+        if algorithm == "puct":
+            assert found.visits[found.action] == found.visits.max()
+        else:
+            # The best of the improved policy, whose values are those of all visits.
+            improved = tree.children_prior_logits[0, 0] + 0.3 * (50 + visits.max()) * values
+            assert found.action == np.where(visits > 0, improved, -np.inf).argmax()
+
+
+def test_gumbel_visits_follow_the_improved_policy():
+    """No move's visits are more than one ahead, and all are close, after every simulation."""
+    search = anytime_search("dots_and_boxes_2x2")
+    progress = search.start(start_game(search.game).current.state)
+    for _ in range(40):
+        before = progress.analysis()
+        policy = np.exp(before.scores - before.scores.max())
+        policy /= policy.sum()
+        progress = progress.run(1)
+        chosen = (progress.analysis().visits - before.visits).argmax()
+        behind = policy - before.visits / (1 + before.visits.sum())
+        assert behind[chosen] >= behind.max() - 1e-6
 
 
 def test_a_principal_variation_is_a_game_and_follows_the_visits():

@@ -1,7 +1,9 @@
-// PUCT for any game, with `evaluate(state, action) -> facts`. Values are from player 0's
-// perspective, so that a player may move twice in a row.
+// Gumbel search and PUCT for any game, with `evaluate(state, action) -> facts`. Values are from
+// player 0's perspective, so that a player may move twice in a row. `rule` is {exploration}, PUCT's
+// constant, or {scale, rescale} of the values in Gumbel search.
 
 const BASE = 19652; // AlphaZero's: exploration grows slowly with the visits
+const MAX_VISITS_INIT = 50; // Gumbel AlphaZero's
 
 /** A node of the tree, from the facts of its position. */
 function makeNode(facts) {
@@ -30,29 +32,69 @@ function unsearched(legal) {
 }
 
 /** The index in `node.legal` of the move to visit next. */
-function select(node, exploration) {
+function select(node, rule) {
+  const urgency = isPuct(rule) ? byPuct(node, rule) : byGumbel(node, rule);
+  return urgency.indexOf(Math.max(...urgency));
+}
+
+const isPuct = (rule) => "exploration" in rule;
+
+/** The visits of each move, and the mover's mean value of each that has visits, or null. */
+function tried(node) {
   const sign = node.player === 0 ? 1 : -1;
-  const mean = node.visits ? node.total / node.visits : node.value;
+  const visits = node.legal.map((_, i) => node.children[i]?.visits ?? 0);
+  const values = visits.map((count, i) => (count ? (sign * node.children[i].total) / count : null));
+  return { sign, visits, values };
+}
+
+function byPuct(node, { exploration }) {
+  const { sign, visits, values } = tried(node);
+  // A move without visits gets the value of the position.
+  const mean = sign * (node.visits ? node.total / node.visits : node.value);
   const rate = exploration + Math.log((node.visits + BASE + 1) / BASE);
   const bonus = rate * Math.sqrt(Math.max(node.visits, 1));
-  let best = -1;
-  let highest = -Infinity;
-  for (let i = 0; i < node.legal.length; i++) {
-    const child = node.children[i];
-    // A move without visits gets the value of the position.
-    const value = sign * (child?.visits ? child.total / child.visits : mean);
-    const score = value + (bonus * node.priors[i]) / (1 + (child ? child.visits : 0));
-    if (score > highest) [best, highest] = [i, score];
+  return visits.map((count, i) => (values[i] ?? mean) + (bonus * node.priors[i]) / (1 + count));
+}
+
+/** How far the visits of each move are behind the improved policy. */
+function byGumbel(node, rule) {
+  const { visits } = tried(node);
+  const total = visits.reduce((sum, count) => sum + count, 0);
+  return improvedPolicy(node, rule).map((share, i) => share - visits[i] / (1 + total));
+}
+
+/** The prior, improved by what the search has found (Danihelka et al. 2022). */
+function improvedPolicy(node, { scale, rescale }) {
+  const { sign, visits, values } = tried(node);
+  const total = visits.reduce((sum, count) => sum + count, 0);
+  let share = 0; // of the prior, of moves with visits
+  let value = 0;
+  visits.forEach((count, i) => {
+    if (!count) return;
+    share += node.priors[i];
+    value += node.priors[i] * values[i];
+  });
+  // A move without visits gets the mean of the network's value and those of the other moves.
+  const mean = (sign * node.value + (share ? (total * value) / share : 0)) / (total + 1);
+  let completed = values.map((found) => found ?? mean);
+  if (rescale) {
+    const [low, high] = [Math.min(...completed), Math.max(...completed)];
+    completed = completed.map((found) => (found - low) / Math.max(high - low, 1e-8));
   }
-  return best;
+  const factor = scale * (MAX_VISITS_INIT + Math.max(...visits));
+  const logits = node.priors.map((prior, i) => Math.log(prior) + factor * completed[i]);
+  const highest = Math.max(...logits);
+  const weights = logits.map((logit) => Math.exp(logit - highest));
+  const sum = weights.reduce((before, weight) => before + weight, 0);
+  return weights.map((weight) => weight / sum);
 }
 
 /** One simulation: down to a new position or an end, and its value back up. */
-export async function simulate(root, evaluate, exploration) {
+export async function simulate(root, evaluate, rule) {
   const path = [root];
   let node = root;
   while (!node.over) {
-    const i = select(node, exploration);
+    const i = select(node, rule);
     if (node.children[i]) {
       path.push((node = node.children[i]));
       continue;
@@ -88,23 +130,30 @@ export async function follow(start, moves, evaluate) {
   return path;
 }
 
-/** What a search has found: visits by action, the most visited move, its value, its line. */
-export function analyse(root, length = 8) {
+/** What a search has found: visits by action, the best move, its line, the position's value. */
+export function analyse(root, rule, length = 8) {
   const counts = (node) => node.legal.map((_, i) => node.children[i]?.visits ?? 0);
   const mostVisited = (node) => {
     const visits = counts(node);
     return visits.indexOf(Math.max(...visits));
   };
+  // PUCT plays the most visited move, Gumbel search the best of those with visits.
+  const best = () => {
+    const visits = counts(root);
+    if (isPuct(rule) || !visits.some((count) => count)) return mostVisited(root);
+    const policy = improvedPolicy(root, rule).map((share, i) => (visits[i] ? share : -1));
+    return policy.indexOf(Math.max(...policy));
+  };
   const line = [];
   for (let node = root; line.length < length && !node.over; ) {
-    const child = node.children[mostVisited(node)];
-    if (!child?.visits) break;
-    line.push({ node, action: node.legal[mostVisited(node)] });
-    node = child;
+    const i = node === root ? best() : mostVisited(node);
+    if (!node.children[i]?.visits) break;
+    line.push({ node, action: node.legal[i] });
+    node = node.children[i];
   }
   const visits = counts(root).map((count, i) => [root.legal[i], count]);
   return {
-    action: root.legal[mostVisited(root)],
+    action: root.legal[best()],
     visits: visits.filter(([, count]) => count > 0),
     value: root.visits ? root.total / root.visits : root.value,
     line,

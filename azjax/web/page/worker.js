@@ -92,11 +92,11 @@ const methods = {
     let lastPause = began;
     let done = 0;
     for (; done < simulations; done++) {
-      await simulate(root, evaluate, game.exploration);
+      await simulate(root, evaluate, game.rule);
       const now = performance.now();
       if (now - began > MAX_MS) break;
       if (now - lastPause < PAUSE_MS) continue;
-      const found = analyse(root);
+      const found = analyse(root, game.rule);
       // In games with clicks each name takes an evaluation, so the line comes at the end.
       const line = game.actions ? found.line.map(({ action }) => nameOf(action)) : [];
       report({ ...found, line, simulations: done + 1, ms: now - began });
@@ -104,7 +104,7 @@ const methods = {
       lastPause = performance.now();
       if (call !== calls) return null;
     }
-    const found = analyse(root);
+    const found = analyse(root, game.rule);
     const line = [];
     for (const { node, action } of found.line) {
       const facts = game.actions ? {} : await evaluate(node.state, -1, game.shown);

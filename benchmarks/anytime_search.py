@@ -1,0 +1,154 @@
+"""The searches that can stop at any time: Gumbel's and PUCT, with equal simulations.
+
+    python benchmarks/anytime_search.py mistakes connect_four othello --simulations 64 600
+    python benchmarks/anytime_search.py match go_7x7 othello --simulations 64 400 --games 200
+
+Engines and pages search one position in pieces (`azjax/search/anytime.py`). Here the same rules
+search many positions at once, for a player that comes with azjax. `mistakes` counts them in the
+positions with exact values, next to those of the whole Gumbel search, which knows its number of
+simulations. `match` plays the two rules against each other.
+"""
+
+import dataclasses
+import json
+import time
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import jax
+import jax.numpy as jnp
+import mctx
+import tyro
+from azjax_envs import Game
+
+from azjax.config import SearchConfig
+from azjax.evaluation.batched_player import choose
+from azjax.evaluation.match import play_match
+from azjax.evaluation.position_suites import GameSuites
+from azjax.evaluation.report import score_actions
+from azjax.players.load import load_player
+from azjax.players.network_players import SearchPlayer
+from azjax.search.loop import make_loop_fn
+from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
+from azjax.search.policies import anytime_selection, gumbel_values
+from azjax.types import Array, State, static
+
+Rule = Literal["gumbel", "gumbel, most visited", "puct"]
+RULES: tuple[Rule, ...] = ("gumbel", "gumbel, most visited", "puct")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    what: tyro.conf.Positional[Literal["mistakes", "match"]]
+    """Mistakes in positions with exact values, or a match of Gumbel's rule against PUCT."""
+    players: tyro.conf.Positional[tuple[str, ...]]
+    """Players with search, named as in `azjax eval`."""
+    simulations: tuple[int, ...] = (64,)
+    """Simulations a move."""
+    games: int = 200
+    """Games of a match, after four random plies."""
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the results there."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class AnytimePlayer:
+    """Plays as an anytime search of `config.num_simulations` simulations, for a batch."""
+
+    base: SearchPlayer
+    rule: Rule = static()
+    config: SearchConfig = static()
+    jittable: ClassVar[bool] = True
+
+    @property
+    def game(self) -> Game:
+        return self.base.game
+
+    @property
+    def name(self) -> str:
+        return f"{self.rule}: {self.config.num_simulations}"
+
+    def __call__(self, key: Array, states: State) -> Array:
+        variables = self.base.variables
+        evaluate = network_evaluate(self.game, self.base.network)
+        mask = jax.vmap(self.game.legal_action_mask)(states)
+        logits, value = evaluate(variables, key, states)
+        logits = mask_logits(logits, mask)
+        recurrent_fn = make_recurrent_fn(self.game, evaluate)
+        select_root, select = anytime_selection(self.config)
+        tree = mctx.search(
+            variables,
+            key,
+            root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+            recurrent_fn=recurrent_fn,
+            root_action_selection_fn=select_root,
+            interior_action_selection_fn=select,
+            num_simulations=self.config.num_simulations,
+            invalid_actions=~mask,
+            loop_fn=make_loop_fn(
+                variables, recurrent_fn, select_root=select_root, select_interior=select
+            ),
+        )
+        visits = tree.summary().visit_counts
+        if self.rule == "gumbel":
+            values = jax.vmap(gumbel_values(self.config.gumbel), (0, None))(tree, 0)
+            scores = jnp.where(visits > 0, logits + values, -jnp.inf)
+        else:
+            scores = visits + jax.nn.softmax(logits) / 2  # among equals the higher prior
+        return jnp.argmax(scores, axis=-1).astype(jnp.int32)
+
+
+def anytime_player(base: SearchPlayer, rule: Rule, simulations: int) -> AnytimePlayer:
+    """Returns a player with the network and the constants of another."""
+    algorithm: Literal["gumbel", "puct"] = "puct" if rule == "puct" else "gumbel"
+    config = dataclasses.replace(base.config, algorithm=algorithm, num_simulations=simulations)
+    return AnytimePlayer(base, rule, config)
+
+
+def main(options: Arguments) -> None:
+    rows = []
+    for name in options.players:
+        player = load_player(name)
+        if not isinstance(player, SearchPlayer):
+            raise SystemExit(f"{name} must be a player with a network and a search")
+        for simulations in options.simulations:
+            found = (
+                _match(player, simulations, options.games)
+                if options.what == "match"
+                else _mistakes(player, simulations)
+            )
+            rows.append({"player": name, "simulations": simulations} | found)
+            print(json.dumps(rows[-1]), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _mistakes(base: SearchPlayer, simulations: int) -> dict[str, Any]:
+    """Returns the mistakes in each suite by each rule, and by the whole Gumbel search."""
+    whole = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
+    players: dict[str, Any] = {"whole search": dataclasses.replace(base, config=whole)}
+    players |= {rule: anytime_player(base, rule, simulations) for rule in RULES}
+    suites, result = GameSuites(base.game).fixed, {}
+    for name, player in players.items():
+        began = time.monotonic()
+        mistakes = {}
+        for suite in suites:
+            actions = choose(player, jax.random.key(0), suite.states, 512)
+            mistakes[suite.name] = score_actions(suite, actions).mistakes
+        result[name] = mistakes | {"seconds": round(time.monotonic() - began, 1)}
+    return result
+
+
+def _match(base: SearchPlayer, simulations: int, games: int) -> dict[str, Any]:
+    """Returns the result of a match: wins, draws and losses of Gumbel's rule in each seat."""
+    gumbel, puct = (anytime_player(base, rule, simulations) for rule in ("gumbel", "puct"))
+    found = play_match(base.game, gumbel, puct, jax.random.key(1), num_games=games, opening_plies=4)
+    return {
+        "gumbel against puct": found.to_dict(),
+        "elo": [round(x) for x in (found.elo_low, found.elo, found.elo_high)],
+    }
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
