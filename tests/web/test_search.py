@@ -142,7 +142,7 @@ def test_gumbel_search_visits_as_stock_mctx_does(scale, rescale):
 
 @skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
 def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
-    """After few visits that is not the most visited one."""
+    """It is not always the most visited one; here both moves have one visit."""
     action, visits = run("""await (async () => {
       const root = makeNode(await evaluate([], -1));
       root.priors = [0.6, 0.38, 0.02];
@@ -151,12 +151,12 @@ def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
         ...(await evaluate(state, action)),
         value: state.length === 0 && action === 1 ? -0.5 : 0,
       });
-      for (let i = 0; i < 3; i++) await simulate(root, good, rule);
+      for (let i = 0; i < 2; i++) await simulate(root, good, rule);
       const found = analyse(root, rule);
       return [found.action, found.visits];
     })()""")
+    assert visits == [[0, 1], [1, 1]]
     assert action == 1
-    assert dict(visits)[0] >= dict(visits)[1]
 
 
 @skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
