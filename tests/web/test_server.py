@@ -1,6 +1,5 @@
 """The local server: its answers, and its errors."""
 
-import dataclasses
 import http.client
 import json
 import queue
@@ -10,8 +9,6 @@ import time
 import urllib.request
 import webbrowser
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs.game import legal_actions
@@ -84,17 +81,11 @@ def test_a_search_finds_the_winning_move(client):
         state = player.game.step(state, action)
     response = client.post("/api/search", json={"moves": moves, "simulations": 32})
     answer = json.loads(response.text.splitlines()[-1])
-    player = dataclasses.replace(
-        player,
-        config=dataclasses.replace(player.config, num_simulations=32, algorithm="puct"),
-    )
-    analysis = jax.jit(player.analyse)(
-        jax.random.PRNGKey(0), jax.tree.map(lambda x: jnp.asarray(x)[None], state)
-    )
-    assert answer["action"] == analysis.action[0] == 5
+    analysis = make_anytime_search(player).start(state).run(32).analysis()
+    assert answer["action"] == analysis.action == 5
     assert answer["value"] == pytest.approx(-1)  # from player 0's perspective
     visits = dict(answer["visits"])
-    assert [visits.get(action, 0) for action in range(9)] == analysis.visits[0].tolist()
+    assert [visits.get(action, 0) for action in range(9)] == analysis.visits.tolist()
     assert answer["line"] == ["c2"]
 
 
