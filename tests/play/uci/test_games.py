@@ -127,8 +127,8 @@ def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
 
 
 def greedy(board, chance):
-    """Mates in one, or else captures, or else moves at random: enough against a new network."""
-    if mate := board.mate_move_in_1ply():
+    """Mates in up to five plies, or captures, or moves at random: enough against a new network."""
+    if not board.is_check() and (mate := board.mate_move_in_1ply() or board.mate_move(5)):
         return mate
     moves = list(board.legal_moves)
     captures = [
