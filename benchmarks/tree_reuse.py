@@ -2,8 +2,8 @@
 
     python benchmarks/tree_reuse.py connect_four go_7x7 --json tree_reuse.json
 
-Positions are those after 4 to 20 random plies. Each is searched as in the player's training. The
-simulations below the chosen move are all that a tree reused in the next search could save.
+Positions are those after 4 to 20 random plies, searched without noise. The simulations below the
+chosen move are all that the next search could keep.
 """
 
 import dataclasses

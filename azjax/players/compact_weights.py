@@ -28,7 +28,8 @@ def pack_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             arrays[name] = half
             continue
         largest = np.abs(x).max(axis=tuple(range(x.ndim - 1))).astype(np.float32)
-        step = np.where(largest > 0, largest / _LEVELS, np.float32(1))
+        step = largest / _LEVELS
+        step = np.where(step > 0, step, np.float32(1))
         arrays[name] = np.rint(x / step).astype(np.int8)
         arrays[name + STEP] = step
     return arrays

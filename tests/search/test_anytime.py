@@ -123,7 +123,7 @@ def test_pieces_equal_one_search_of_stock_mctx(name, algorithm, pieces):
 
 
 def test_gumbel_visits_follow_the_improved_policy():
-    """No move's visits are more than one ahead, and all are close, after every simulation."""
+    """Each simulation goes to the move whose visits are furthest behind its share."""
     search = anytime_search("dots_and_boxes_2x2")
     progress = search.start(start_game(search.game).current.state)
     for _ in range(40):

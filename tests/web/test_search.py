@@ -72,7 +72,7 @@ def test_visits_of_a_move_that_was_taken_back_do_not_count():
 
 
 def mctx_visits(simulations, scale, rescale):
-    """Returns the root's visits and improved policy by stock mctx, in the game of `OTHER`."""
+    """Returns the root's visits by stock mctx, in the game of the test below."""
     prior, values = jnp.log(jnp.array([0.5, 0.3, 0.2])), jnp.array([0.13, -0.21, 0.37])
     select = functools.partial(
         mctx.gumbel_muzero_interior_action_selection,
