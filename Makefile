@@ -14,8 +14,10 @@ train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
 	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
 
+# These tests compile much and compute little. Without LLVM's optimizations they take two thirds of the
+# time. Those of `make test-rest` run the programs that users run.
 test: .venv/ready-dev
-	$(PYTEST)
+	XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTEST)
 
 # Everything that `make test` leaves out: the second tier, and whole games, models and notebooks.
 test-rest: .venv/ready-dev

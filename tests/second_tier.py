@@ -150,7 +150,6 @@ SECOND_TIER = (
     "runs/test_checkpoint.py::test_the_newest_and_the_best_are_kept[metrics3",
     "runs/test_checkpoint.py::test_the_newest_and_the_best_are_kept[metrics4",
     "search/test_anytime.py::test_a_full_tree_stays_as_it_is",
-    "search/test_listed_moves.py::test_a_search_with_lists_finds_what_one_of_all_actions_finds[s",
     "search/test_listed_moves.py::test_a_search_with_lists_finds_what_one_of_all_actions_finds[gardner_chess-puct",
     "search/test_anytime.py::test_a_continued_search_equals_a_search_of_the_position[gomoku",
     "search/test_anytime.py::test_pieces_equal_one_search_of_stock_mctx[pieces0-gumbel-dots_and_boxes_2x2]",

@@ -33,9 +33,9 @@ def other_platform(*arguments, cpu, default):
     ("name", "policy"),
     [
         ("tic_tac_toe", "puct"),
-        ("connect_four", "gumbel"),
         ("dots_and_boxes_2x2", "gumbel"),
-        (WIDE, "puct"),
+        pytest.param("connect_four", "gumbel", marks=pytest.mark.slow),
+        pytest.param(WIDE, "puct", marks=pytest.mark.slow),
     ],
 )
 def test_searches_are_the_same_on_other_platforms(name, policy, monkeypatch):

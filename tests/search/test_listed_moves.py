@@ -81,7 +81,7 @@ def both_searches(name, algorithm):
     [
         ("gardner_chess", "gumbel"),
         ("gardner_chess", "puct"),
-        ("shogi", "gumbel"),
+        pytest.param("shogi", "gumbel", marks=pytest.mark.slow),
     ],
 )
 def test_a_search_with_lists_finds_what_one_of_all_actions_finds(name, algorithm):
