@@ -6,6 +6,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
+# Without LLVM's optimizations, tests that compile much and compute little take half the time. The
+# others run what users run.
+UNOPTIMIZED := XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTEST)
+COMPILING := $(addprefix tests/,cli learning network notebook replay runs search selfplay training)
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
 .PHONY: train test test-rest test-all slow lint docs demo plan
@@ -14,14 +18,13 @@ train: .venv/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
 	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
 
-# These tests compile much and compute little. Without LLVM's optimizations they take two thirds of the
-# time. Those of `make test-rest` run the programs that users run.
 test: .venv/ready-dev
-	XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTEST)
+	$(UNOPTIMIZED)
 
 # Everything that `make test` leaves out: the second tier, and whole games, models and notebooks.
 test-rest: .venv/ready-dev
-	$(PYTEST) -m "second_tier and not slow"
+	$(UNOPTIMIZED) -m "second_tier and not slow" $(COMPILING)
+	$(PYTEST) -m "second_tier and not slow" tests $(addprefix --ignore=,$(COMPILING))
 	$(PYTEST) -m slow tests/play tests/web tests/examples tests/test_docs.py tests/test_notebooks.py
 
 test-all: test test-rest
