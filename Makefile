@@ -21,11 +21,11 @@ train: .venv/ready
 test: .venv/ready-dev
 	$(UNOPTIMIZED)
 
-# Everything that `make test` leaves out: the second tier, and whole games, models and notebooks.
+# What `make test` leaves out: the second tier, and the slow tests of protocols, docs and notebooks.
 test-rest: .venv/ready-dev
 	$(UNOPTIMIZED) -m "second_tier and not slow" $(COMPILING)
 	$(PYTEST) -m "second_tier and not slow" tests $(addprefix --ignore=,$(COMPILING))
-	$(PYTEST) -m slow tests/play tests/web tests/examples tests/test_docs.py tests/test_notebooks.py
+	$(PYTEST) -m slow tests/play tests/test_docs.py tests/test_notebooks.py
 
 test-all: test test-rest
 

@@ -64,7 +64,6 @@ SECOND_TIER = (
     "play/gtp/test_nonsense.py",
     "play/uci/test_games.py",
     "play/uci/test_nonsense.py",
-    "soak/test_engines.py",
     "soak/test_files.py",
     "soak/test_web_clients.py",
     "soak/test_runs.py",

@@ -26,6 +26,7 @@ def arrays(contestant):
     return [np.asarray(x) for x in jax.tree.leaves(contestant.trained()[1]["params"])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "name"), [("azjax_loop", "EqualLoop"), ("pgx_loop", "PgxLoop")])
 def test_an_iteration_plays_all_plies_and_learns(setting, module, name):
     contestant = getattr(__import__(module), name)(setting)
@@ -36,6 +37,7 @@ def test_an_iteration_plays_all_plies_and_learns(setting, module, name):
     assert any((a != b).any() for a, b in zip(before, arrays(contestant), strict=True))
 
 
+@pytest.mark.slow
 def test_the_recipe_of_pgx_learns_results_of_ended_games_only(setting):
     import pgx_loop
 

@@ -30,7 +30,15 @@ def test_each_platform_gets_its_form(monkeypatch):
     jax.tree.map(np.testing.assert_array_equal, jax.jit(function)(x), looped)
 
 
-@pytest.mark.parametrize("name", ["gardner_chess", "othello_6x6", "gomoku_9x9", "go_5x5"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("gardner_chess", marks=pytest.mark.slow),
+        "othello_6x6",
+        "gomoku_9x9",
+        "go_5x5",
+    ],
+)
 def test_games_are_the_same_on_other_platforms(name, monkeypatch):
     """Plays thousands of random plies in both forms, and compares all states and masks."""
     game, games, plies = make(name), 64, 60

@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 FOLDER = Path(__file__).parent
+pytestmark = pytest.mark.slow  # tests/play sends nonsense and clocks, too
 
 
 def run(script, *options, record):

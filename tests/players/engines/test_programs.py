@@ -48,7 +48,10 @@ def record(monkeypatch):
 
 
 @needs("gnugo")
-@pytest.mark.parametrize(("size", "level", "games"), [(5, 5, 4), (5, 10, 4), (9, 1, 6)])
+@pytest.mark.parametrize(
+    ("size", "level", "games"),
+    [(5, 5, 4), (5, 10, 4), pytest.param(9, 1, 6, marks=pytest.mark.slow)],
+)
 def test_gnu_go_plays_out_what_our_score_counts(record, size, level, games):
     """It never breaks superko, and agrees on the winner of games in which it passed last."""
     game = make("go", size=size)
