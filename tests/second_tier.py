@@ -118,6 +118,7 @@ SECOND_TIER = (
     "evaluation/test_run_report.py::test_report_of_a_run",
     "evaluation/test_run_report.py::test_the_untrained_control_is_what_the_run_began_with",
     "examples/test_minimal.py::test_a_tiny_run_trains_every_seed_and_prints_its_score",
+    "examples/test_minimal.py::test_one_seed_learns_to_beat_random_play",
     "learning/test_losses.py::test_muon_moves_layers_in_all_directions_alike_and_as_far_as_adamw",
     "learning/test_update.py::test_devices_together_equal_one[2]",
     "learning/test_update.py::test_devices_together_equal_one[4]",
