@@ -32,8 +32,8 @@ def other_platform(*arguments, cpu, default):
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
-        ("tic_tac_toe", "puct"),
         ("dots_and_boxes_2x2", "gumbel"),
+        pytest.param("tic_tac_toe", "puct", marks=pytest.mark.slow),
         pytest.param("connect_four", "gumbel", marks=pytest.mark.slow),
         pytest.param(WIDE, "puct", marks=pytest.mark.slow),
     ],
