@@ -28,7 +28,7 @@ def other_platform(*arguments, cpu, default):
     return default(*arguments)
 
 
-# Each policy with two of the games, because searching operation by operation is slow.
+# Each policy with two of the games, because searching operation by operation takes two minutes.
 @pytest.mark.parametrize(
     ("name", "policy"),
     [
