@@ -7,7 +7,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 # Tests that compile much and compute little are faster without LLVM's optimizations: 178 s instead of
-# 255 for four modules. Tests that compute much are slower. They run what users run.
+# 255 for four modules. Tests that compute much would be slower, so they keep the optimizations.
 UNOPTIMIZED := XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTEST)
 COMPILING := $(addprefix tests/,cli learning network notebook replay runs search selfplay training)
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
