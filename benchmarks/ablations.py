@@ -11,7 +11,7 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
   fit into the given time without compilation. So the learning rate reaches its end within it.
   Leave the core to the trial. Variants whose cycles take equal time share one (`SAME_TIME`).
 - With `--forwards`, the number of cycles follows from the config, and no trial is needed. A forward
-  is one evaluation of one position. Self-play and reanalysis count one for each root and each
+  is one evaluation of one position. Self-play counts one for each root and each
   simulation, and learning counts three for each example. Gates are not counted. Cycles of
   small searches have fewer forwards, so such variants get more cycles, games and updates.
 - With `--cycles-of`, each variant gets as many cycles as in an earlier record. So more seeds can be
@@ -40,7 +40,6 @@ from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.replay.auxiliary import check_auxiliary
-from azjax.training.simulation_schedule import at_stage, simulation_stages
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SMALL = {"network.blocks": 5, "network.channels": 256}
@@ -67,7 +66,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "PUCT, forced playouts 2": PUCT | {"search.puct.forced_playouts": 2},
     "PUCT, noise of alpha 0.3": PUCT | {"search.puct.dirichlet_concentration": 2.1},
     "values scaled by 0.1": {"search.gumbel.value_scale": 0.1},
-    "rising from 8 simulations": {"search.start_simulations": 8},
     "2 simulations": {"search.num_simulations": 2, "selfplay.fast_simulations": 1},
     "4 simulations": {"search.num_simulations": 4, "selfplay.fast_simulations": 2},
     "8 simulations": {"search.num_simulations": 8, "selfplay.fast_simulations": 2},
@@ -83,12 +81,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     # Replay and targets
     "results alone": {"learning.root_value_weight": 0},
     "lambda 0.95": {"learning.td_lambda": 0.95},
-    "reanalysis of 2,048": {"replay.reanalyse_positions": 2048},
     "the newest 10,000 games": {"replay.max_games": 10_000},
     # Learning and network
     "moving average 0.99": {"learning.ema_decay": 0.99},
     "steps of the learning rate": {"learning.schedule": "step"},
-    "Muon": {"learning.optimizer": "muon"},
     "weight decay 1e-4": {"learning.weight_decay": 1e-4},
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
     "no skip connections": {"network.residual": False},
@@ -248,16 +244,12 @@ def _recorded_cycles(record: Path, name: str) -> int:
 
 
 def _cycle_forwards(config: Config) -> float:
-    """Returns the evaluations of one position in a cycle, the mean of the run's stages.
+    """Returns the evaluations of one position in a cycle.
 
     A gradient step is three forwards, as `azjax bench train` counts it.
     """
-    stages = [at_stage(config, stage) for stage in range(len(simulation_stages(config.search)))]
-    played = statistics.mean(count_evaluations(each) for each in stages)
-    reanalysed = statistics.mean(1 + each.search.num_simulations for each in stages)
     return (
-        config.selfplay.parallel_games * played
-        + config.replay.reanalyse_positions * reanalysed
+        config.selfplay.parallel_games * count_evaluations(config)
         + 3 * config.learning.updates_per_cycle * config.learning.batch_size
     )
 

@@ -10,14 +10,13 @@ from azjax_envs import init_batch, make
 from azjax.learning.update import Batch, init_learner, make_batch, make_optimizer, update
 from azjax.network.network import make_network
 from azjax.replay.buffer import append, draw_indices, empty_replay, take
-from azjax.replay.reanalyse import reanalyse
 from azjax.replay.targets import compute_targets
 from azjax.search.model import network_evaluate
 from azjax.selfplay.openings import start_games
 from azjax.selfplay.selfplay import self_play
 from tests import tiny
 
-CONFIG = tiny.config(replay={"reanalyse_positions": 16}, search={"num_simulations": 2})
+CONFIG = tiny.config(search={"num_simulations": 2})
 GAME = make("tic_tac_toe")
 NETWORK = make_network(GAME, CONFIG.network)
 KEY = jax.random.key(0)
@@ -60,16 +59,6 @@ def learn(batch):
         return update(NETWORK, optimizer, CONFIG, learner, batch)
 
     return shapes(run, batch)
-
-
-def reanalyse_rows(indices, enabled):
-    variables = shapes(NETWORK.init, KEY)
-    evaluate = network_evaluate(GAME, NETWORK)
-
-    def run(variables, replay, indices, enabled):
-        return reanalyse(GAME, evaluate, variables, KEY, replay, indices, enabled, CONFIG)
-
-    return shapes(run, variables, REPLAY, indices, enabled)
 
 
 def stored(**changes):
@@ -122,10 +111,6 @@ WRONG = {
         lambda: targets(replace(REPLAY, position=zeros())),
         r"replay.position must be int32 \[\], given float32 \[\]",
     ),
-    "reanalyse": (
-        lambda: reanalyse_rows(zeros(4, dtype=jnp.int32), zeros(4, dtype=bool)),
-        r"enabled must be bool \[\], given bool \[4\]",
-    ),
     "value targets": (
         lambda: shapes(lambda r, v: make_batch(GAME, KEY, r, v, symmetries=True), ROWS, zeros(5)),
         r"outcome must be float \[6, 3\], given float32 \[5\]",
@@ -157,5 +142,4 @@ def test_right_arrays_pass():
     assert play(GAMES, resign_threshold=zeros())
     assert shapes(append, REPLAY, TRANSITIONS)
     assert targets(REPLAY).outcome.shape == (16, LANES, 3)
-    assert reanalyse_rows(zeros(4, dtype=jnp.int32), zeros(dtype=bool))
     assert isinstance(BATCH, Batch)

@@ -90,5 +90,5 @@ def export(arguments: list[str]) -> None:
 def _splits(config: Any) -> tuple[int, ...]:
     """Returns the numbers of a config that are split over devices."""
     gated = (config.gate.games // 2,) if config.selfplay.actor == "gated" else ()
-    replay = (config.replay.max_games, config.replay.reanalyse_positions)
-    return (config.selfplay.parallel_games, config.learning.batch_size, *replay, *gated)
+    sizes = (config.selfplay.parallel_games, config.learning.batch_size, config.replay.max_games)
+    return (*sizes, *gated)

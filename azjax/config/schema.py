@@ -131,21 +131,12 @@ class SearchConfig:
     """Gumbel AlphaZero (Danihelka et al. 2022), or AlphaZero's PUCT."""
     num_simulations: int = 32
     """Simulations per move: network evaluations, not counting the root's."""
-    start_simulations: int = 0
-    """Training begins with this many simulations and doubles them at even intervals, up to
-    `num_simulations`; 0: `num_simulations` from the start."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
     puct: PUCTConfig = field(default_factory=PUCTConfig)
 
     def __post_init__(self) -> None:
         at_least(self, 1, "num_simulations")
-        at_least(self, 0, "start_simulations")
         at_most(self, 1_000_000, "num_simulations")
-        if self.start_simulations > self.num_simulations:
-            raise UserError(
-                f"search.start_simulations = {self.start_simulations} must be at most "
-                f"search.num_simulations = {self.num_simulations}"
-            )
 
 
 @dataclass(frozen=True)
@@ -239,15 +230,12 @@ class ReplayConfig:
     from everything in the buffer."""
     min_positions: int = 4096
     """Positions of finished games, over all devices, before the first update."""
-    reanalyse_positions: int = 0
-    """Positions of the buffer that each cycle searches again with the candidate network, over all
-    devices. The new policies and values replace the old ones (Schrittwieser et al. 2021)."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "capacity_plies", "min_positions")
-        at_least(self, 0, "max_games", "reanalyse_positions")
+        at_least(self, 0, "max_games")
         at_most(self, 100_000_000, "capacity_plies")
-        at_most(self, 1_000_000_000, "max_games", "min_positions", "reanalyse_positions")
+        at_most(self, 1_000_000_000, "max_games", "min_positions")
 
 
 @dataclass(frozen=True)
@@ -258,9 +246,8 @@ class LearningConfig:
     """Positions of one update, over all devices."""
     updates_per_cycle: int = 8
     """Gradient steps of one cycle."""
-    optimizer: Literal["adamw", "sgd", "muon"] = "adamw"
-    """AdamW; SGD with momentum (AlphaZero); or Muon for the weights of layers, in steps as large
-    as AdamW's, and AdamW for the rest (Jordan et al. 2024, scaled as Liu et al. 2025)."""
+    optimizer: Literal["adamw", "sgd"] = "adamw"
+    """AdamW, or SGD with momentum (AlphaZero)."""
     learning_rate: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
@@ -276,7 +263,7 @@ class LearningConfig:
     l2: float = 0.0
     """Weight of the squared parameters in the loss (AlphaZero: 1e-4)."""
     weight_decay: float = 1e-4
-    """AdamW and Muon: decoupled weight decay (Loshchilov and Hutter 2019)."""
+    """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
     value_weight: float = 1.0
     """Weight of the value error in the loss (AlphaZero: 1)."""
     score_weight: float = 0.5

@@ -21,6 +21,8 @@ from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
 _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
+# Methods that helped nowhere. Players' files and runs of earlier versions have them, switched off.
+_REMOVED = {"search.start_simulations": 0, "replay.reanalyse_positions": 0}
 
 
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
@@ -131,6 +133,9 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
     values = {}
     for key, value in data.items():
         if key not in hints:
+            if prefix + key in _REMOVED:
+                _check_off(prefix + key, value)
+                continue
             near = difflib.get_close_matches(key, hints, n=1, cutoff=0.5)
             advice = (
                 f"did you mean {prefix}{near[0]}?" if near else f"valid keys: {', '.join(hints)}"
@@ -143,6 +148,12 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
         else:
             values[key] = _typed(value, hints[key], prefix + key)
     return cls(**values)
+
+
+def _check_off(name: str, value: Any) -> None:
+    """Raises a UserError if a method that has been removed is switched on."""
+    if value != _REMOVED[name]:
+        raise UserError(f"{name}: this method helped nowhere and was removed; leave the key out")
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:

@@ -119,17 +119,10 @@ def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.
 
 
 def make_optimizer(config: LearningConfig, total_updates: int) -> optax.GradientTransformation:
-    """Returns gradient clipping, then SGD with momentum, Muon or AdamW under the schedule."""
+    """Returns gradient clipping, then SGD with momentum or AdamW under the schedule."""
     rate = learning_rate_schedule(config, total_updates)
     if config.optimizer == "sgd":
         rule = optax.sgd(rate, momentum=config.momentum)
-    elif config.optimizer == "muon":
-        rule = optax.contrib.muon(
-            rate,
-            weight_decay=config.weight_decay,  # of what it treats as matrices; the rest has none
-            consistent_rms=0.2,  # of a step; AdamW's is about as large (Liu et al. 2025)
-            muon_weight_dimension_numbers=_as_matrices,
-        )
     else:
         rule = optax.adamw(rate, weight_decay=config.weight_decay, mask=_decayed)
     return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
@@ -138,16 +131,6 @@ def make_optimizer(config: LearningConfig, total_updates: int) -> optax.Gradient
 def _decayed(params: Any) -> Any:
     """Returns which parameters decay: kernels, but neither biases nor the norms' scales."""
     return jax.tree.map(lambda x: x.ndim > 1, params)
-
-
-def _as_matrices(params: Any) -> Any:
-    """Returns how Muon treats each parameter: as a matrix, inputs by outputs, or not at all."""
-
-    def as_matrix(x: Array) -> optax.contrib.MuonDimensionNumbers | None:
-        inputs = tuple(range(x.ndim - 1))  # of a convolution with its window
-        return optax.contrib.MuonDimensionNumbers(inputs, x.ndim - 1) if inputs else None
-
-    return jax.tree.map(as_matrix, params)
 
 
 def init_learner(

@@ -96,7 +96,7 @@ def measure_runs(
     opening_plies = max(config.selfplay.opening_plies, min(opening_plies, game.max_steps // 2))
     played = replace(
         config,
-        replay=replace(config.replay, min_positions=1, reanalyse_positions=0, capacity_plies=plies),
+        replay=replace(config.replay, min_positions=1, capacity_plies=plies),
         selfplay=replace(
             config.selfplay,
             parallel_games=games,
@@ -109,7 +109,7 @@ def measure_runs(
     openings = read_openings(game, file) if file else None
 
     def play(simulations: int) -> Counts:
-        search = replace(played.search, num_simulations=simulations, start_simulations=0)
+        search = replace(played.search, num_simulations=simulations)
 
         def run(variables: Params, key: Array) -> object:
             key, start_key = jax.random.split(key)

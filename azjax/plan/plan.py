@@ -48,7 +48,7 @@ class Launches:
 class Flops:
     """Operations of one cycle on all chips together."""
 
-    forwards: float  # convolutions and matrix products of self-play and reanalysis
+    forwards: float  # convolutions and matrix products of self-play
     gradients: float  # of updates
     rest: float  # all else: one for each element of an arithmetic result
 
@@ -152,7 +152,7 @@ def make_plan(config: Config, game: Game, machine: Machine, mesh: Mesh, runs: Me
     except UserError as error:
         return Plan(machine, problem=str(error))
     try:
-        cycle = compile_ahead(trainer.stages[-1], (trainer.abstract_state(),))
+        cycle = compile_ahead(trainer.cycle, (trainer.abstract_state(),))
     except DoesNotCompile as error:
         problem = str(error)
         if error.needs is not None:

@@ -144,4 +144,4 @@ def played_search(config: Config, simulations: int | None = None) -> SearchConfi
     """
     if simulations is None:
         simulations = config.evaluation.num_simulations
-    return replace(config.search, start_simulations=0, num_simulations=simulations)
+    return replace(config.search, num_simulations=simulations)

@@ -24,8 +24,6 @@ def drop_unobserved(game: Game, states: State) -> State:
 
 def restore_unobserved(game: Game, states: State) -> State:
     """Fills what `drop_unobserved` dropped with zeros, so that states [N, ...] can be observed."""
-    if jax.tree.structure(states) == jax.tree.structure(jax.eval_shape(game.init)):
-        return states  # whole
     kept = iter(jax.tree.leaves(states))
     size = jax.tree.leaves(states)[0].shape[0]
     shapes, structure = jax.tree.flatten(jax.eval_shape(game.init))

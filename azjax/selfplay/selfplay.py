@@ -103,9 +103,8 @@ def self_play(
             reward = jnp.where(resigned, -1.0, reward)
             discount = jnp.where(resigned, 0.0, discount)
             done |= resigned
-        keep_whole = bool(config.replay.reanalyse_positions)
         new = Transition(
-            states=games.states if keep_whole else drop_unobserved(game, games.states),
+            states=drop_unobserved(game, games.states),
             policy=pack_policy(result.policy),
             value=result.value.astype(jnp.float16),
             full=jnp.broadcast_to(True if is_full is None else is_full, done.shape),

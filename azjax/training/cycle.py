@@ -1,4 +1,4 @@
-"""One training cycle: self-play, reanalysis and updates, as one pure function.
+"""One training cycle: self-play and updates, as one pure function.
 
 Each phase takes the training state and returns the next one.
 """
@@ -17,7 +17,6 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import make_batch, update
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
-from azjax.replay.reanalyse import reanalyse as reanalyse_positions
 from azjax.replay.targets import Targets
 from azjax.replay.targets import compute_targets as targets_of_replay
 from azjax.selfplay import selfplay
@@ -39,7 +38,6 @@ def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, 
     """
     keys = cycle_keys(state)
     state, local_stats = self_play(experiment, state, keys)
-    state = reanalyse(experiment, state, keys.reanalyse)
     targets, stats = synchronise(compute_targets(experiment, state), local_stats)
     state, losses = learn(experiment, state, targets, stats, keys.learn)
     state = calibrate_resignation(state, stats)
@@ -51,7 +49,6 @@ class CycleKeys(NamedTuple):
 
     shared: Array  # the same on all devices
     self_play: Array
-    reanalyse: Array
     learn: Array
 
 
@@ -67,7 +64,9 @@ def cycle_keys(state: TrainState) -> CycleKeys:
     """Returns this device's keys of the cycle that begins with `state`."""
     shared = jax.random.fold_in(state.key, 2 * state.cycle)
     key = jax.random.fold_in(shared, jax.lax.axis_index(AXIS))
-    return CycleKeys(shared, *jax.random.split(key, 3))
+    # The second key is unused. With two keys, the runs on record would not be reproduced.
+    self_play_key, _, learn_key = jax.random.split(key, 3)
+    return CycleKeys(shared, self_play_key, learn_key)
 
 
 def self_play(
@@ -92,27 +91,6 @@ def self_play(
         resign_threshold=threshold,
     )
     return replace(state, games=games, replay=buffer.append(state.replay, transitions)), stats
-
-
-def reanalyse(experiment: Experiment, state: TrainState, key: Array) -> TrainState:
-    """Searches some positions of the replay buffer again with the candidate network."""
-    config, devices = experiment.config, jax.lax.axis_size(AXIS)
-    if not config.replay.reanalyse_positions:
-        return state
-    valid = compute_targets(experiment, state).valid
-    draw_key, search_key = jax.random.split(key)
-    count = config.replay.reanalyse_positions // devices
-    replay = reanalyse_positions(
-        experiment.game,
-        experiment.evaluate,
-        experiment.network.for_inference(state.candidate),
-        search_key,
-        state.replay,
-        buffer.draw_indices(draw_key, valid, (count,)),
-        jnp.any(valid),
-        config,
-    )
-    return replace(state, replay=replay)
 
 
 def compute_targets(experiment: Experiment, state: TrainState) -> Targets:

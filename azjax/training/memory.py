@@ -50,16 +50,12 @@ def replay_bytes(trainer: Trainer) -> int:
 
 
 def search_bytes(trainer: Trainer) -> int:
-    """Returns the bytes of the search trees on each device, without the network.
-
-    Self-play and reanalysis search one after the other: the larger of the two counts.
-    """
+    """Returns the bytes of the search trees on each device, without the network."""
     config, game = trainer.config, trainer.game
     nodes = config.search.num_simulations + 1
     tree = tree_bytes(game, nodes) + lineage_bytes(nodes)
     tree += 4 * _ROOT_NUMBERS * game.num_actions
-    searches = max(config.selfplay.parallel_games, config.replay.reanalyse_positions)
-    return searches * tree // trainer.mesh.size
+    return config.selfplay.parallel_games * tree // trainer.mesh.size
 
 
 def device_memory(device: jax.Device) -> int | None:

@@ -25,7 +25,6 @@ from azjax.selfplay.selfplay import self_play
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
-from azjax.training.simulation_schedule import at_stage, simulation_stages, stage_of
 from azjax.training.state import Experiment, TrainState
 from azjax.types import Array, Metrics
 
@@ -41,12 +40,8 @@ class Trainer:
     config: Config
     mesh: Mesh
     init: Callable[[Array], TrainState]  # from a PRNG key
-    stages: tuple[Step, ...]  # one for each number of simulations; see `cycle`
-    gate: Step  # donates its argument
-
-    def cycle(self, state: TrainState) -> tuple[TrainState, Metrics]:
-        """Runs one cycle with the simulations of its stage; donates its argument."""
-        return self.stages[stage_of(self.config, int(state.cycle))](state)
+    cycle: Step  # donates its argument
+    gate: Step  # likewise
 
     def abstract_state(self) -> TrainState:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""
@@ -90,7 +85,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     )
     specs = state_specs(config)
 
-    def step(function: Callable[[Experiment, TrainState], Any], experiment: Experiment) -> Step:
+    def step(function: Callable[[Experiment, TrainState], Any]) -> Step:
         on_devices = functools.partial(function, experiment)
         return _jit_blocking(mesh, shard(on_devices, mesh, (specs,), (specs, EVERYWHERE)))
 
@@ -100,11 +95,8 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
         config=config,
         mesh=mesh,
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
-        stages=tuple(
-            step(train_cycle, replace(experiment, config=at_stage(config, stage)))
-            for stage in range(len(simulation_stages(config.search)))
-        ),
-        gate=step(gate, experiment),
+        cycle=step(train_cycle),
+        gate=step(gate),
     )
 
 
@@ -176,7 +168,6 @@ def _check_divisible(config: Config, devices: int) -> None:
         ("selfplay.parallel_games", config.selfplay.parallel_games, devices),
         ("learning.batch_size", config.learning.batch_size, devices),
         ("replay.max_games", config.replay.max_games, devices),
-        ("replay.reanalyse_positions", config.replay.reanalyse_positions, devices),
         ("gate.games", config.gate.games, 2 * devices),
     ]:
         if value % unit and not (name == "gate.games" and config.selfplay.actor == "latest"):

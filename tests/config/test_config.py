@@ -59,7 +59,6 @@ def another_value(section, name):
     special = {
         "learning.lr_drops": [0.25, 0.5, 0.875],
         "network.auxiliary": ["ownership", "score"],
-        "search.start_simulations": 8,
         "selfplay.openings": "lines.txt",
         "learning.ema_decay": 0.99,
         "evaluation.opponents": ["uct:100", "random"],
@@ -166,6 +165,14 @@ def test_wrong_types_are_named(data, said):
     assert said in refused(data)
 
 
+@pytest.mark.parametrize("key", ["search.start_simulations", "replay.reanalyse_positions"])
+def test_removed_methods_may_be_switched_off_alone(key):
+    section, name = key.split(".")
+    assert config_from_dict({section: {name: 0}}) == config_from_dict({})
+    said = f"{key}: this method helped nowhere and was removed; leave the key out"
+    assert refused({section: {name: 8}}) == said
+
+
 def test_an_integer_will_do_for_a_float():
     value = config_from_dict({"learning": {"clip_norm": 1}}).learning.clip_norm
     assert value == 1.0
@@ -192,10 +199,7 @@ def test_floats_in_lists_are_finite():
 LEAST = {
     "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
     | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
-    "search": {
-        "num_simulations": 1,
-        "start_simulations": 0,
-    },
+    "search": {"num_simulations": 1},
     "search.gumbel": {"max_considered_actions": 1},
     "search.puct": {"dirichlet_fraction": 0.0, "forced_playouts": 0.0},
     "selfplay": {
@@ -207,7 +211,7 @@ LEAST = {
         "final_temperature": 0.0,
         "resign_false_positive_rate": 0.0,
     },
-    "replay": {"capacity_plies": 1, "max_games": 0, "min_positions": 1, "reanalyse_positions": 0},
+    "replay": {"capacity_plies": 1, "max_games": 0, "min_positions": 1},
     "learning": {
         "batch_size": 1,
         "updates_per_cycle": 1,

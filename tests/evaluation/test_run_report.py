@@ -7,7 +7,6 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.cli.main import main
-from azjax.config.toml import save_config
 from azjax.errors import UserError
 from azjax.evaluation.run_report import report_run, save_report
 from azjax.exact.solver import facts_text, solve
@@ -115,14 +114,6 @@ def test_players_of_a_run(run, spec, kind, simulations):
     newest = tiny.leaves(load_player(run).variables)
     same = all((x == newest[name]).all() for name, x in tiny.leaves(player.variables).items())
     assert same == ("@" not in spec) or "best" in spec
-
-
-def test_a_player_has_fewer_simulations_than_its_run_began_with(tmp_path):
-    search = {"num_simulations": 8, "start_simulations": 4}
-    save_config(
-        tiny.config(search=search, evaluation={"num_simulations": 2}), tmp_path / "config.toml"
-    )
-    assert untrained_player(tmp_path).config.num_simulations == 2
 
 
 def test_mistakes_of_a_spec(run):

@@ -31,7 +31,7 @@ RUN = tiny.values(
     search={"algorithm": "puct", "num_simulations": 6},  # whose descent is a loop on every platform
     selfplay={"parallel_games": 16, "plies_per_cycle": 4, "full_search_fraction": 0.5}
     | {"fast_simulations": 3},
-    replay={"capacity_plies": 16, "min_positions": 32, "reanalyse_positions": 0},
+    replay={"capacity_plies": 16, "min_positions": 32},
     learning={"batch_size": 16, "updates_per_cycle": 3},
 )
 

@@ -23,7 +23,6 @@ EVERYTHING = {
     "search": {
         "algorithm": "puct",
         "num_simulations": 4,
-        "start_simulations": 2,
         "puct": {"forced_playouts": 2.0, "root_temperature": 1.1},
     },
     "selfplay": {
@@ -38,7 +37,6 @@ EVERYTHING = {
         "capacity_plies": 32,
         "max_games": 40,
         "min_positions": 32,
-        "reanalyse_positions": 8,
     },
     "learning": {"ema_decay": 0.9, "td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
 }
