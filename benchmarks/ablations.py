@@ -11,9 +11,9 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
   fit into the given time without compilation. So the learning rate reaches its end within it.
   Leave the core to the trial. Variants whose cycles take equal time share one (`SAME_TIME`).
 - With `--forwards`, the number of cycles follows from the config, and no trial is needed. A forward
-  is one evaluation of one position. Self-play counts one for each root and each
-  simulation, and learning counts three for each example. Gates are not counted. Cycles of
-  small searches have fewer forwards, so such variants get more cycles, games and updates.
+  is one evaluation of one position. Self-play counts one for each root and each simulation, and
+  learning counts three for each example. Gates are not counted. Cycles of small searches have
+  fewer forwards, so such variants get more cycles, games and updates.
 - With `--cycles-of`, each variant gets as many cycles as in an earlier record. So more seeds can be
   trained on another machine, or next to other work.
 
