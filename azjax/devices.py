@@ -13,6 +13,7 @@ import jax
 from azjax.errors import UserError
 
 CPU_FEATURES = Path("/proc/cpuinfo")  # Linux only
+BFLOAT16_FEATURES = {"avx512_bf16", "amx_bf16"}  # x86-64 instructions for products of bfloat16
 
 _FLAG = "xla_force_host_platform_device_count"
 
@@ -95,12 +96,13 @@ def describe_machine() -> str:
 def bfloat16_is_slow() -> bool:
     """Returns whether this machine computes bfloat16 more slowly than float32; this starts JAX.
 
-    That was measured on an x86-64 CPU without AVX-512. The answer is no where JAX uses a GPU or a
-    TPU, and where the CPU's features are unknown.
+    That was measured on two x86-64 CPUs without instructions for bfloat16, one of them with
+    AVX-512. The answer is no where JAX uses a GPU or a TPU, and where the CPU's features are
+    unknown.
     """
     if jax.default_backend() != "cpu" or platform.machine() != "x86_64":
         return False
     try:
-        return "avx512f" not in CPU_FEATURES.read_text().split()
+        return BFLOAT16_FEATURES.isdisjoint(CPU_FEATURES.read_text().split())
     except OSError:
         return False

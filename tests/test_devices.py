@@ -58,13 +58,15 @@ def test_a_device_for_each_core(arguments, expected):
     ("backend", "machine", "features", "slow"),
     [
         ("cpu", "x86_64", "flags : fpu avx avx2 fma", True),
+        ("cpu", "x86_64", "flags : fpu avx avx2 avx512f avx512_vnni", True),
         ("cpu", "x86_64", "flags : fpu avx avx2 avx512f avx512_bf16", False),
+        ("cpu", "x86_64", "flags : fpu avx avx2 avx512f amx_bf16 amx_tile", False),
         ("cpu", "x86_64", None, False),  # not Linux
         ("cpu", "aarch64", "Features : fp asimd", False),
         ("gpu", "x86_64", "flags : fpu avx avx2 fma", False),
     ],
 )
-def test_bfloat16_is_slow_without_avx_512(backend, machine, features, slow, tmp_path, monkeypatch):
+def test_bfloat16_is_slow_on_some_cpus(backend, machine, features, slow, tmp_path, monkeypatch):
     monkeypatch.setattr(devices, "CPU_FEATURES", tmp_path / "cpuinfo")
     monkeypatch.setattr("jax.default_backend", lambda: backend)
     monkeypatch.setattr("platform.machine", lambda: machine)

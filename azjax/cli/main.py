@@ -101,7 +101,3 @@ def _usage() -> str:
     for name, command in COMMANDS.items():
         lines.append(f"  {name:<8} {(command.__doc__ or '').splitlines()[0]}")
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

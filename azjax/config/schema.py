@@ -60,7 +60,8 @@ class NetworkConfig:
     of each cell. The game must have them."""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """Type of the tower's arithmetic; in an MLP, of the products of its dense layers. Parameters
-    are always float32."""
+    are always float32. On an x86-64 CPU without instructions for bfloat16, training and players
+    compute in float32 instead, which is faster there."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")

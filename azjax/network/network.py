@@ -17,6 +17,7 @@ from azjax_envs import Game
 from flax import nnx
 
 from azjax.config import NetworkConfig
+from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError
 from azjax.network.inference import (
     cast_layers,
@@ -156,6 +157,16 @@ def make_network(game: Game, config: NetworkConfig) -> Network:
         number of cells.
     """
     return Network(game.observation_shape, game.num_actions, config)
+
+
+def in_fast_arithmetic(network: Network) -> Network:
+    """Returns the network in float32 if it is in bfloat16 and this machine computes that slowly.
+
+    The arrays of a network are float32 either way.
+    """
+    if network.config.dtype == "bfloat16" and bfloat16_is_slow():
+        return replace(network, config=replace(network.config, dtype="float32"))
+    return network
 
 
 def first_variables(network: Network, key: Array) -> Variables:

@@ -14,10 +14,15 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.toml import load_config
-from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
-from azjax.network.network import Network, Variables, first_variables, make_network
+from azjax.network.network import (
+    Network,
+    Variables,
+    first_variables,
+    in_fast_arithmetic,
+    make_network,
+)
 from azjax.players.base import Player
 from azjax.players.card import about_run, describe_training
 from azjax.players.engines.gtp import gtp_player
@@ -243,8 +248,7 @@ def _network_player(
         config, variables = saved.config, saved.variables
         game = own_game(config, game, owner=spec.text)
         network = make_network(game, config.network)
-    if network.config.dtype == "bfloat16" and bfloat16_is_slow():
-        network = replace(network, config=replace(network.config, dtype="float32"))
+    network = in_fast_arithmetic(network)
     if spec.how == "search":
         search = played_search(config, spec.simulations)
         return SearchPlayer(game=game, network=network, variables=variables, config=search)

@@ -21,7 +21,7 @@ from rich.console import Console
 
 from azjax.config import Config
 from azjax.config.toml import save_config
-from azjax.devices import bfloat16_is_slow, describe_machine
+from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
@@ -193,7 +193,7 @@ def _run(
     with log, _stop_signals() as stopping:
         if first:
             _note_learning_rate(log, run_dir, first, rate(state))
-        _note_slow_arithmetic(log, config)
+        _note_arithmetic(log, trainer)
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             started = time.perf_counter()
@@ -235,10 +235,10 @@ def _run(
     return state
 
 
-def _note_slow_arithmetic(log: RunLogger, config: Config) -> None:
-    """Says if another type of arithmetic would be faster on this machine."""
-    if config.network.dtype == "bfloat16" and bfloat16_is_slow():
-        log.note('this CPU has no AVX-512; network.dtype = "float32" trains faster on it')
+def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
+    """Says if the network computes in another type than the config's."""
+    if trainer.network.config.dtype != trainer.config.network.dtype:
+        log.note("this CPU has no instructions for bfloat16; float32 is faster on it and used")
 
 
 def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:

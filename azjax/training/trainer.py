@@ -16,7 +16,7 @@ from azjax.config import Config
 from azjax.errors import UserError
 from azjax.learning.state import LearnerState
 from azjax.learning.update import init_learner, make_optimizer
-from azjax.network.network import Network, first_variables, make_network
+from azjax.network.network import Network, first_variables, in_fast_arithmetic, make_network
 from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import Replay, empty_replay
 from azjax.selfplay.openings import read_openings, start_games
@@ -72,12 +72,14 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     _check_divisible(config, mesh.size)
     check_auxiliary(game, config)
     path = config.selfplay.openings
+    network = make_network(game, config.network)
+    on_cpus = _platform(mesh) == "cpu"
     experiment = Experiment(
         game=game,
         # To share statistics, accelerators would wait for each other twice a layer. On CPUs, N
         # devices compute what one does.
         network=replace(
-            make_network(game, config.network), shared_statistics=_platform(mesh) == "cpu"
+            in_fast_arithmetic(network) if on_cpus else network, shared_statistics=on_cpus
         ),
         optimizer=make_optimizer(config.learning, config.total_updates),
         config=config,

@@ -3,6 +3,8 @@
 import contextlib
 import importlib.metadata
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +12,7 @@ from azjax.cli import main as cli
 from azjax.cli.main import COMMANDS
 from azjax.config.toml import load_config, shipped_configs
 from azjax.training import loop as train_module
+from tests import tiny
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,13 @@ def test_help_of_a_command(command, capsys):
 def test_version(flag, capsys):
     assert cli.main([flag]) == 0
     assert capsys.readouterr().out == f"azjax {importlib.metadata.version('azjax')}\n"
+
+
+def test_python_dash_m_is_the_command():
+    command = [sys.executable, "-m", "azjax", "trian"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=tiny.PATIENCE_S)
+    assert done.returncode == 2
+    assert done.stderr.startswith("azjax: unknown command trian; did you mean train?")
 
 
 def test_a_shipped_config_is_found_by_name_from_any_directory(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ import azjax
 from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.network.network import make_network
-from azjax.players import compact_weights, load
+from azjax.players import compact_weights
 from azjax.players.card import about_run, checked_about, describe_player
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
@@ -86,7 +86,7 @@ def test_a_file_is_named_like_a_run(file):
 
 @pytest.mark.parametrize("slow", [True, False])
 def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypatch, slow):
-    monkeypatch.setattr(load, "bfloat16_is_slow", lambda: slow)
+    monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda: slow)
     path = tmp_path / "half.safetensors"
     config = tiny.config(network={"dtype": "bfloat16"})
     save_player(path, config, network()[2], ABOUT)

@@ -1,17 +1,20 @@
-"""Notes of a run: nothing can be learned yet, or the learning rate jumps on resume."""
+"""Notes of a run: nothing is learned yet, the learning rate jumps, float32 is faster."""
 
 import functools
 import io
 import re
 from unittest import mock
 
+import jax
 import pytest
 from rich.console import Console
 
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.runs.metrics import read_metrics
 from azjax.training import loop
 from azjax.training.loop import resume, train
+from azjax.training.trainer import make_trainer
 from tests import tiny
 
 
@@ -68,14 +71,37 @@ def test_a_learning_rate_that_jumps_is_announced(tmp_path):
     assert rates[2] > rates[1]
 
 
+def untrained(**changes):
+    """Returns a trainer of this machine, which may compute faster in one type than in another."""
+    config = tiny.config(**changes)
+    return make_trainer(make_game(config), config)
+
+
 @pytest.mark.parametrize(
-    ("dtype", "slow", "count"),
-    [("bfloat16", True, 1), ("bfloat16", False, 0), ("float32", True, 0)],
+    ("dtype", "slow", "used"),
+    [
+        ("bfloat16", True, "float32"),
+        ("bfloat16", False, "bfloat16"),
+        ("float32", True, "float32"),
+    ],
 )
-def test_slow_arithmetic_is_announced(dtype, slow, count, monkeypatch):
-    monkeypatch.setattr(loop, "bfloat16_is_slow", lambda: slow)
+def test_bfloat16_is_trained_in_float32_where_that_is_faster(dtype, slow, used, monkeypatch):
+    monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda: slow)
+    trainer = untrained(network={"dtype": dtype})
+    assert trainer.network.config.dtype == used
+    assert trainer.config.network.dtype == dtype
     log = mock.Mock()
-    loop._note_slow_arithmetic(log, tiny.config(network={"dtype": dtype}))
-    note = 'this CPU has no AVX-512; network.dtype = "float32" trains faster on it'
+    loop._note_arithmetic(log, trainer)
+    note = "this CPU has no instructions for bfloat16; float32 is faster on it and used"
     said = [call.args[0] for call in log.note.call_args_list]
-    assert said == [note] * count
+    assert said == ([note] if used != dtype else [])
+
+
+def test_a_run_continues_in_the_other_arithmetic(monkeypatch):
+    """A run may move between machines, so both kinds of states are alike."""
+    shapes = []
+    for slow in True, False:
+        monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda slow=slow: slow)
+        trainer = untrained(network={"dtype": "bfloat16"})
+        shapes.append(jax.tree.map(lambda x: (x.shape, x.dtype), trainer.abstract_state()))
+    assert shapes[0] == shapes[1]

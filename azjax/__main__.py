@@ -1,0 +1,8 @@
+"""`python -m azjax` is the command `azjax`, for machines where scripts are not on the path."""
+
+import sys
+
+from azjax.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
