@@ -50,6 +50,7 @@ GAMES = {
     "hex": ("hex_5x5", {}),
 }
 PUCT = {"search.algorithm": "puct"}
+CONSTANT_RATE = {"learning.schedule": "constant"}
 # Pooling and bottleneck blocks belong to residual towers of convolutions.
 TOWER = {
     "network.architecture": "resnet",
@@ -84,6 +85,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "the newest 10,000 games": {"replay.max_games": 10_000},
     # Learning and network
     "moving average 0.99": {"learning.ema_decay": 0.99},
+    "constant rate": CONSTANT_RATE,
+    "constant rate, moving average 0.99": CONSTANT_RATE | {"learning.ema_decay": 0.99},
+    "constant rate, moving average 0.998": CONSTANT_RATE | {"learning.ema_decay": 0.998},
     "steps of the learning rate": {"learning.schedule": "step"},
     "weight decay 1e-4": {"learning.weight_decay": 1e-4},
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
@@ -107,6 +111,9 @@ SAME_TIME = {
         "lambda 0.95",
         "the newest 10,000 games",
         "moving average 0.99",
+        "constant rate",
+        "constant rate, moving average 0.99",
+        "constant rate, moving average 0.998",
         "steps of the learning rate",
         "weight decay 1e-4",
         "L2 for decay",
@@ -238,6 +245,8 @@ def _recorded_cycles(record: Path, name: str) -> int:
     """Returns the cycles of a variant in a record, whose seeds all have the same number."""
     variants = json.loads(record.read_text())["variants"]
     if name not in variants:
+        name = next((timed for timed, others in SAME_TIME.items() if name in others), name)
+    if name not in variants:
         raise SystemExit(f"{record}: {name} is missing; it has {', '.join(variants)}")
     (cycles,) = {seed["cycles"] for seed in variants[name].values()}
     return cycles
@@ -283,7 +292,7 @@ def _learning_cycles(trial: Path) -> list[float]:
 
 
 def _azjax(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "azjax.cli", *arguments], check=True, stdout=sys.stderr)
+    subprocess.run([sys.executable, "-m", "azjax", *arguments], check=True, stdout=sys.stderr)
 
 
 def _result(run: Path) -> dict[str, int]:
