@@ -50,7 +50,6 @@ GAMES = {
     "hex": ("hex_5x5", {}),
 }
 PUCT = {"search.algorithm": "puct"}
-CONSTANT_RATE = {"learning.schedule": "constant"}
 # Pooling and bottleneck blocks belong to residual towers of convolutions.
 TOWER = {
     "network.architecture": "resnet",
@@ -84,10 +83,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lambda 0.95": {"learning.td_lambda": 0.95},
     "the newest 10,000 games": {"replay.max_games": 10_000},
     # Learning and network
-    "moving average 0.99": {"learning.ema_decay": 0.99},
-    "constant rate": CONSTANT_RATE,
-    "constant rate, moving average 0.99": CONSTANT_RATE | {"learning.ema_decay": 0.99},
-    "constant rate, moving average 0.998": CONSTANT_RATE | {"learning.ema_decay": 0.998},
+    "constant rate": {"learning.schedule": "constant"},
     "steps of the learning rate": {"learning.schedule": "step"},
     "weight decay 1e-4": {"learning.weight_decay": 1e-4},
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
@@ -110,10 +106,7 @@ SAME_TIME = {
         "results alone",
         "lambda 0.95",
         "the newest 10,000 games",
-        "moving average 0.99",
         "constant rate",
-        "constant rate, moving average 0.99",
-        "constant rate, moving average 0.998",
         "steps of the learning rate",
         "weight decay 1e-4",
         "L2 for decay",

@@ -55,7 +55,7 @@ def learn(batch):
     optimizer = make_optimizer(CONFIG.learning, 10)
 
     def run(batch):
-        learner = init_learner(NETWORK.init(KEY), optimizer, CONFIG.learning)
+        learner = init_learner(NETWORK.init(KEY), optimizer)
         return update(NETWORK, optimizer, CONFIG, learner, batch)
 
     return shapes(run, batch)

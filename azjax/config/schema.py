@@ -205,7 +205,7 @@ class GateConfig:
     games: int = 64
     """Games of a gate, half from each seat, over all devices."""
     threshold: float = 0.55
-    """Score from which the candidate takes over self-play (paper: 0.55)."""
+    """Score from which the latest network takes over self-play (paper: 0.55)."""
     opening_plies: int = 2
     """Random plies before the players start, the same for both games of a pair."""
 
@@ -277,9 +277,6 @@ class LearningConfig:
     td_lambda: float = 1.0
     """The return: 1 is the game's result, 0 the search's value one ply later, between them
     TD(lambda) (Sutton 1988)."""
-    ema_decay: float = 0.0
-    """Decay of an exponential moving average of the parameters, per update. Above 0 the average
-    plays: in self-play, evaluations and checkpoints (Izmailov et al. 2018)."""
     clip_norm: float = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True
@@ -296,8 +293,6 @@ class LearningConfig:
         above(self, 0.0, "learning_rate", "clip_norm")
         between(self, 0.0, 1.0, "final_fraction", "momentum", "td_lambda")
         between(self, 0.0, 1.0, "root_value_weight")
-        if not 0.0 <= self.ema_decay < 1.0:
-            raise UserError(f"learning.ema_decay = {self.ema_decay} must be at least 0 and below 1")
         drops = list(self.lr_drops)
         if drops != sorted({*drops}) or any(not 0 < d < 1 for d in drops):
             raise UserError(

@@ -22,7 +22,11 @@ from azjax.errors import UserError
 _MAX_BYTES = 100_000  # complete configs have 2,000
 _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
 # Methods that helped nowhere. Players' files and runs of earlier versions have them, switched off.
-_REMOVED = {"search.start_simulations": 0, "replay.reanalyse_positions": 0}
+_REMOVED = {
+    "search.start_simulations": 0,
+    "replay.reanalyse_positions": 0,
+    "learning.ema_decay": 0,
+}
 
 
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:

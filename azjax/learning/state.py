@@ -1,4 +1,4 @@
-"""The learner's state: the network, its moving average and the optimizer's state."""
+"""The learner's state: the network and the optimizer's state."""
 
 from __future__ import annotations
 
@@ -17,11 +17,5 @@ class LearnerState:
     """Everything that an update changes; `jax.lax.scan` carries it as one value."""
 
     variables: Variables  # the latest network
-    ema: Variables | None  # its moving average; None if `learning.ema_decay` is 0
     optimizer_state: optax.OptState
     num_updates: Array  # int32 [], updates done
-
-    @property
-    def candidate(self) -> Variables:
-        """The network that a gate examines: the moving average if there is one, else the latest."""
-        return self.variables if self.ema is None else self.ema

@@ -133,13 +133,10 @@ def _decayed(params: Any) -> Any:
     return jax.tree.map(lambda x: x.ndim > 1, params)
 
 
-def init_learner(
-    variables: Variables, optimizer: optax.GradientTransformation, config: LearningConfig
-) -> LearnerState:
+def init_learner(variables: Variables, optimizer: optax.GradientTransformation) -> LearnerState:
     """Returns the learner's state before the first update."""
     return LearnerState(
         variables=variables,
-        ema=jax.tree.map(jnp.copy, variables) if config.ema_decay else None,
         optimizer_state=optimizer.init(variables["params"]),
         num_updates=jnp.zeros((), jnp.int32),
     )
@@ -157,7 +154,7 @@ def update(
     Args:
       network: the network.
       optimizer: see `make_optimizer`.
-      config: the loss weights and the decay of the moving average.
+      config: the loss weights.
       learner: equal on all devices.
       batch: this device's share of the batch.
 
@@ -202,12 +199,8 @@ def update(
         gradient, learner.optimizer_state, variables["params"]
     )
     variables = {"params": optax.apply_updates(variables["params"], change), "stats": stats}
-    ema = None
-    if learner.ema is not None:
-        ema = update_ema(learner.ema, variables, learner.num_updates, decay=learning.ema_decay)
     learner = LearnerState(
         variables=variables,
-        ema=ema,
         optimizer_state=optimizer_state,
         num_updates=learner.num_updates + 1,
     )
@@ -236,22 +229,6 @@ def _check(network: Network, batch: Batch) -> None:
     check_array(batch.masks, (count, actions), jnp.bool_, name="batch.masks")
     check_array(batch.policy, (count, actions), float, name="batch.policy")
     check_array(batch.outcome, (count, 3), float, name="batch.outcome")
-
-
-def update_ema(ema: Any, latest: Any, num_updates: Array, *, decay: float) -> Any:
-    """Returns the moving average of the parameters after one more update.
-
-    Early on, the average reaches back over only a tenth of the updates. Otherwise the random
-    initial parameters would dominate it for long.
-
-    Args:
-      ema: the average so far.
-      latest: the latest parameters.
-      num_updates: int32 [], updates made before.
-      decay: the decay per update in the long run.
-    """
-    keep = jnp.minimum(decay, (1.0 + num_updates) / (10.0 + num_updates))
-    return jax.tree.map(lambda old, new: keep * old + (1 - keep) * new, ema, latest)
 
 
 def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> Metrics:

@@ -16,7 +16,7 @@ from azjax.types import Metrics
 
 
 def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
-    """Plays the candidate against the gated network, and replaces that if the score is high enough.
+    """Plays the latest network against the gated one; replaces that if the score is high enough.
 
     Call it under `shard_map` over `sharding.AXIS`: each device plays its share of the games.
 
@@ -33,7 +33,7 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
     )
     scores, _, _ = match_scores(
         experiment.game,
-        player(variables=state.candidate),
+        player(variables=state.learner.variables),
         player(variables=state.gated),
         key,
         config.gate.games // (2 * jax.lax.axis_size(AXIS)),
@@ -41,6 +41,8 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
     )
     score = jax.lax.pmean(jnp.mean(scores), AXIS)
     passed = score >= config.gate.threshold
-    gated = jax.tree.map(lambda new, old: jnp.where(passed, new, old), state.candidate, state.gated)
+    gated = jax.tree.map(
+        lambda new, old: jnp.where(passed, new, old), state.learner.variables, state.gated
+    )
     metrics = {"gate/score": score, "gate/passed": passed.astype(jnp.float32)}
     return replace(state, gated=gated), metrics

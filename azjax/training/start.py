@@ -65,7 +65,7 @@ def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
 
 
 def with_network(state: TrainState, variables: Variables) -> TrainState:
-    """Returns a first state with another network: as the learner's, the average and the gated one.
+    """Returns a first state with another network: as the learner's and the gated one.
 
     Args:
       state: the state of a new run.
@@ -84,7 +84,6 @@ def with_network(state: TrainState, variables: Variables) -> TrainState:
         learner=dataclasses.replace(
             learner,
             variables=in_place_of(learner.variables),
-            ema=None if learner.ema is None else in_place_of(learner.ema),
         ),
         gated=None if state.gated is None else in_place_of(state.gated),
     )

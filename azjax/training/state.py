@@ -51,37 +51,27 @@ class TrainState:
     cycle: Array  # int32 [], cycles done
 
     @property
-    def candidate(self) -> Variables:
-        """The network that a gate examines: the moving average if there is one, else the latest."""
-        return self.learner.candidate
-
-    @property
     def acting(self) -> Variables:
         """The network that plays, in self-play and elsewhere.
 
         With a gate it is the last one that passed, or the first network of the run. Without one it
-        is the candidate.
+        is the latest.
         """
-        return self.candidate if self.gated is None else self.gated
+        return self.learner.variables if self.gated is None else self.gated
 
     def split(self) -> tuple[Variables, TrainState]:
         """Returns the acting network, and the state without it, as a checkpoint keeps them."""
-        return self.acting, self._with_acting(None)
+        return self.acting, self._with_acting(None, gated=self.gated is not None)
 
     def join(self, acting: Variables, rest: TrainState) -> TrainState:
         """Returns the state whose `split` gives `acting` and `rest`; `self` has its layout."""
-        place = self.gated is None, self.learner.ema is None
-        return rest._with_acting(acting, place)
+        return rest._with_acting(acting, gated=self.gated is not None)
 
-    def _with_acting(
-        self, acting: Variables | None, place: tuple[bool, bool] | None = None
-    ) -> TrainState:
-        ungated, unaveraged = place or (self.gated is None, self.learner.ema is None)
-        if not ungated:
+    def _with_acting(self, acting: Variables | None, *, gated: bool) -> TrainState:
+        if gated:
             return replace(self, gated=acting)
-        name = "variables" if unaveraged else "ema"
-        changes: dict[str, Any] = {name: acting}
-        return replace(self, learner=replace(self.learner, **changes))
+        variables: Any = acting  # None while a checkpoint keeps it apart
+        return replace(self, learner=replace(self.learner, variables=variables))
 
 
 def save_state(

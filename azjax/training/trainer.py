@@ -130,7 +130,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
     layout = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), transitions)
     gated = config.selfplay.actor == "gated"
     return TrainState(
-        learner=init_learner(variables, experiment.optimizer, config.learning),
+        learner=init_learner(variables, experiment.optimizer),
         gated=jax.tree.map(jnp.copy, variables) if gated else None,
         games=games,
         replay=empty_replay(layout, config.replay.capacity_plies),
@@ -148,7 +148,6 @@ def state_specs(config: Config) -> TrainState:
     return TrainState(
         learner=LearnerState(
             variables=everywhere,
-            ema=everywhere if config.learning.ema_decay else None,
             optimizer_state=everywhere,
             num_updates=everywhere,
         ),

@@ -60,7 +60,6 @@ def another_value(section, name):
         "learning.lr_drops": [0.25, 0.5, 0.875],
         "network.auxiliary": ["ownership", "score"],
         "selfplay.openings": "lines.txt",
-        "learning.ema_decay": 0.99,
         "evaluation.opponents": ["uct:100", "random"],
         "selfplay.plies_per_cycle": 8,
         "replay.capacity_plies": 512,
@@ -165,7 +164,9 @@ def test_wrong_types_are_named(data, said):
     assert said in refused(data)
 
 
-@pytest.mark.parametrize("key", ["search.start_simulations", "replay.reanalyse_positions"])
+@pytest.mark.parametrize(
+    "key", ["search.start_simulations", "replay.reanalyse_positions", "learning.ema_decay"]
+)
 def test_removed_methods_may_be_switched_off_alone(key):
     section, name = key.split(".")
     assert config_from_dict({section: {name: 0}}) == config_from_dict({})
@@ -225,7 +226,6 @@ LEAST = {
         "ownership_weight": 0.0,
         "root_value_weight": 0.0,
         "td_lambda": 0.0,
-        "ema_decay": 0.0,
     },
     "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
     "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
@@ -325,10 +325,6 @@ def test_what_must_fit_together():
 def test_the_newer_methods_fit_together():
     with pytest.raises(UserError, match=r"full_search_fraction = 0\.02 leaves no .* = 16; .*0\.06"):
         SelfPlayConfig(full_search_fraction=0.02)
-    with pytest.raises(
-        UserError, match=r"learning\.ema_decay = 1\.0 must be at least 0 and below 1"
-    ):
-        LearningConfig(ema_decay=1.0)
     with pytest.raises(UserError, match=r"network\.auxiliary = .*contains duplicates"):
         NetworkConfig(auxiliary=("score", "score"))
     said = refused({"network": {"auxiliary": ["scores"]}})

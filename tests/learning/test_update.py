@@ -1,4 +1,4 @@
-"""Batches, updates on one device and on several, and the average of the weights."""
+"""Batches, and updates on one device and on several."""
 
 import functools
 from dataclasses import replace
@@ -18,7 +18,6 @@ from azjax.learning.update import (
     make_batch,
     make_optimizer,
     update,
-    update_ema,
 )
 from azjax.network.network import make_network
 from azjax.replay.buffer import Transition
@@ -98,7 +97,7 @@ def run_updates(network_config, devices, count=1, *, batch=None, shared=True, **
     network, optimizer, step = compiled_update(network_config, devices, shared, **learning)
     batch = fixed_batch() if batch is None else batch
     variables = jax.jit(network.init)(jax.random.key(0))
-    learner, history = init_learner(variables, optimizer, LearningConfig(**learning)), []
+    learner, history = init_learner(variables, optimizer), []
     for _ in range(count):
         # Never two calls in flight: XLA's CPU backend may deadlock in their collectives.
         learner, losses = jax.block_until_ready(step(learner, batch))
@@ -204,18 +203,3 @@ def test_config_of_the_optimizer_is_used():
     sgd, _, _ = run_updates(DENSE, 1, optimizer="sgd")
     change = jax.tree.map(lambda a, b: jnp.abs(a - b).max(), adam, sgd)
     assert max(map(float, jax.tree.leaves(change))) > 1e-4
-
-
-# The moving average.
-
-
-def test_the_average_follows_and_forgets_its_start():
-    rng = np.random.default_rng(0)
-    newest = rng.normal(size=400)
-    average = 100.0  # a start that the average must forget
-    for n, value in enumerate(newest):
-        average = float(update_ema(average, value, jnp.asarray(n), decay=0.95))
-        if n == 30:
-            assert abs(average) < 1
-    weights = 0.05 * 0.95 ** np.arange(400)[::-1]
-    np.testing.assert_allclose(average, newest @ weights, atol=1e-4)

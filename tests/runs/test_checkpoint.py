@@ -255,7 +255,6 @@ def test_of_another_config(tmp_path):
         ({"replay": {"capacity_plies": 32}}, "replay.transitions"),
         ({"learning": {"optimizer": "sgd"}}, "optimizer_state"),
         ({"selfplay": {"actor": "gated"}}, "variables"),
-        ({"learning": {"ema_decay": 0.9}}, "variables"),
     ]:
         trainer = tiny.trainer(1, **changes)
         with pytest.raises(UserError, match="another config") as caught:

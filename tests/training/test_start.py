@@ -36,12 +36,12 @@ def test_a_run_begins_with_the_network_of_a_run_or_of_its_file(first, tmp_path, 
     run, file = first
     shutil.copyfile(file, tmp_path / START_FILE)
     spec = str(run if kind == "run" else file)
-    config = tiny.config(learning={"ema_decay": 0.9}, selfplay={"actor": "gated"})
-    trainer = tiny.trainer(learning={"ema_decay": 0.9}, selfplay={"actor": "gated"})
+    config = tiny.config(selfplay={"actor": "gated"})
+    trainer = tiny.trainer(selfplay={"actor": "gated"})
     start = read_start(spec, trainer.game, config)
     state = first_state(trainer, tmp_path)
     expected = rounded(load_network(run)[2])
-    for place in (state.learner.variables, state.learner.ema, state.gated):
+    for place in (state.learner.variables, state.gated):
         tiny.assert_equal(place, expected)
     tiny.assert_equal(rounded(start.variables), expected)
     # All else is new.
