@@ -285,7 +285,7 @@ def _learning_cycles(trial: Path) -> list[float]:
 
 
 def _azjax(*arguments: str) -> None:
-    subprocess.run([sys.executable, "-m", "azjax", *arguments], check=True, stdout=sys.stderr)
+    subprocess.run([sys.executable, "-m", "azjax.cli", *arguments], check=True, stdout=sys.stderr)
 
 
 def _result(run: Path) -> dict[str, int]:

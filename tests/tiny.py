@@ -124,7 +124,7 @@ def start_azjax(
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
     }
     return subprocess.Popen(
-        [sys.executable, "-m", "azjax", *map(str, arguments)],
+        [sys.executable, "-m", "azjax.cli", *map(str, arguments)],
         env=environment,
         cwd=cwd,
         stdout=subprocess.PIPE,

@@ -155,7 +155,7 @@ def searches(network: dict[str, Any]) -> dict[str, Any]:
     flags = ["--batch", "256", "--simulations", "32", "--json"]
     flags += [f"--{key}={network[key]}" for key in ("blocks", "channels")]
     found = subprocess.run(
-        [sys.executable, "-m", "azjax", "bench", "search", *flags],
+        [sys.executable, "-m", "azjax.cli", "bench", "search", *flags],
         check=True,
         stdout=subprocess.PIPE,
         text=True,

@@ -84,7 +84,7 @@ def test_version(flag, capsys):
 
 
 def test_python_dash_m_is_the_command():
-    command = [sys.executable, "-m", "azjax", "trian"]
+    command = [sys.executable, "-m", "azjax.cli", "trian"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=tiny.PATIENCE_S)
     assert done.returncode == 2
     assert done.stderr.startswith("azjax: unknown command trian; did you mean train?")

@@ -77,7 +77,7 @@ def test_a_second_start_compiles_nothing_large(tmp_path):
     } | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
 
     def programs_after_training(run):
-        command = [sys.executable, "-m", "azjax", "train", "config.toml", "--cycles", "1"]
+        command = [sys.executable, "-m", "azjax.cli", "train", "config.toml", "--cycles", "1"]
         subprocess.run(
             [*command, "--run-dir", run],
             cwd=tmp_path,

@@ -119,7 +119,7 @@ def untrained(path, game, **changes):
 
 def engine_command(protocol, player):
     """Returns the command that a user types: `azjax PROTOCOL PLAYER`."""
-    return [sys.executable, "-m", "azjax", protocol, str(player)]
+    return [sys.executable, "-m", "azjax.cli", protocol, str(player)]
 
 
 def uci_output(lines, game, dialect="uci"):

@@ -178,7 +178,7 @@ def plans(config: Path | str, *machines: str, flags: tuple[str, ...] = ()) -> li
     """Returns what `azjax plan` prints in a process that finds the compilers."""
     words = ["plan", str(config), *flags, "--on", *machines, "--json"]
     found = subprocess.run(
-        [sys.executable, "-m", "azjax", *words],
+        [sys.executable, "-m", "azjax.cli", *words],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
@@ -207,7 +207,7 @@ no_plugin = pytest.mark.skipif(
 def test_compiled_games_and_searches_are_counted():
     words = "bench launches tic_tac_toe --simulations 4 --blocks 1 --channels 8 --json --batch 16"
     found = subprocess.run(
-        [sys.executable, "-m", "azjax", *words.split()],
+        [sys.executable, "-m", "azjax.cli", *words.split()],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,
@@ -241,7 +241,7 @@ def test_compiled_searches_keep_their_budgets():
     games = ["connect_four", "go_9x9", "gardner_chess"]
     words = "--json --blocks 1 --channels 32 --measured-games 16"
     found = subprocess.run(
-        [sys.executable, "-m", "azjax", "bench", "launches", *games, *words.split()],
+        [sys.executable, "-m", "azjax.cli", "bench", "launches", *games, *words.split()],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,

@@ -70,7 +70,7 @@ class Engine:
     def __init__(self, protocol: str, player: Path, stderr: TextIO | None = None):
         self.protocol = protocol
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "azjax", protocol, str(player)],
+            [sys.executable, "-m", "azjax.cli", protocol, str(player)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,

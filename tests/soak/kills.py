@@ -42,7 +42,7 @@ class Arguments:
 
 
 def start(*arguments: str | Path) -> subprocess.Popen:
-    command = [sys.executable, "-m", "azjax", *map(str, arguments)]
+    command = [sys.executable, "-m", "azjax.cli", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

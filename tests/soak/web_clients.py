@@ -155,7 +155,7 @@ def measure(process: subprocess.Popen, port: int, options: Arguments) -> dict:
 
 
 def main(options: Arguments) -> None:
-    command = [sys.executable, "-m", "azjax", "play", options.player, "--web", "--no-browser"]
+    command = [sys.executable, "-m", "azjax.cli", "play", options.player, "--web", "--no-browser"]
     with (
         tempfile.TemporaryFile("w+") as stderr,
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as process,

@@ -67,7 +67,7 @@ def test_errors_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
 
 
 def test_a_server_until_ctrl_c():
-    command = [sys.executable, "-m", "azjax", "play", "dots_and_boxes_3x3", "--web"]
+    command = [sys.executable, "-m", "azjax.cli", "play", "dots_and_boxes_3x3", "--web"]
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}
     with subprocess.Popen(
         [*command, "--no-browser"],

@@ -1,7 +1,0 @@
-"""`python -m azjax` is the command `azjax`, for machines where scripts are not on the path."""
-
-import sys
-
-from azjax.cli.main import main
-
-sys.exit(main())
