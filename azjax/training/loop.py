@@ -238,7 +238,7 @@ def _run(
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
     """Says if the network computes in another type than the config's."""
     if trainer.network.config.dtype != trainer.config.network.dtype:
-        log.note("this CPU has no instructions for bfloat16; float32 is faster on it and used")
+        log.note("this CPU has no instructions for bfloat16, so the network computes in float32")
 
 
 def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:

@@ -81,9 +81,6 @@ def with_network(state: TrainState, variables: Variables) -> TrainState:
     learner = state.learner
     return dataclasses.replace(
         state,
-        learner=dataclasses.replace(
-            learner,
-            variables=in_place_of(learner.variables),
-        ),
+        learner=dataclasses.replace(learner, variables=in_place_of(learner.variables)),
         gated=None if state.gated is None else in_place_of(state.gated),
     )

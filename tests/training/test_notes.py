@@ -92,7 +92,7 @@ def test_bfloat16_is_trained_in_float32_where_that_is_faster(dtype, slow, used, 
     assert trainer.config.network.dtype == dtype
     log = mock.Mock()
     loop._note_arithmetic(log, trainer)
-    note = "this CPU has no instructions for bfloat16; float32 is faster on it and used"
+    note = "this CPU has no instructions for bfloat16, so the network computes in float32"
     said = [call.args[0] for call in log.note.call_args_list]
     assert said == ([note] if used != dtype else [])
 
