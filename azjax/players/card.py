@@ -114,7 +114,8 @@ def describe_strength(about: dict[str, Any]) -> list[str]:
 def describe_weakness(about: dict[str, Any]) -> str:
     """Returns the weakest class of positions as text; "" if it is not known.
 
-    Without exact values it is the seat, first or second, with the worst score in matches by search.
+    Without a mistake in any class it is the wrong values of first moves, by search. Without wrong
+    values it is the seat, first or second, with the worst score in matches by search.
 
     Args:
       about: what its file keeps of its run, see `about_run`.
@@ -123,6 +124,11 @@ def describe_weakness(about: dict[str, Any]) -> str:
         weak = about["weakest"]
         share = weak["mistakes"] / weak["positions"]
         return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
+    for values in about.get("values", ()):
+        wrong = values["positions"] - values["right"]
+        if wrong and values["player"].startswith("search"):
+            text = f"values of {values['suite']} wrong in {wrong} of {values['positions']}"
+            return printable(f"{text}, {_how(values['player'])}")
     seats = [
         (match[seat], f"moving {seat} against {match['opponent']}, {_how(match['player'])}")
         for match in about.get("matches", ())

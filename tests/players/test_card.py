@@ -60,8 +60,14 @@ def test_the_short_text_names_the_player_of_each_result():
     assert describe_in_short({"cycles": 6, "report": []}) == "Trained for 6 cycles."
 
 
-def test_the_weaker_seat_tells_where_no_values_are_known():
+def test_wrong_values_of_first_moves_tell_where_no_class_has_a_mistake():
     about = {key: ABOUT[key] for key in ABOUT if key != "weakest"}
+    assert describe_weakness(about) == "values of first moves wrong in 1 of 10, with 4 simulations"
+    assert "weakest: values of first moves wrong" in describe_player(tiny.config(), about)
+
+
+def test_the_weaker_seat_tells_where_no_value_is_wrong():
+    about = {key: ABOUT[key] for key in ABOUT if key not in ("weakest", "values")}
     assert describe_weakness(about) == ""  # files of older versions have no score of a seat
     with_search, alone = about["matches"]
     about["matches"] = [with_search | {"first": 1.0, "second": 0.5}, alone | {"first": 0.1}]
