@@ -6,6 +6,9 @@
 The openings are all positions of up to four plies, each once, that one side can win. The player
 takes that side. The opponent is BitBully, a perfect solver with an opening book (AGPL; azjax itself
 does not use it). It plays a random one of the moves that put off its loss longest.
+
+Whole games take up to half an hour, most of it for the solver after its book ends. With `--until
+12` they stop there, and a win counts if it has not been given away by then.
 """
 
 import dataclasses
@@ -27,7 +30,11 @@ from bitbully import BitBully, Board
 from azjax.evaluation.batched_player import choose
 from azjax.players.base import Player
 from azjax.players.load import load_player
+from azjax.pytrees import where
 from azjax.types import Array, State
+
+GAME = make("connect_four")
+LONGEST = 42  # plies
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,13 +43,12 @@ class Arguments:
     """The player, named as in `azjax eval`: connect_four:100, RUN:64, RUN:policy and so on."""
     plies: int = 4
     """Openings have at most this many plies."""
+    until: int = LONGEST
+    """Games stop after this ply."""
     seed: int = 0
     """Seed of the player and of the solver's choices."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the results there."""
-
-
-GAME = make("connect_four")
 
 
 def main(options: Arguments) -> None:
@@ -53,31 +59,33 @@ def main(options: Arguments) -> None:
     plies = np.array([len(moves) for moves in openings])
     # The side that wins: 0 moves first in the game.
     winners = np.array([(len(m) + (value(solver, m) < 0)) % 2 for m in openings])
-    returns, first = play(player, solver, openings, winners, rng, jax.random.key(options.seed))
+    key = jax.random.key(options.seed)
+    returns, first = play(player, solver, openings, winners, rng, key, options.until)
     results = np.where(winners == 0, returns, -returns)
+    won = np.array([game not in first for game in range(len(openings))])
+    whole = options.until >= LONGEST
     result = {
         "player": options.player,
         "seed": options.seed,
+        "until": options.until,
         "openings": len(openings),
-        "won": int((results > 0).sum()),
-        "drawn": int((results == 0).sum()),
-        "lost": int((results < 0).sum()),
-        "won_share": round(float((results > 0).mean()), 4),
-        "won_from_the_empty_board": bool(results[plies == 0][0] > 0),
+        "won": int(won.sum()),
+        "drawn": int((results == 0).sum()) if whole else None,
+        "lost": int((results < 0).sum()) if whole else None,
+        "won_share": round(float(won.mean()), 4),
+        "won_from_the_empty_board": bool(won[plies == 0][0]),
         "by_side": {
             name: {
                 "openings": int((winners == side).sum()),
-                "won": int((results[winners == side] > 0).sum()),
+                "won": int(won[winners == side].sum()),
             }
             for side, name in enumerate(("first", "second"))
         },
         # The moves that gave the win away: by ply, and by how many others would have kept it.
-        "first_mistakes_by_ply": counts_of(ply for ply, _ in first),
-        "first_mistakes_by_winning_moves": counts_of(winning for _, winning in first),
+        "first_mistakes_by_ply": counts_of(ply for ply, _ in first.values()),
+        "first_mistakes_by_winning_moves": counts_of(winning for _, winning in first.values()),
         "not_won": [
-            "".join(str(column + 1) for column in moves)
-            for moves, found in zip(openings, results, strict=True)
-            if found <= 0
+            "".join(str(column + 1) for column in openings[game]) for game in sorted(first)
         ],
         "seconds": round(time.perf_counter() - began),
     }
@@ -108,18 +116,20 @@ def play(
     winners: np.ndarray,
     rng: np.random.Generator,
     key: Array,
-) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """Plays all openings to the end.
+    until: int,
+) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+    """Plays all openings to the end, or to ply `until`.
 
     Returns:
-      The first player's results, and for each win given away the ply and the number of moves that
-      would have kept it.
+      The first player's results, 0 of a game that is not over, and for each game whose win was
+      given away the ply of it and the number of moves that would have kept it.
     """
     step, over = jax.jit(jax.vmap(GAME.step)), jax.jit(jax.vmap(GAME.is_terminal))
     games = [list(moves) for moves in openings]
     states = replay(games)
     first: dict[int, tuple[int, int]] = {}
-    while not (done := np.asarray(over(states))).all():
+    done = np.asarray(over(states))
+    while not done.all():
         key, move_key = jax.random.split(key)
         ours = winners == [len(moves) % 2 for moves in games]
         actions = np.zeros(len(games), np.int32)
@@ -137,8 +147,9 @@ def play(
                 first[row] = len(games[row]), sum(score > 0 for score in scores.values())
         for row in np.flatnonzero(~done):
             games[row].append(int(actions[row]))
-        states = step(states, jnp.asarray(actions))  # a finished game does not change
-    return np.asarray(jax.vmap(GAME.returns)(states))[:, 0], list(first.values())
+        states = where(jnp.asarray(done), states, step(states, jnp.asarray(actions)))
+        done = np.asarray(over(states)) | (np.array([len(moves) for moves in games]) >= until)
+    return np.asarray(jax.vmap(GAME.returns)(states))[:, 0], first
 
 
 def counts_of(numbers: Iterable[int]) -> dict[str, int]:

@@ -73,8 +73,17 @@ def test_every_win_given_away_has_a_first_mistake(script, monkeypatch, tmp_path)
     file = tmp_path / "openings.json"
     script.main(script.Arguments("leftmost", plies=1, json=file))
     found = json.loads(file.read_text())
+    assert found["won"] + found["drawn"] + found["lost"] == found["openings"]
     # The first column draws or loses from the empty board, at once.
     assert "1" in found["not_won"] or "" in found["not_won"]
     for counts in ("first_mistakes_by_ply", "first_mistakes_by_winning_moves"):
         assert sum(found[counts].values()) == len(found["not_won"]) > 0
     assert found["first_mistakes_by_ply"]["0"] == 1
+    # Stopped early, a game has the mistakes up to there.
+    script.main(script.Arguments("leftmost", plies=1, until=2, json=file))
+    cut, by_ply = json.loads(file.read_text()), found["first_mistakes_by_ply"]
+    early = {ply: count for ply, count in by_ply.items() if int(ply) < 2}
+    assert cut["first_mistakes_by_ply"] == early
+    assert early != by_ply
+    assert cut["won"] == cut["openings"] - sum(early.values())
+    assert (cut["drawn"], cut["lost"]) == (None, None)
