@@ -128,8 +128,7 @@ def play(
     games = [list(moves) for moves in openings]
     states = replay(games)
     first: dict[int, tuple[int, int]] = {}
-    done = np.asarray(over(states))
-    while not done.all():
+    while not (done := np.asarray(over(states)) | [len(x) >= until for x in games]).all():
         key, move_key = jax.random.split(key)
         ours = winners == [len(moves) % 2 for moves in games]
         actions = np.zeros(len(games), np.int32)
@@ -148,7 +147,6 @@ def play(
         for row in np.flatnonzero(~done):
             games[row].append(int(actions[row]))
         states = where(jnp.asarray(done), states, step(states, jnp.asarray(actions)))
-        done = np.asarray(over(states)) | (np.array([len(moves) for moves in games]) >= until)
     return np.asarray(jax.vmap(GAME.returns)(states))[:, 0], first
 
 
