@@ -101,7 +101,9 @@ def test_the_results_are_the_records():
     assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
     count, positions = mistakes("connect_four_2_cores", "search:64")
     uct, _ = mistakes("connect_four_2_cores", "uct:1000")
-    text = f"{count} mistakes in {positions:,} scored positions (UCT-1000: {uct})"
+    larger, _ = mistakes("connect_four_larger_2_cores", "search:64")
+    others = f"UCT-1000: {uct}; 96 min with 13 layers: {larger}"
+    text = f"{count} mistakes in {positions:,} scored positions ({others})"
     assert results["connect four"] == text
     count, positions = mistakes("dots_and_boxes_4x4_1_core", "search:64", suites=slice(1, 2))
     text = f"{count} mistakes in {positions:,} endgames of its own games"
