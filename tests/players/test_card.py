@@ -1,11 +1,19 @@
 """A player's card, and its parts in other texts."""
 
+import json
+
+import pytest
+
+from azjax.errors import UserError
 from azjax.players.card import (
+    about_run,
+    checked_about,
     describe_in_short,
     describe_player,
     describe_strength,
     describe_weakness,
 )
+from azjax.players.weights_file import load_saved, pretrained
 from tests import tiny
 
 ABOUT = {
@@ -86,3 +94,48 @@ def test_texts_of_a_file_have_no_control_characters():
     texts += describe_player(tiny.config(), about).splitlines()
     assert all(text.isprintable() for text in texts)
     assert r"\x1b[2J: 50.0% of the points in 8 games against \x07\n" in texts
+
+
+def test_a_card_tells_training_strength_and_weakness(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    lines = [
+        {"kind": "start", "cycle": 0, "time_s": 0.0, "machine": "2 x cpu"},
+        {"kind": "cycle", "cycle": 6, "time_s": 110.0},
+        {"kind": "eval", "cycle": 6, "time_s": 120.0, "mistakes": 3},
+        {"kind": "cycle", "cycle": 7, "time_s": 130.0},
+    ]
+    (run / "metrics.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    buckets = [
+        {"name": "plies 0-5", "positions": 40, "mistakes": 1},
+        {"name": "plies 6-11", "positions": 60, "mistakes": 3},
+        {"name": "plies 12-17", "positions": 2, "mistakes": 1},  # too few to tell
+    ]
+    suite = {"suite": "all positions", "positions": 102, "mistakes": 5, "buckets": buckets}
+    first = {"suite": "the start and all first moves", "positions": 10, "right": 9}
+    start = {"suite": "the start", "positions": 1, "right": 1}  # too few to tell
+    match = {"player_b": "uct:9", "games": 4, "score": 0.625}
+    match |= {"as_first": [2, 0, 0], "as_second": [0, 1, 1]}
+    player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": [match]}
+    (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
+    about = about_run(run, 6)
+    assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
+    said = describe_player(tiny.config(), about)
+    assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
+    assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
+    assert "search:4: values of the start and all first moves right in 9 of 10" in said
+    assert said.endswith("search:4: 62.5% of the points in 4 games against uct:9")
+    (kept,) = about["matches"]
+    assert (kept["first"], kept["second"]) == (1.0, 0.25)
+    broken_seat = {"matches": [kept | {"second": 2}]}
+    for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}, broken_seat):
+        with pytest.raises(UserError, match="its results are not as"):
+            checked_about("a file", about | broken)
+
+
+def test_players_that_come_along_have_whole_cards():
+    for path in pretrained().values():
+        about = load_saved(path).about
+        assert about["minutes"] > 1
+        assert "core" in about["machine"]
+        assert "weakest" in about or about.get("matches")

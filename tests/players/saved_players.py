@@ -1,0 +1,45 @@
+"""A saved player of tic-tac-toe, and files like it that someone has changed."""
+
+import functools
+
+import jax
+import pytest
+import safetensors.numpy
+from azjax_envs import make
+
+from azjax.errors import UserError
+from azjax.network.network import make_network
+from azjax.players.weights_file import file_bytes, load_saved
+from tests import tiny
+
+GAME = make("tic_tac_toe")
+ABOUT = {
+    "cycles": 6,
+    "report": [{"player": "search:4", "suite": "positions", "positions": 4520, "mistakes": 452}],
+    "matches": [{"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75}],
+}
+
+
+@functools.lru_cache
+def network():
+    config = tiny.config()
+    made = make_network(GAME, config.network)
+    return config, made, jax.jit(made.init)(jax.random.key(3))
+
+
+def signed(path, arrays, header):
+    """Writes a file whose checksum is right, as someone with bad intentions would."""
+    path.write_bytes(file_bytes(arrays, header))
+    return path
+
+
+def contents(file):
+    with safetensors.safe_open(file, framework="numpy") as opened:
+        return {name: opened.get_tensor(name) for name in opened.keys()}, opened.metadata()  # noqa: SIM118
+
+
+def refusal(path):
+    with pytest.raises(UserError) as caught:
+        load_saved(path)
+    assert str(caught.value).isprintable()
+    return str(caught.value)
