@@ -2,8 +2,8 @@
 
 The header holds the run's config, figures of its evaluation report, and a checksum over everything
 in the file. Loading a file starts nothing, and imports nothing that it names unless the user
-trusts it. Weights are stored as float16, and in the largest layers with 8 bits, which changes
-predictions by about a thousandth.
+trusts it. Weights are stored as float16, and in large layers with 8 bits, which changes predictions
+by a few thousandths.
 """
 
 from __future__ import annotations
