@@ -102,8 +102,10 @@ def test_the_results_are_the_records():
     count, positions = mistakes("connect_four_2_cores", "search:64")
     uct, _ = mistakes("connect_four_2_cores", "uct:1000")
     larger, _ = mistakes("connect_four_larger_2_cores", "search:64")
+    seeds = [mistakes(f"connect_four_seed_{seed}_1_core", "search:64")[0] for seed in (1, 2)]
     others = f"UCT-1000: {uct}; 96 min with 13 layers: {larger}"
-    text = f"{count} mistakes in {positions:,} scored positions ({others})"
+    each = f"{count}, {seeds[0]} and {seeds[1]} mistakes"
+    text = f"{each} in {positions:,} scored positions by seed ({others})"
     assert results["connect four"] == text
     count, positions = mistakes("dots_and_boxes_4x4_1_core", "search:64", suites=slice(1, 2))
     text = f"{count} mistakes in {positions:,} endgames of its own games"
