@@ -62,8 +62,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     # Search
     "PUCT for Gumbel": PUCT,
     "PUCT, 12 plies drawn": PUCT | {"selfplay.sampled_plies": 12},
-    "PUCT, root temperature 1.1": PUCT | {"search.puct.root_temperature": 1.1},
-    "PUCT, forced playouts 2": PUCT | {"search.puct.forced_playouts": 2},
     "PUCT, noise of alpha 0.3": PUCT | {"search.puct.dirichlet_concentration": 2.1},
     "values scaled by 0.1": {"search.gumbel.value_scale": 0.1},
     "2 simulations": {"search.num_simulations": 2, "selfplay.fast_simulations": 1},
@@ -115,7 +113,6 @@ SAME_TIME = {
     ),
     "PUCT for Gumbel": (
         "PUCT, 12 plies drawn",
-        "PUCT, root temperature 1.1",
         "PUCT, noise of alpha 0.3",
     ),
 }

@@ -109,19 +109,10 @@ class PUCTConfig:
     dirichlet_concentration: float = 10.0
     """The noise's alpha times the number of legal moves. AlphaZero's 0.3 for chess, 0.15 for
     shogi and 0.03 for go are each about 10 / legal moves."""
-    root_temperature: float = 1.0
-    """Temperature of the root's prior in self-play, prior ** (1 / temperature). Above 1 it keeps
-    the prior from growing ever sharper (KataGo: 1.1)."""
-    forced_playouts: float = 0.0
-    """In self-play, each tried move of the root gets at least sqrt(this * prior * simulations)
-    visits. Visits that its value does not justify are pruned from the policy target (Wu 2019: 2).
-    0: neither."""
 
     def __post_init__(self) -> None:
         between(self, 0.0, 1.0, "dirichlet_fraction")
-        above(self, 0.0, "pb_c_init", "pb_c_base")
-        above(self, 0.0, "dirichlet_concentration", "root_temperature")
-        at_least(self, 0.0, "forced_playouts")
+        above(self, 0.0, "pb_c_init", "pb_c_base", "dirichlet_concentration")
 
 
 @dataclass(frozen=True)

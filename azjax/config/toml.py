@@ -24,6 +24,8 @@ _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 
 # Methods that helped nowhere. Players' files and runs of earlier versions have them, switched off.
 _REMOVED = {
     "search.start_simulations": 0,
+    "search.puct.root_temperature": 1,
+    "search.puct.forced_playouts": 0,
     "replay.reanalyse_positions": 0,
     "learning.ema_decay": 0,
 }

@@ -211,13 +211,11 @@ def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) ->
     """
     game = player.game
     nodes = tree_capacity(game, memory_mb * 2**20)
-    # No forced playouts and no noise: every visit is the search's own choice.
-    config = replace(player.config, puct=replace(player.config.puct, forced_playouts=0.0))
     return AnytimeSearch(
         game=game,
         network=player.network,
         variables=player.variables,
-        config=config,
+        config=player.config,
         max_nodes=max(2, min(nodes, _MAX_NODES)),
     )
 

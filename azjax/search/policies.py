@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.config import GumbelConfig, SearchConfig
-from azjax.search.forced_playouts import force_playouts
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
@@ -138,8 +137,6 @@ def puct_selection(
         qtransform=qtransform,
     )
     select_root = functools.partial(select, depth=0)
-    if config.puct.forced_playouts:
-        select_root = force_playouts(select_root, config.puct.forced_playouts)
     return select_root, select
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple, cast
 
 import jax
@@ -13,7 +12,6 @@ from azjax_envs import Game
 from azjax.config import SearchConfig
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.dirichlet import add_dirichlet_noise
-from azjax.search.forced_playouts import prune_visits
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits
 from azjax.search.policies import gumbel_policy, puct_policy
@@ -23,17 +21,12 @@ _TINY = 1e-6
 
 
 class Exploration(NamedTuple):
-    """Randomness and forced visits at a search's root; none by default."""
+    """Randomness at a search's root; none by default."""
 
     gumbel_scale: Array | float = 0.0
     """Gumbel: scale of the noise, float32 [B] or one number. 1 explores, 0 plays the best move."""
     dirichlet_fraction: Array | float = 0.0
     """PUCT: share of Dirichlet noise in the root's prior, float32 [B] or one number."""
-    root_temperature: float = 1.0
-    """PUCT: temperature of the root's prior, applied before the noise."""
-    forced_playouts: float = 0.0
-    """PUCT: constant of the forced playouts, see `forced_playouts.py`. The policy target is pruned
-    of them."""
 
 
 _NO_EXPLORATION = Exploration()
@@ -46,10 +39,7 @@ def exploration_of(config: SearchConfig, gumbel_scale: Array | float = 1.0) -> E
       config: the search section of a config.
       gumbel_scale: scale of Gumbel's noise, float32 [B] or one number.
     """
-    puct = config.puct
-    return Exploration(
-        gumbel_scale, puct.dirichlet_fraction, puct.root_temperature, puct.forced_playouts
-    )
+    return Exploration(gumbel_scale, config.puct.dirichlet_fraction)
 
 
 class SearchResult(NamedTuple):
@@ -92,7 +82,7 @@ def search(
         output = search_output(
             game, evaluate, params, key, states, config=config, exploration=exploration
         )
-        return _result(output, config, exploration)
+        return _result(output)
     check_states(game, states)
     listed = ListedMoves(game)
     positions = jax.vmap(listed.list_moves)(states)
@@ -105,12 +95,10 @@ def search(
         config=config,
         exploration=exploration,
     )
-    return listed.of_all_actions(positions, _result(output, config, exploration))
+    return listed.of_all_actions(positions, _result(output))
 
 
-def _result(
-    output: mctx.PolicyOutput, config: SearchConfig, exploration: Exploration
-) -> SearchResult:
+def _result(output: mctx.PolicyOutput) -> SearchResult:
     """Returns what is known of the root's actions after a search."""
     tree = output.search_tree
     summary = tree.summary()
@@ -118,10 +106,6 @@ def _result(
     prior = jax.nn.softmax(tree.children_prior_logits[:, tree.ROOT_INDEX])
     action_values = jnp.where(visits > 0, summary.qvalues, 0.0)
     policy = output.action_weights
-    if config.algorithm == "puct" and exploration.forced_playouts:
-        forced = _with_forced_playouts(config, exploration.forced_playouts)
-        left = prune_visits(visits, action_values, prior, forced)
-        policy = left / jnp.maximum(jnp.sum(left, axis=-1, keepdims=True), 1)
     tried = jnp.where(visits > 0, policy, 0.0)
     weight = jnp.sum(tried, axis=-1)
     mean = jnp.sum(tried * action_values, axis=-1) / jnp.maximum(weight, _TINY)
@@ -165,22 +149,15 @@ def search_output(
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
         scale = by_position(exploration.gumbel_scale)
         return gumbel_policy(params, search_key, root, recurrent_fn, mask, scale, config)
-    if exploration.root_temperature != 1.0:
-        logits = mask_logits(logits / exploration.root_temperature, mask)
     fraction = by_position(exploration.dirichlet_fraction)
     logits = add_dirichlet_noise(
         noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration
     )
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-    forced = _with_forced_playouts(config, exploration.forced_playouts)
-    return puct_policy(params, search_key, root, recurrent_fn, mask, forced)
+    return puct_policy(params, search_key, root, recurrent_fn, mask, config)
 
 
 def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> None:
     """Checks the results of an `Evaluate` function, for `shape` = (positions, actions)."""
     for name, array, expected in (("logits", logits, shape), ("value", value, shape[:1])):
         check_array(array, expected, float, name=f"{name} that evaluate returns")
-
-
-def _with_forced_playouts(config: SearchConfig, forced_playouts: float) -> SearchConfig:
-    return replace(config, puct=replace(config.puct, forced_playouts=forced_playouts))

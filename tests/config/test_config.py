@@ -165,13 +165,26 @@ def test_wrong_types_are_named(data, said):
 
 
 @pytest.mark.parametrize(
-    "key", ["search.start_simulations", "replay.reanalyse_positions", "learning.ema_decay"]
+    ("key", "off"),
+    [
+        ("search.start_simulations", 0),
+        ("search.puct.root_temperature", 1.0),
+        ("search.puct.forced_playouts", 0.0),
+        ("replay.reanalyse_positions", 0),
+        ("learning.ema_decay", 0),
+    ],
 )
-def test_removed_methods_may_be_switched_off_alone(key):
-    section, name = key.split(".")
-    assert config_from_dict({section: {name: 0}}) == config_from_dict({})
+def test_removed_methods_may_be_switched_off_alone(key, off):
+    def config(value):
+        *sections, name = key.split(".")
+        data = {name: value}
+        for section in reversed(sections):
+            data = {section: data}
+        return data
+
+    assert config_from_dict(config(off)) == config_from_dict({})
     said = f"{key}: this method helped nowhere and was removed; leave the key out"
-    assert refused({section: {name: 8}}) == said
+    assert refused(config(8)) == said
 
 
 def test_an_integer_will_do_for_a_float():
@@ -202,7 +215,7 @@ LEAST = {
     | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
     "search": {"num_simulations": 1},
     "search.gumbel": {"max_considered_actions": 1},
-    "search.puct": {"dirichlet_fraction": 0.0, "forced_playouts": 0.0},
+    "search.puct": {"dirichlet_fraction": 0.0},
     "selfplay": {
         "parallel_games": 1,
         "plies_per_cycle": 1,
@@ -248,7 +261,7 @@ MOST = {
 }
 POSITIVE = {
     "search.gumbel": ["value_scale"],
-    "search.puct": ["pb_c_init", "pb_c_base", "dirichlet_concentration", "root_temperature"],
+    "search.puct": ["pb_c_init", "pb_c_base", "dirichlet_concentration"],
     "selfplay": ["temperature", "full_search_fraction", "resign_disabled_fraction"],
     "learning": ["learning_rate", "clip_norm"],
 }

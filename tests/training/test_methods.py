@@ -23,7 +23,6 @@ EVERYTHING = {
     "search": {
         "algorithm": "puct",
         "num_simulations": 4,
-        "puct": {"forced_playouts": 2.0, "root_temperature": 1.1},
     },
     "selfplay": {
         "full_search_fraction": 0.5,
