@@ -116,12 +116,15 @@ def test_the_results_are_the_records():
         assert first["right"] == first["positions"] == 37
     told = "the start and all 36 first moves judged correctly, also without search"
     assert results["hex 6x6"] == told
-    match = match_of("go_7x7_1_core")
-    more = json.loads((RESULTS / "go_7x7_1_core" / "gnugo_400.json").read_text())
-    assert match["player_b"] == more["opponent"] == "gtp:gnugo --level 10"
-    assert (match["player_a"], match["games"]) == ("search:64", 100)
-    told = f"{match['score']:.1%} of 100 games against GNU Go level 10"
-    assert results["go 7x7"] == f"{told} (400 simulations: {more['score']:.1%})"
+    fast, full = (
+        json.loads((RESULTS / "go_9x9_2_cores" / f"gnugo_{simulations}.json").read_text())
+        for simulations in (64, 400)
+    )
+    assert fast["opponent"] == full["opponent"] == "gtp:gnugo --level 10"
+    assert (fast["player"], fast["games"]) == ("search:64", 100)
+    assert (full["player"], full["games"]) == ("search:400", 100)
+    told = f"{fast['score']:.1%} of 100 games against GNU Go level 10"
+    assert results["go 9x9"] == f"{told} (400 simulations: {full['score']:.1%})"
     match = match_of("gardner_chess_1_core")
     file = RESULTS / "gardner_chess_1_core" / "fairy_stockfish_400.json"
     more = json.loads(file.read_text())
