@@ -1,6 +1,4 @@
-import dataclasses
 import functools
-import re
 import time
 import tomllib
 import typing
@@ -20,30 +18,7 @@ from azjax.config import (
 )
 from azjax.config.toml import config_from_dict, config_to_dict, load_config, save_config
 from azjax.errors import UserError
-
-
-def tables(kind, prefix=""):
-    """Returns every table of a config file, including `search.puct` and `search.gumbel`."""
-    for name, hint in typing.get_type_hints(kind).items():
-        if dataclasses.is_dataclass(hint) and name != "game":
-            yield prefix + name, hint
-            yield from tables(hint, f"{prefix}{name}.")
-
-
-SECTIONS = dict(tables(Config))
-FIELDS = [
-    (section, field.name)
-    for section, kind in SECTIONS.items()
-    for field in dataclasses.fields(kind)
-    if f"{section}.{field.name}" not in SECTIONS
-]
-
-
-def nested(section, values):
-    """Returns `{"a": {"b": values}}` for section "a.b"."""
-    for name in reversed(section.split(".")):
-        values = {name: values}
-    return values
+from tests.config.sections import FIELDS, SECTIONS, nested, refused
 
 
 def value_of(config, section, name):
@@ -71,13 +46,6 @@ def another_value(section, name):
     if isinstance(default, bool):
         return not default
     return default + 1 if isinstance(default, int) else default / 2 + 0.0625
-
-
-def refused(data):
-    with pytest.raises(UserError) as caught:
-        config_from_dict(data)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize(("section", "name"), FIELDS)
@@ -175,146 +143,16 @@ def test_wrong_types_are_named(data, said):
     ],
 )
 def test_removed_methods_may_be_switched_off_alone(key, off):
-    def config(value):
-        *sections, name = key.split(".")
-        data = {name: value}
-        for section in reversed(sections):
-            data = {section: data}
-        return data
-
-    assert config_from_dict(config(off)) == config_from_dict({})
+    section, name = key.rsplit(".", 1)
+    assert config_from_dict(nested(section, {name: off})) == config_from_dict({})
     said = f"{key}: this method helped nowhere and was removed; leave the key out"
-    assert refused(config(8)) == said
+    assert refused(nested(section, {name: 8})) == said
 
 
 def test_an_integer_will_do_for_a_float():
     value = config_from_dict({"learning": {"clip_norm": 1}}).learning.clip_norm
     assert value == 1.0
     assert isinstance(value, float)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
-@pytest.mark.parametrize(
-    ("section", "name"),
-    [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is float],
-)
-def test_floats_are_finite(section, name, value):
-    assert f"{section}.{name} = {value} must be a finite number" in refused(
-        nested(section, {name: value})
-    )
-
-
-def test_floats_in_lists_are_finite():
-    assert "learning.lr_drops = nan must be a finite" in refused(
-        {"learning": {"lr_drops": [float("nan")]}}
-    )
-
-
-LEAST = {
-    "network": {n: 1 for n in ("blocks", "channels", "policy_channels", "value_channels")}
-    | {"value_hidden": 1, "filters": 1, "pooling_every": 0, "convolutions": 0},
-    "search": {"num_simulations": 1},
-    "search.gumbel": {"max_considered_actions": 1},
-    "search.puct": {"dirichlet_fraction": 0.0},
-    "selfplay": {
-        "parallel_games": 1,
-        "plies_per_cycle": 1,
-        "sampled_plies": 0,
-        "opening_plies": 0,
-        "fast_simulations": 1,
-        "final_temperature": 0.0,
-        "resign_false_positive_rate": 0.0,
-    },
-    "replay": {"capacity_plies": 1, "max_games": 0, "min_positions": 1},
-    "learning": {
-        "batch_size": 1,
-        "updates_per_cycle": 1,
-        "warmup_updates": 0,
-        "final_fraction": 0.0,
-        "momentum": 0.0,
-        "l2": 0.0,
-        "weight_decay": 0.0,
-        "value_weight": 0.0,
-        "score_weight": 0.0,
-        "ownership_weight": 0.0,
-        "root_value_weight": 0.0,
-        "td_lambda": 0.0,
-    },
-    "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
-    "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
-    "checkpoint": {"every": 1, "keep": 1},
-}
-MOST = {
-    "search.puct": {"dirichlet_fraction": 1.0},
-    "learning": {
-        "final_fraction": 1.0,
-        "momentum": 1.0,
-        "root_value_weight": 1.0,
-        "td_lambda": 1.0,
-    },
-    "selfplay": {
-        "full_search_fraction": 1.0,
-        "resign_false_positive_rate": 1.0,
-        "resign_disabled_fraction": 1.0,
-    },
-    "gate": {"threshold": 1.0},
-}
-POSITIVE = {
-    "search.gumbel": ["value_scale"],
-    "search.puct": ["pb_c_init", "pb_c_base", "dirichlet_concentration"],
-    "selfplay": ["temperature", "full_search_fraction", "resign_disabled_fraction"],
-    "learning": ["learning_rate", "clip_norm"],
-}
-
-
-def test_ranges_end_where_they_should():
-    for section, bounds in LEAST.items():
-        SECTIONS[section](**bounds)
-        for name, low in bounds.items():
-            below = low - (1 if isinstance(low, int) else 1e-6)
-            with pytest.raises(UserError, match=rf"^{section}\.{name} = "):
-                SECTIONS[section](**{name: below})
-    for section, bounds in MOST.items():
-        SECTIONS[section](**bounds)
-        for name, high in bounds.items():
-            with pytest.raises(UserError, match=rf"^{section}\.{name} = "):
-                SECTIONS[section](**{name: high + 1e-6})
-    for section, names in POSITIVE.items():
-        for name in names:
-            if name != "full_search_fraction":  # at least one ply of a cycle
-                SECTIONS[section](**{name: 1e-6})
-            with pytest.raises(UserError, match=rf"^{section}\.{name} = .*above 0"):
-                SECTIONS[section](**{name: 0.0})
-
-
-@pytest.mark.parametrize(
-    ("section", "name"),
-    [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is int],
-)
-def test_no_integer_is_so_large_that_a_run_could_not_begin(section, name):
-    """One line at once, instead of minutes of work or all memory."""
-    for large in 10**10, 2**63 - 1:
-        assert re.fullmatch(
-            rf"{section}\.{name} = {large} must be at most (1[0,]+|search\.num_simulations = 32)",
-            refused(nested(section, {name: large})),
-        )
-
-
-def test_a_network_of_ten_million_blocks_is_refused():
-    said = "network.blocks = 10000000 must be at most 1,000"
-    assert refused({"network": {"blocks": 10_000_000}}) == said
-    assert refused({"cycles": 2**62}) == f"cycles = {2**62} must be at most 1,000,000,000"
-
-
-def test_every_number_has_a_range():
-    bounded = {
-        (section, name)
-        for table in (LEAST, MOST, POSITIVE)
-        for section, names in table.items()
-        for name in names
-    }
-    numbers = {(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] in (int, float)}
-    assert numbers == bounded
 
 
 def test_what_must_fit_together():

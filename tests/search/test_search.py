@@ -21,7 +21,6 @@ from tests.players.positions import after
 TIC_TAC_TOE = make("tic_tac_toe")
 DOTS = make("dots_and_boxes_2x2")
 SIMULATIONS = 128
-KEY = jax.random.key(0)
 
 
 @functools.partial(jax.jit, static_argnums=0)
