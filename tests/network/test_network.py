@@ -1,4 +1,3 @@
-import functools
 import itertools
 import sys
 
@@ -11,32 +10,8 @@ from azjax_envs import make
 from flax import nnx
 
 from azjax.config import NetworkConfig
-from azjax.errors import UserError
-from azjax.network.network import Network, _parameter_keys, count_parameters, make_network
-from azjax.sharding import EVERYWHERE, make_mesh, shard
-from tests.oracles.searches import random_positions
-
-GAME = make("tic_tac_toe")
-BATCH = 32
-SMALL = {"blocks": 1, "channels": 8, "value_hidden": 8}
-
-
-def network_of(game=GAME, **options):
-    return make_network(game, NetworkConfig(**SMALL | options))
-
-
-@functools.lru_cache
-def observations():
-    return jax.vmap(GAME.observe)(random_positions(GAME, jax.random.key(0), BATCH))
-
-
-@functools.lru_cache
-def compiled(network):
-    """(init, apply, apply_train) of a network, the last on a mesh of one device."""
-    train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
-    # Unoptimised: compiling takes far longer than running.
-    compiled = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
-    return compiled(network.init), compiled(network.apply), compiled(train)
+from azjax.network.network import _parameter_keys, count_parameters, make_network
+from tests.network.networks import BATCH, CHECKED, compiled, network_of, observations
 
 
 @pytest.mark.parametrize("architecture", ["resnet", "mlp"])
@@ -64,16 +39,6 @@ def test_shapes_and_dtypes_of_every_config(architecture):
             for path, _ in jax.tree_util.tree_leaves_with_path(variables)
             for entry in path
         )
-
-
-CHECKED = [
-    network_of(architecture="resnet", norm="batch", value_head="tanh"),
-    network_of(architecture="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
-    network_of(architecture="mlp", norm="batch", value_head="wdl"),
-    network_of(architecture="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
-    network_of(architecture="mlp", norm="none", convolutions=2, filters=4),
-    network_of(architecture="mlp", norm="batch", blocks=3, residual=True),
-]
 
 
 @pytest.mark.parametrize(
@@ -214,83 +179,6 @@ def test_parameters_of_alphago_zeros_network():
     assert count_parameters(variables) == stem + body + policy + value
 
 
-def by_cell(**options):
-    """Returns a network for tic-tac-toe's board with three actions for each of its nine cells."""
-    return Network(
-        GAME.observation_shape, 27, NetworkConfig(**SMALL | {"policy_head": "planes"} | options)
-    )
-
-
-def test_planes_are_a_cells_own_logits_in_the_order_of_the_actions():
-    """Recomputes the head: a 3x3 convolution, its normalisation, and one matrix for every cell."""
-    network = by_cell()
-    init, apply, _ = compiled(network)
-    variables = init(jax.random.key(4))
-    params, stats = variables["params"], variables["stats"]
-    policy = params["policy"]
-    assert policy["kernel"].shape == (SMALL["channels"], 3)
-    policy["bias"] = jnp.asarray([1.0, 2.0, 3.0])
-    logits = apply(variables, observations()).policy_logits
-    assert logits.shape == (BATCH, 27)
-    # The trunk is the same as with a dense head; then the head.
-    convolve = functools.partial(
-        jax.lax.conv_general_dilated,
-        window_strides=(1, 1),
-        padding="SAME",
-        dimension_numbers=("NHWC", "HWIO", "NHWC"),
-    )
-
-    def normalised(x, conv, norm):
-        x = convolve(x, conv["conv"]["kernel"])
-        scale = conv["norm"]["scale"] / jnp.sqrt(norm["norm"]["var"] + 1e-5)
-        bias = conv["norm"]["bias"] - norm["norm"]["mean"] * scale
-        return x * scale[None, None, None] + bias[None, None, None]
-
-    trunk, means = params["body"]["trunk"], stats["body"]["trunk"]
-    x = jax.nn.relu(normalised(observations(), trunk["stem"], means["stem"]))
-    block, block_means = trunk["blocks"]["0"], means["blocks"]["0"]
-    y = jax.nn.relu(normalised(x, block["first"], block_means["first"]))
-    x = jax.nn.relu(x + normalised(y, block["second"], block_means["second"]))
-    heads = jax.nn.relu(normalised(x, params["body"]["heads"], stats["body"]["heads"]))
-    for row, column in itertools.product(range(3), repeat=2):
-        cell = 3 * row + column
-        expected = heads[:, row, column, : SMALL["channels"]] @ policy["kernel"]
-        expected += policy["bias"][None]
-        np.testing.assert_allclose(logits[:, 3 * cell : 3 * cell + 3], expected, atol=1e-5)
-    assert np.ptp(logits[:, ::3]) > 0
-
-
-@pytest.mark.parametrize("norm", ["batch", "layer", "none"])
-def test_planes_with_every_norm(norm):
-    network = by_cell(norm=norm, dtype="bfloat16", value_head="wdl")
-    init, apply, train = compiled(network)
-    variables = init(jax.random.key(1))
-    prediction = apply(variables, observations())
-    chex.assert_shape(prediction.policy_logits, (BATCH, 27))
-    assert {x.dtype for x in prediction if x is not None} == {jnp.dtype("float32")}
-    assert np.abs(jax.nn.softmax(prediction.policy_logits) - 1 / 27).max() < 0.05
-    prediction, stats = train(variables, observations())
-    assert bool(jax.tree.leaves(stats)) == (norm == "batch")
-    chex.assert_tree_all_finite(prediction)
-
-
-def test_planes_of_chess_are_small():
-    config = NetworkConfig(channels=64, policy_head="planes")
-    network = Network((8, 8, 19), 4672, config)
-    params = jax.eval_shape(network.init, jax.random.key(0))["params"]
-    assert params["policy"]["kernel"].shape == (64, 73)
-    assert params["body"]["heads"]["conv"]["kernel"].shape == (3, 3, 64, 65)
-
-
-def test_planes_need_the_same_number_of_actions_for_every_cell():
-    with pytest.raises(
-        UserError, match="for each of the 3 x 3 cells, but the game has 10; use"
-    ) as caught:
-        Network((3, 3, 2), 10, NetworkConfig(policy_head="planes"))
-    assert "\n" not in str(caught.value)
-    Network((3, 3, 2), 10, NetworkConfig())
-
-
 @pytest.mark.parametrize(
     ("observations", "given"),
     [
@@ -363,68 +251,3 @@ def test_the_work_to_trace_a_network_grows_with_its_blocks_only():
     calls_to_trace(1)  # fills the caches
     few, some, many = (calls_to_trace(blocks) for blocks in (10, 20, 30))
     assert many - some < 1.1 * (some - few)
-
-
-FOLDED = [
-    *CHECKED,
-    network_of(norm="batch", dtype="bfloat16"),
-    network_of(norm="batch", towers="separate", pooling_every=1, auxiliary=("score",)),
-    network_of(norm="batch", block="bottleneck", value_head="wdl"),
-    network_of(architecture="mlp", norm="batch", convolutions=2, filters=4, dtype="bfloat16"),
-]
-
-
-@pytest.mark.parametrize("network", FOLDED, ids=str)
-def test_for_inference_predicts_the_same(network):
-    """Only batch norm changes the order of roundings; the rest is equal to the last bit."""
-    init, apply, _ = compiled(network)
-    key = jax.random.key(4)
-    variables = init(key)
-    # Scales, means and variances of a trained network are anything.
-    variables["params"] = jax.tree.map(
-        lambda x: x + 0.1 * jax.random.normal(key, x.shape), variables["params"]
-    )
-    variables["stats"] = jax.tree.map(
-        lambda x: x + jax.random.uniform(key, x.shape), variables["stats"]
-    )
-    expected = apply(variables, observations())
-    folded = network.for_inference(variables)
-    found = apply(folded, observations())
-    if network.config.norm != "batch":
-        chex.assert_trees_all_equal(found, expected)
-    else:
-        near = 1e-5 if network.config.dtype == "float32" else 0.02
-        for one, other in zip(found, expected, strict=True):
-            if other is not None:
-                size = np.abs(other).max()
-                np.testing.assert_allclose(one, other, atol=near * max(size, 1.0))
-    assert list(folded) == ["inference"]
-
-
-def test_for_inference_leaves_little_to_do_in_bfloat16():
-    """No parameter is cast in a prediction, and nothing is divided or rooted."""
-    network = network_of(norm="batch", dtype="bfloat16")
-    variables = jax.eval_shape(network.init, jax.random.key(0))
-    folded = jax.eval_shape(network.for_inference, variables)
-    assert {x.dtype for x in jax.tree.leaves(folded)} == {jnp.dtype("bfloat16")}
-    before, after = (
-        str(jax.make_jaxpr(network.apply)(arrays, observations())) for arrays in (variables, folded)
-    )
-    assert "rsqrt" in before
-    assert "rsqrt" not in after
-
-
-def test_inference_variables_cannot_be_trained():
-    network = network_of(norm="batch")
-    variables = jax.eval_shape(network.init, jax.random.key(0))
-    folded = jax.eval_shape(network.for_inference, variables)
-    train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
-    with pytest.raises(ValueError, match="must be of this network"):
-        jax.eval_shape(train, folded, observations())
-    other = network_of(norm="batch", channels=4)
-    with pytest.raises(ValueError, match="must be of this network"):
-        other.for_inference(variables)
-    with pytest.raises(ValueError, match="must be of this network"):
-        network.for_inference(folded)
-    with pytest.raises(ValueError, match="must be of this network"):
-        jax.eval_shape(other.apply, folded, observations())
