@@ -50,7 +50,7 @@ GAMES = {
     "hex": ("hex_5x5", {}),
 }
 PUCT = {"search.algorithm": "puct"}
-# Pooling and bottleneck blocks belong to residual towers of convolutions.
+# Global pooling belongs to residual towers of convolutions.
 TOWER = {
     "network.architecture": "resnet",
     "network.blocks": 4,
@@ -91,7 +91,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "two convolutions": {"network.convolutions": 2},
     "residual tower": TOWER,
     "residual tower, global pooling": TOWER | {"network.pooling_every": 2},
-    "residual tower, bottleneck blocks": TOWER | {"network.block": "bottleneck"},
     "no auxiliary targets": {"network.auxiliary": []},
     "the score as a target": {"network.auxiliary": ["score"]},
     "score and owners as targets": {"network.auxiliary": ["score", "ownership"]},

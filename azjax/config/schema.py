@@ -31,10 +31,6 @@ class NetworkConfig:
     residual: bool = False
     """Dense layers of the MLP after the first add their output to their input, so that many of them
     learn (He et al. 2016). Blocks of the residual tower always do."""
-    block: Literal["basic", "bottleneck"] = "basic"
-    """Basic: two 3x3 convolutions (the paper's). Bottleneck: two 3x3 convolutions on half of the
-    channels between two 1x1 ones, a third of the work (He et al. 2016; KataGo). Not used by the
-    MLP."""
     pooling_every: int = 0
     """Every n-th block gives each cell the mean and the maximum over the whole board (global
     pooling, Wu 2019); 0: no block does. Not used by the MLP."""

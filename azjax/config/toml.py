@@ -21,8 +21,10 @@ from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
 _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
-# Methods that helped nowhere. Players' files and runs of earlier versions have them, switched off.
+# Methods that helped nowhere, or that no config used. Players' files and runs of earlier versions
+# have them, switched off.
 _REMOVED = {
+    "network.block": "basic",
     "search.start_simulations": 0,
     "search.puct.root_temperature": 1,
     "search.puct.forced_playouts": 0,
@@ -159,7 +161,7 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
 def _check_off(name: str, value: Any) -> None:
     """Raises a UserError if a method that has been removed is switched on."""
     if value != _REMOVED[name]:
-        raise UserError(f"{name}: this method helped nowhere and was removed; leave the key out")
+        raise UserError(f"{name}: azjax no longer has this method; leave the key out")
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:

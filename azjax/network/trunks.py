@@ -38,9 +38,8 @@ class ConvTrunk(nnx.Module):
         self.stem = Conv(planes, config.channels, 3, config, rngs)
 
         def block(number: int) -> nnx.Module:
-            if every and number % every == 0:
-                return PoolingBlock(config, rngs)
-            return (Block if config.block == "basic" else BottleneckBlock)(config, rngs)
+            pools = every and number % every == 0
+            return (PoolingBlock if pools else Block)(config, rngs)
 
         self.blocks = nnx.List([block(i + 1) for i in range(config.blocks)])
 
@@ -62,21 +61,6 @@ class Block(nnx.Module):
     def __call__(self, x: Array, train: bool) -> Array:
         y = jax.nn.relu(self.first(x, train))
         return jax.nn.relu(x + self.second(y, train))
-
-
-class BottleneckBlock(nnx.Module):
-    """Two 3x3 convolutions on half of the channels, between two 1x1 convolutions, with a skip."""
-
-    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
-        width, inner = config.channels, max(config.channels // 2, 1)
-        shapes = [(width, inner, 1), (inner, inner, 3), (inner, inner, 3), (inner, width, 1)]
-        self.convs = nnx.List([Conv(*shape, config, rngs) for shape in shapes])
-
-    def __call__(self, x: Array, train: bool) -> Array:
-        y = x
-        for conv in self.convs[:-1]:
-            y = jax.nn.relu(conv(y, train))
-        return jax.nn.relu(x + self.convs[-1](y, train))
 
 
 class PoolingBlock(nnx.Module):

@@ -135,6 +135,7 @@ def test_wrong_types_are_named(data, said):
 @pytest.mark.parametrize(
     ("key", "off"),
     [
+        ("network.block", "basic"),
         ("search.start_simulations", 0),
         ("search.puct.root_temperature", 1.0),
         ("search.puct.forced_playouts", 0.0),
@@ -145,7 +146,7 @@ def test_wrong_types_are_named(data, said):
 def test_removed_methods_may_be_switched_off_alone(key, off):
     section, name = key.rsplit(".", 1)
     assert config_from_dict(nested(section, {name: off})) == config_from_dict({})
-    said = f"{key}: this method helped nowhere and was removed; leave the key out"
+    said = f"{key}: azjax no longer has this method; leave the key out"
     assert refused(nested(section, {name: 8})) == said
 
 

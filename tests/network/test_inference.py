@@ -13,7 +13,6 @@ FOLDED = [
     *CHECKED,
     network_of(norm="batch", dtype="bfloat16"),
     network_of(norm="batch", towers="separate", pooling_every=1, auxiliary=("score",)),
-    network_of(norm="batch", block="bottleneck", value_head="wdl"),
     network_of(architecture="mlp", norm="batch", convolutions=2, filters=4, dtype="bfloat16"),
 ]
 
