@@ -87,10 +87,10 @@ def test_the_speeds_are_the_records():
                 assert f"{rate:.{digits}f}" == number, (game, program)
 
 
-def mistakes(record, player, *, suites=slice(0, 1)):
+def mistakes(record, player, *, suites=slice(0, 1), report="report.json"):
     """Returns a player's mistakes and positions in some suites of a recorded report."""
-    report = json.loads((RESULTS / record / "report.json").read_text())
-    (found,) = (entry for entry in report["players"] if entry["name"] == player)
+    players = json.loads((RESULTS / record / report).read_text())["players"]
+    (found,) = (entry for entry in players if entry["name"] == player)
     scores = found["scores"][suites]
     return sum(s["mistakes"] for s in scores), sum(s["positions"] for s in scores)
 
@@ -101,9 +101,12 @@ def test_the_results_are_the_records():
     assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
     count, positions = mistakes("connect_four_2_cores", "search:64")
     uct, _ = mistakes("connect_four_2_cores", "uct:1000")
-    larger, _ = mistakes("connect_four_larger_2_cores", "search:64")
+    larger = "connect_four_larger_less_noise_2_cores"
+    fast, _ = mistakes(larger, "search:64")
+    slow, _ = mistakes(larger, "search:600", report="report_600.json")
     seeds = [mistakes(f"connect_four_seed_{seed}_1_core", "search:64")[0] for seed in (1, 2)]
-    others = f"UCT-1000: {uct}; 96 min with 13 layers: {larger}"
+    two_hours = f"120 min with 13 layers: {fast}, with 600 simulations {slow}"
+    others = f"UCT-1000: {uct}; {two_hours}"
     each = f"{count}, {seeds[0]} and {seeds[1]} mistakes"
     text = f"{each} in {positions:,} scored positions by seed ({others})"
     assert results["connect four"] == text
