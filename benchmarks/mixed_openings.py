@@ -36,7 +36,7 @@ class Arguments:
     plies: int = 30
     """Openings have at most this many plies."""
     random_plies: int = 4
-    """Of these, the player's games begin with up to so many random ones."""
+    """Games of the player begin with at most this many random plies."""
     seed: int = 0
     """Seed of the openings."""
 
