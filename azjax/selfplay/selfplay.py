@@ -76,7 +76,11 @@ def self_play(
 
     start_key, ply_key = jax.random.split(key)
     lanes = games.plies.shape[0]
-    starts = start_games(game, start_key, lanes, config.selfplay, openings)
+
+    def policy(key: Array, states: State) -> Array:
+        return evaluate(params, key, states)[0]
+
+    starts = start_games(game, start_key, lanes, config.selfplay, openings, policy)
 
     def ply(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]
