@@ -101,11 +101,11 @@ def test_the_results_are_the_records():
     assert results["tic-tac-toe"] == f"{count} mistakes in all {positions:,} positions"
     count, positions = mistakes("connect_four_2_cores", "search:64")
     uct, _ = mistakes("connect_four_2_cores", "uct:1000")
-    larger = "connect_four_larger_less_noise_2_cores"
+    larger = "connect_four_larger_fewer_resigned_2_cores"
     fast, _ = mistakes(larger, "search:64")
     slow, _ = mistakes(larger, "search:600", report="report_600.json")
     seeds = [mistakes(f"connect_four_seed_{seed}_1_core", "search:64")[0] for seed in (1, 2)]
-    two_hours = f"120 min with 13 layers: {fast}, with 600 simulations {slow}"
+    two_hours = f"118 min with 13 layers: {fast}, with 600 simulations {slow}"
     others = f"UCT-1000: {uct}; {two_hours}"
     each = f"{count}, {seeds[0]} and {seeds[1]} mistakes"
     text = f"{each} in {positions:,} scored positions by seed ({others})"

@@ -65,7 +65,7 @@ def test_a_file_describes_its_player(file):
     assert "search:4: 90.0% of 4,520 positions without a mistake" in said
     assert "search:4: 75.0% of the points in 8 games against uct:100" in said
     said = load_saved(pretrained()["connect_four"]).describe()
-    assert said.startswith("connect_four: a 13 x 512 residual mlp, trained for 754 cycles")
+    assert said.startswith("connect_four: a 13 x 512 residual mlp, trained for 740 cycles")
 
 
 def test_nothing_is_overwritten(file):
