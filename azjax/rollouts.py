@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game, random_action
@@ -48,18 +46,8 @@ def opening_lines(game: Game, key: Array, batch: int, plies: int) -> tuple[State
     return jax.tree.map(lambda x, y: jnp.concatenate([x[None], y]), states, later), actions
 
 
-Replace = Callable[[Array, State, Array], Array]
-"""(key, states [B, ...], random actions int32 [B]) -> the actions to play, int32 [B]."""
-
-
 def play_randomly(
-    game: Game,
-    key: Array,
-    states: State,
-    plies: Array,
-    *,
-    most: int,
-    replace: Replace | None = None,
+    game: Game, key: Array, states: State, plies: Array, *, most: int
 ) -> tuple[State, Array]:
     """Plays uniformly random moves in each game, but none that would end it.
 
@@ -69,7 +57,6 @@ def play_randomly(
       states: positions [B, ...].
       plies: number of moves in each game, int32 [B].
       most: upper bound of `plies`.
-      replace: puts other moves in place of some random ones.
 
     Returns:
       (states [B, ...], number of moves made int32 [B]).
@@ -77,27 +64,18 @@ def play_randomly(
 
     def ply(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
         states, lengths = carry
-        goes_on = (lengths == i) & (i < plies)
-        states, goes_on, _ = _random_ply(game, key, i, states, goes_on, replace)
+        states, goes_on, _ = _random_ply(game, key, i, states, (lengths == i) & (i < plies))
         return states, lengths + goes_on
 
     return jax.lax.fori_loop(0, most, ply, (states, jnp.zeros(plies.shape, jnp.int32)))
 
 
 def _random_ply(
-    game: Game,
-    key: Array,
-    i: Array,
-    states: State,
-    goes_on: Array,
-    replace: Replace | None = None,
+    game: Game, key: Array, i: Array, states: State, goes_on: Array
 ) -> tuple[State, Array, Array]:
     """Returns (states after ply `i`, which openings continue bool [B], actions int32 [B])."""
     mask = jax.vmap(game.legal_action_mask)(states)
-    ply_key = jax.random.fold_in(key, i)
-    actions = random_action(ply_key, mask)
-    if replace is not None:
-        actions = replace(jax.random.fold_in(ply_key, 0), states, actions)
+    actions = random_action(jax.random.fold_in(key, i), mask)
     moved = jax.vmap(game.step)(states, actions)
     goes_on &= ~jax.vmap(game.is_terminal)(moved)
     return where(goes_on, moved, states), goes_on, actions

@@ -137,9 +137,6 @@ class SelfPlayConfig:
     """Plies that each game advances in one cycle."""
     opening_plies: int = 0
     """Each game opens with 0 to this many uniformly random plies."""
-    one_sided_openings: float = 0.0
-    """Fraction of games in whose opening only one player moves at random. The other, who is drawn
-    at random, samples from the network's policy. So the network meets weaker play."""
     openings: str = ""
     """A file of starting positions, one per line: the moves that lead there, in the game's
     notation, separated by spaces. Each game begins at a random one of them; random plies follow.
@@ -177,13 +174,7 @@ class SelfPlayConfig:
         at_least(self, 0.0, "final_temperature")
         above(self, 0.0, "temperature", "full_search_fraction", "resign_disabled_fraction")
         between(self, 0.0, 1.0, "full_search_fraction", "resign_false_positive_rate")
-        between(self, 0.0, 1.0, "one_sided_openings")
         between(self, 0.0, 1.0, "resign_disabled_fraction")
-        if self.one_sided_openings and not self.opening_plies:
-            raise UserError(
-                f"selfplay.one_sided_openings = {self.one_sided_openings} needs openings: set "
-                "selfplay.opening_plies to 1 or more"
-            )
         if round(self.full_search_fraction * self.plies_per_cycle) < 1:
             raise UserError(
                 f"selfplay.full_search_fraction = {self.full_search_fraction} leaves no full "

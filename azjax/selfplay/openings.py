@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from azjax_envs import Game, init_batch
 from azjax.config import SelfPlayConfig
 from azjax.errors import UserError
 from azjax.pytrees import take
-from azjax.rollouts import Replace, play_randomly
+from azjax.rollouts import play_randomly
 from azjax.selfplay.resignation import GameMinima, initial_minima
 from azjax.types import Array, State
 
@@ -37,33 +36,15 @@ class Games:
     minima: GameMinima | None  # None if players do not resign
 
 
-Policy = Callable[[Array, State], Array]
-"""(key, states [B, ...]) -> logits [B, A]."""
-
-
 def start_games(
-    game: Game,
-    key: Array,
-    batch: int,
-    config: SelfPlayConfig,
-    openings: Openings | None = None,
-    policy: Policy | None = None,
+    game: Game, key: Array, batch: int, config: SelfPlayConfig, openings: Openings | None = None
 ) -> Games:
     """Starts `batch` games: a random opening, then 0 to `config.opening_plies` random moves.
 
     So the network also learns positions that good play never reaches. Their values are the results
     of good play from there.
-
-    Args:
-      game: the game.
-      key: PRNG key.
-      batch: number of games.
-      config: the settings of self-play.
-      openings: where games begin; None for the game's own start.
-      policy: chooses one side's moves in `config.one_sided_openings` of the openings; None where
-        all moves are random.
     """
-    init_key, line_key, length_key, move_key, resign_key, side_key = jax.random.split(key, 6)
+    init_key, line_key, length_key, move_key, resign_key = jax.random.split(key, 5)
     if openings is None:
         states = init_batch(game, init_key, batch)
         before = jnp.zeros(batch, jnp.int32)
@@ -72,38 +53,13 @@ def start_games(
         states = take(openings.states, line)
         before = openings.plies[line]
     lengths = jax.random.randint(length_key, (batch,), 0, config.opening_plies + 1)
-    replace = None
-    if policy is not None and config.one_sided_openings:
-        replace = _one_sided(game, policy, side_key, batch, config.one_sided_openings)
-    states, plies = play_randomly(
-        game, move_key, states, lengths, most=config.opening_plies, replace=replace
-    )
+    states, plies = play_randomly(game, move_key, states, lengths, most=config.opening_plies)
     minima = None
     if config.resign_false_positive_rate:
         minima = initial_minima(
             resign_key, batch, disabled_fraction=config.resign_disabled_fraction
         )
     return Games(states=states, plies=before + plies, minima=minima)
-
-
-def _one_sided(game: Game, policy: Policy, key: Array, batch: int, fraction: float) -> Replace:
-    """Returns the rule that lets the policy move for one player of some games.
-
-    The games, a `fraction` of them, and their players are drawn at random.
-    """
-    game_key, player_key = jax.random.split(key)
-    chosen = jax.random.bernoulli(game_key, fraction, (batch,))
-    player = jax.random.randint(player_key, (batch,), 0, 2)
-
-    def replace(key: Array, states: State, actions: Array) -> Array:
-        evaluate_key, sample_key = jax.random.split(key)
-        mask = jax.vmap(game.legal_action_mask)(states)
-        logits = jnp.where(mask, policy(evaluate_key, states), -jnp.inf)
-        sampled = jax.random.categorical(sample_key, logits).astype(actions.dtype)
-        mover = jax.vmap(game.current_player)(states)
-        return jnp.where(chosen & (mover == player), sampled, actions)
-
-    return replace
 
 
 def read_openings(game: Game, path: str | Path) -> Openings:

@@ -76,11 +76,7 @@ def self_play(
 
     start_key, ply_key = jax.random.split(key)
     lanes = games.plies.shape[0]
-
-    def policy(key: Array, states: State) -> Array:
-        return evaluate(params, key, states)[0]
-
-    starts = start_games(game, start_key, lanes, config.selfplay, openings, policy)
+    starts = start_games(game, start_key, lanes, config.selfplay, openings)
 
     def ply(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]

@@ -37,7 +37,6 @@ LEAST = {
         "plies_per_cycle": 1,
         "sampled_plies": 0,
         "opening_plies": 0,
-        "one_sided_openings": 0.0,
         "fast_simulations": 1,
         "final_temperature": 0.0,
         "resign_false_positive_rate": 0.0,
@@ -70,8 +69,6 @@ MOST = {
         "td_lambda": 1.0,
     },
     "selfplay": {
-        "opening_plies": 10_000,
-        "one_sided_openings": 1.0,
         "full_search_fraction": 1.0,
         "resign_false_positive_rate": 1.0,
         "resign_disabled_fraction": 1.0,

@@ -1,5 +1,4 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
@@ -32,39 +31,6 @@ def test_games_begin_at_the_lines_of_a_file(tmp_path):
     counts = np.bincount(stones, minlength=5)
     assert (counts[[0, 4]] > 60).all()
     assert 140 < (stones >= 3).sum() - 0.5 * counts[3] < 360
-
-
-def lowest_cell(key, states):
-    """A policy that takes the free cell with the lowest number."""
-    del key
-    return jnp.broadcast_to(-100.0 * jnp.arange(9), (states.taken.shape[0], 9))
-
-
-@pytest.mark.parametrize("fraction", [0.0, 0.5, 1.0])
-def test_one_player_of_an_opening_follows_the_policy(fraction):
-    game, batch = make("tic_tac_toe"), 4096
-    config = SelfPlayConfig(opening_plies=2, one_sided_openings=fraction)
-    games = start_games(game, jax.random.key(0), batch, config, policy=lowest_cell)
-    shown = np.asarray(jax.vmap(game.observe)(games.states)).reshape(batch, 9, -1)
-    two = np.asarray(games.plies) == 2
-    # The first player is to move again, so the first plane has his mark.
-    first, second = shown[two, :, 0].argmax(-1), shown[two, :, 1].argmax(-1)
-    first_follows, second_follows = first == 0, second == np.where(first == 0, 1, 0)
-    # A random move is the lowest free cell in 1 of 9 or 8 games.
-    followed = fraction / 2
-    by_first = followed + (1 - followed) / 9
-    by_second = followed + (1 - followed) / 8
-    assert abs(first_follows.mean() - by_first) < 0.05
-    assert abs(second_follows.mean() - by_second) < 0.05
-    if fraction == 1:
-        assert (first_follows | second_follows).all()
-        assert (first_follows & second_follows).mean() < 0.2
-
-
-def test_one_sided_openings_need_openings():
-    said = r"selfplay\.one_sided_openings = 0\.5 needs openings: set selfplay\.opening_plies to 1"
-    with pytest.raises(UserError, match=said):
-        SelfPlayConfig(one_sided_openings=0.5)
 
 
 @pytest.mark.parametrize(
