@@ -78,7 +78,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "a gate every 20 cycles": {"selfplay.actor": "gated", "gate.every": 20},
     # Replay and targets
     "results alone": {"learning.root_value_weight": 0},
-    "lambda 0.95": {"learning.td_lambda": 0.95},
     "the newest 10,000 games": {"replay.max_games": 10_000},
     # Learning and network
     "constant rate": {"learning.schedule": "constant"},
@@ -101,7 +100,6 @@ SAME_TIME = {
         "values scaled by 0.1",
         "12 plies with noise",
         "results alone",
-        "lambda 0.95",
         "the newest 10,000 games",
         "constant rate",
         "steps of the learning rate",

@@ -3,9 +3,9 @@
     python benchmarks/value_targets.py runs/connect_four --plies 11 --json targets.json
 
 The run's self-play, with its current network, continues from positions whose results are known.
-Each position gets the targets of several values of `learning.td_lambda` and
-`learning.root_value_weight`. The squared error has two parts. The variance from game to game can be
-averaged out by a network. The squared bias, the error of the mean, is learned.
+Each position gets the targets of several values of `learning.root_value_weight`. The squared error
+has two parts. The variance from game to game can be averaged out by a network. The squared bias,
+the error of the mean, is learned.
 """
 
 import dataclasses
@@ -28,7 +28,6 @@ from azjax.search.model import network_evaluate
 from azjax.selfplay.openings import Games
 from azjax.selfplay.selfplay import draw_full_search_mask, self_play
 
-LAMBDAS = (1.0, 0.97, 0.95, 0.9, 0.8, 0.0)
 ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 
 
@@ -69,9 +68,8 @@ def main(options: Arguments) -> None:
     keys = jax.random.split(jax.random.key(options.seed), options.repeats)
     windows = [run_on(key, draw_full_search_mask(key, config)) for key in keys]
     table = [
-        {"td_lambda": decay, "root_value_weight": own}
-        | _errors(np.stack([_targets(rows, config, decay, own) for rows in windows]), exact)
-        for decay in LAMBDAS
+        {"root_value_weight": own}
+        | _errors(np.stack([_targets(rows, config, own) for rows in windows]), exact)
         for own in ROOT_WEIGHTS
     ]
     _, value = jax.jit(functools.partial(evaluate, variables))(jax.random.key(0), states)
@@ -94,9 +92,9 @@ def _to_the_end(config: Config, plies: int) -> Config:
     return dataclasses.replace(config, selfplay=selfplay, replay=replay)
 
 
-def _targets(transitions: Transition, config: Config, decay: float, own: float) -> np.ndarray:
+def _targets(transitions: Transition, config: Config, own: float) -> np.ndarray:
     """Returns the targets of the first ply, float32 [B]."""
-    learning = dataclasses.replace(config.learning, td_lambda=decay, root_value_weight=own)
+    learning = dataclasses.replace(config.learning, root_value_weight=own)
     config = dataclasses.replace(config, learning=learning)
     count = jnp.int32(len(transitions.reward))
     window = Replay(transitions=transitions, position=jnp.int32(0), filled=count)

@@ -259,11 +259,8 @@ class LearningConfig:
     ownership_weight: float = 0.5
     """Weight of the ownership error, mean over the cells, where `network.auxiliary` has it."""
     root_value_weight: float = 0.0
-    """Weight of the search's own value of a position in the value target. The rest is the return
-    (AlphaZero: 0)."""
-    td_lambda: float = 1.0
-    """The return: 1 is the game's result, 0 the search's value one ply later, between them
-    TD(lambda) (Sutton 1988)."""
+    """Weight of the search's own value of a position in the value target. The rest is the game's
+    result (AlphaZero: 0)."""
     clip_norm: float = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True
@@ -278,8 +275,7 @@ class LearningConfig:
         at_least(self, 0.0, "l2", "weight_decay", "value_weight")
         at_least(self, 0.0, "score_weight", "ownership_weight")
         above(self, 0.0, "learning_rate", "clip_norm")
-        between(self, 0.0, 1.0, "final_fraction", "momentum", "td_lambda")
-        between(self, 0.0, 1.0, "root_value_weight")
+        between(self, 0.0, 1.0, "final_fraction", "momentum", "root_value_weight")
         drops = list(self.lr_drops)
         if drops != sorted({*drops}) or any(not 0 < d < 1 for d in drops):
             raise UserError(

@@ -30,6 +30,7 @@ _REMOVED = {
     "search.puct.forced_playouts": 0,
     "replay.reanalyse_positions": 0,
     "learning.ema_decay": 0,
+    "learning.td_lambda": 1,
 }
 
 

@@ -39,17 +39,16 @@ def expected_result(outcome: Array) -> Array:
 def compute_targets(replay: Replay, config: Config, *, devices: int = 1) -> Targets:
     """Computes value targets from the newest ply back.
 
-    The return is a lambda-return (Sutton 1988): target[t] = reward[t] + discount[t] *
-    ((1 - lambda) * root value[t + 1] + lambda * target[t + 1]). It holds for any order of turns,
-    and at lambda = 1 it is the game's result. The position's own root value is mixed in afterwards.
+    A target is the game's result from the mover's perspective, for any order of turns: target[t] =
+    reward[t] + discount[t] * target[t + 1]. The position's own root value is mixed in afterwards.
 
-    The means are of chances of a win, a draw and a loss. A value v stands for a win with chance
+    The mean is of chances of a win, a draw and a loss. A value v stands for a win with chance
     max(v, 0), a loss with chance max(-v, 0), and a draw otherwise. So the mean of a win and a root
     value of -0.2 has a draw with chance 0.4. Their mean value alone, 0.4, would make it 0.6.
 
     Args:
       replay: this device's share of the buffer.
-      config: `learning.td_lambda`, `learning.root_value_weight` and `replay.max_games`.
+      config: `learning.root_value_weight` and `replay.max_games`.
       devices: the number of devices that share the buffer.
 
     Raises:
@@ -99,16 +98,14 @@ def scan_plies(
       Chances of a win and of a loss float32 [R, B, 2], and as in `Targets` valid [R, B], whatever
       the kind of search, end [R, B] and side [R, B].
     """
-    decay, own = config.learning.td_lambda, config.learning.root_value_weight
-    lanes = rewards.shape[1]
+    own, lanes = config.learning.root_value_weight, rewards.shape[1]
 
     def back(carry: tuple[Array, ...], ply: tuple[Array, ...]) -> tuple[Any, Any]:
-        target, following, valid, end, side, rank, games = carry
+        target, valid, end, side, rank, games = carry
         index, reward, discount, value = ply
         over, root = discount == 0, _wins_and_losses(value)
-        later = (1 - decay) * following + decay * target
         # The mover's wins are the opponent's losses.
-        later = jnp.where((discount > 0)[:, None], later, later[:, ::-1])
+        later = jnp.where((discount > 0)[:, None], target, target[:, ::-1])
         target = _wins_and_losses(reward) + jnp.where(over[:, None], 0.0, later)
         valid = valid | over
         end = jnp.where(over, index, end)
@@ -116,11 +113,11 @@ def scan_plies(
         rank = jnp.where(over, games, rank)  # games that ended later than this one
         games = games + jnp.sum(over)
         recent = rank < config.replay.max_games // devices if config.replay.max_games else True
-        carry = (target, root, valid, end, side, rank, games)
+        carry = (target, valid, end, side, rank, games)
         return carry, ((1 - own) * target + own * root, valid & recent, end, side)
 
     zeros, none = jnp.zeros((lanes, 2)), jnp.zeros(lanes, jnp.int32)
-    start = (zeros, zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
+    start = (zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
     return jax.lax.scan(back, start, (indices, rewards, discounts, values))[1]
 
 
@@ -129,26 +126,19 @@ def double_windows(
 ) -> tuple[Array, Array, Array, Array]:
     """Computes what `scan_plies` does in log2(R) steps (Hillis and Steele 1986).
 
-    After each step, every ply knows the target as a function of the target some plies later:
-    constant + factor * that target, seen by the other player where `swapped`. A step puts two such
-    functions together, which doubles the number of plies. At the end of a game the factor is 0.
+    Each ply looks at a window of later plies for the end of its game. A step doubles the windows.
+    `swapped` tells whether the last ply of the window belongs to the other player.
     """
-    decay, own = config.learning.td_lambda, config.learning.root_value_weight
-    size = indices.shape[0]
-    over, roots = discounts == 0, _wins_and_losses(values)
-    swapped = discounts < 0
-    following = (1 - decay) * _later(roots, 1, 0.0)
-    following = jnp.where(swapped[..., None], following[..., ::-1], following)
-    constant = _wins_and_losses(rewards) + jnp.where(over[..., None], 0.0, following)
-    factor = jnp.where(over, 0.0, jnp.float32(decay))
+    own, size = config.learning.root_value_weight, indices.shape[0]
+    over, swapped = discounts == 0, discounts < 0
+    target = _wins_and_losses(rewards)
     age = jnp.where(over, jnp.arange(size)[:, None], -1)  # of the end of the game, -1 if not known
     shift = 1
     while shift < size:
         known = age >= 0
-        after = _later(constant, shift, 0.0)
+        after = _later(target, shift, 0.0)
         after = jnp.where(swapped[..., None], after[..., ::-1], after)
-        constant += jnp.where(known[..., None], 0.0, factor[..., None] * after)
-        factor *= _later(factor, shift, 1.0)
+        target += jnp.where(known[..., None], 0.0, after)
         swapped ^= _later(swapped, shift, False) & ~known
         age = jnp.where(known, age, _later(age, shift, -1))
         shift *= 2
@@ -159,7 +149,7 @@ def double_windows(
         rank = jnp.cumsum(ends) - ends  # games that ended later, of those that end at each ply
         recent = rank[place] < config.replay.max_games // devices
     return (
-        (1 - own) * constant + own * roots,
+        (1 - own) * target + own * _wins_and_losses(values),
         valid & recent,
         jnp.where(valid, indices[place], 0),
         jnp.where(swapped, -1, 1).astype(jnp.int8),

@@ -54,7 +54,6 @@ LEAST = {
         "score_weight": 0.0,
         "ownership_weight": 0.0,
         "root_value_weight": 0.0,
-        "td_lambda": 0.0,
     },
     "gate": {"every": 1, "games": 2, "threshold": 0.0, "opening_plies": 1},
     "evaluation": {"every": 0, "games": 2, "num_simulations": 1, "opening_plies": 0},
@@ -66,7 +65,6 @@ MOST = {
         "final_fraction": 1.0,
         "momentum": 1.0,
         "root_value_weight": 1.0,
-        "td_lambda": 1.0,
     },
     "selfplay": {
         "full_search_fraction": 1.0,

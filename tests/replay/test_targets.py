@@ -21,9 +21,9 @@ append_jit = jax.jit(append)
 find_jit = jax.jit(compute_targets, static_argnames=("config", "devices"))
 
 
-def config_of(decay=1.0, own=0.0, games=0):
+def config_of(own=0.0, games=0):
     return Config(
-        learning=LearningConfig(td_lambda=decay, root_value_weight=own),
+        learning=LearningConfig(root_value_weight=own),
         replay=ReplayConfig(max_games=games),
     )
 
@@ -38,24 +38,16 @@ class Reference:
     """The ring as a plain list of plies, oldest first; targets follow by walking forward."""
 
     plies: list
-    decay: float
     own: float
 
     def outcome(self, age, lane):
-        """Returns the chances [win, draw, loss] at `age` from the oldest; None if a game goes on.
-
-        The lambda-return is a mean of n-step returns. The one that ends with the root's value
-        after n plies has the weight (1 - decay) * decay ** (n - 1), and the result has the rest.
-        """
-        sign, weight, total = 1.0, 1.0, np.zeros(3)
-        for later, ply in enumerate(self.plies[age:]):
-            if later:
-                total += (1 - self.decay) * weight * chances(sign * float(ply["value"][lane]))
-                weight *= self.decay
+        """Returns the target [win, draw, loss] at `age` from the oldest; None if a game goes on."""
+        sign = 1.0
+        for ply in self.plies[age:]:
             if ply["discount"][lane] == 0:
-                total += weight * chances(sign * ply["reward"][lane])
+                result = chances(sign * ply["reward"][lane])
                 own = float(self.plies[age]["value"][lane])
-                return (1 - self.own) * total + self.own * chances(own)
+                return (1 - self.own) * result + self.own * chances(own)
             sign *= ply["discount"][lane]
         return None
 
@@ -82,14 +74,12 @@ def test_an_empty_ring_knows_nothing():
 
 
 @pytest.mark.parametrize("ends", [0.25, 0.03, 1.0])
-@pytest.mark.parametrize(
-    ("decay", "own", "games"), [(1.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 0.25, 0), (0.9, 0.5, 6)]
-)
-def test_against_plain_lists(ends, decay, own, games):
+@pytest.mark.parametrize(("own", "games"), [(0.0, 0), (0.25, 0), (0.5, 6)])
+def test_against_plain_lists(ends, own, games):
     """The ring is filled in steps, first in part, then twice around; turns need not alternate."""
     rng = np.random.default_rng(int(100 * ends))
-    config, devices = config_of(decay, own, games), 2 if games else 1
-    replay, reference = new_ring(), Reference([], decay, own)
+    config, devices = config_of(own, games), 2 if games else 1
+    replay, reference = new_ring(), Reference([], own)
     seen_known = seen_unknown = seen_old = 0
     for count in range(1, 8):
         rows = random_transitions(rng, 4, ends=ends)
@@ -135,15 +125,6 @@ def test_a_double_turn_keeps_the_sign():
     np.testing.assert_array_equal(targets.valid[:, 0], [True] * 4 + [False] * (RING - 4))
 
 
-def test_a_search_that_knew_better_than_the_result():
-    """At lambda 0 the target is the next search's value, from this ply's perspective."""
-    rows = {name: np.repeat(x, 3, axis=0) for name, x in empty_transitions().items()}
-    rows["discount"][:] = np.asarray([-1, -1, 0])[:, None]
-    rows["reward"][2], rows["value"][:] = 1, np.asarray([0.5, 0.25, -0.75])[:, None]
-    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(decay=0.0))
-    np.testing.assert_allclose(targets.value[:3, 0], [-0.25, 0.75, 1])
-
-
 def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value():
     rows = empty_transitions()
     rows["reward"][:], rows["value"][:] = 1.0, -0.2
@@ -154,13 +135,11 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
 
 
 @pytest.mark.parametrize("size", [1, 2, 37, 64])
-@pytest.mark.parametrize(
-    ("decay", "own", "games"), [(1.0, 0.0, 0), (0.7, 0.0, 0), (0.0, 0.25, 0), (0.9, 0.5, 9)]
-)
-def test_both_forms_are_equal(size, decay, own, games):
+@pytest.mark.parametrize(("own", "games"), [(0.0, 0), (0.25, 0), (0.5, 9)])
+def test_both_forms_are_equal(size, own, games):
     """The share of plies that end a game differs from lane to lane, from none to all."""
     rng = np.random.default_rng(size)
-    config, lanes = config_of(decay, own, games), 600
+    config, lanes = config_of(own, games), 600
     over = rng.random((size, lanes)) < np.linspace(-0.01, 1.01, lanes) ** 3
     plies = (
         (5 - np.arange(size, dtype=np.int32)) % size,
@@ -172,9 +151,7 @@ def test_both_forms_are_equal(size, decay, own, games):
     assert "while" not in forms[1].lower(*plies).as_text()
     (old, *same), (new, *others) = (form(*plies) for form in forms)
     known = np.cumsum(over, axis=0) > 0
-    np.testing.assert_allclose(new[known], old[known], atol=1e-6)
-    if decay == 1:
-        np.testing.assert_array_equal(new[known], old[known])
+    np.testing.assert_array_equal(new[known], old[known])
     for x, y in zip(same, others, strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)

@@ -37,7 +37,7 @@ EVERYTHING = {
         "max_games": 40,
         "min_positions": 32,
     },
-    "learning": {"td_lambda": 0.8, "root_value_weight": 0.2, "l2": 1e-4},
+    "learning": {"root_value_weight": 0.2, "l2": 1e-4},
 }
 
 
