@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from azjax_envs import Game
 
 from azjax.types import Array, State
 
+T = TypeVar("T")
 History = Sequence[Sequence[tuple[int, str]]]
 """For each game of a batch all moves since its start: the seat, 0 or 1, and the move in text."""
 
@@ -20,11 +22,11 @@ History = Sequence[Sequence[tuple[int, str]]]
 class Player(Protocol):
     """A player, which chooses moves for a batch of positions.
 
-    A player is a frozen dataclass registered as a pytree. Its arrays (a network's variables, say)
-    are leaves; everything else is static and hashable. A player can therefore be an argument of a
-    jitted function, see `act`. External engines set `jittable = False`. Engines that need the whole
-    game also set `follows_history = True`; a match then calls them as
-    `player(key, states, history)`.
+    A player is a frozen dataclass that `register_player` registers as a pytree. Its arrays (a
+    network's variables, say) are leaves; everything else is static and hashable. A player can
+    therefore be an argument of a jitted function, see `act`. External engines set `jittable =
+    False`. Engines that need the whole game also set `follows_history = True`; a match then calls
+    them as `player(key, states, history)`.
     """
 
     jittable: ClassVar[bool]
@@ -47,6 +49,34 @@ class Player(Protocol):
         Returns:
           Actions int32 [B], legal wherever the game is not over.
         """
+
+
+def register_player(cls: type[T]) -> type[T]:
+    """Registers a player's dataclass as a pytree; fields made by `azjax.types.static` are static.
+
+    `jax.tree_util.register_dataclass` does not do for players: jax 0.10.2 compares the structures
+    of such dataclasses by their fields alone. A function that has been compiled for one player may
+    then be taken for a player of another class with the same fields. It needs a rare collision of
+    hashes, but then the moves are wrong.
+    """
+    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
+    data = [field.name for field in fields if not field.metadata.get("static")]
+    static = [field.name for field in fields if field.metadata.get("static")]
+
+    def flatten(player: T) -> tuple[list[Any], tuple[Any, ...]]:
+        leaves = [getattr(player, name) for name in data]
+        return leaves, tuple(getattr(player, name) for name in static)
+
+    def flatten_with_keys(player: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        leaves, rest = flatten(player)
+        keys = [jax.tree_util.GetAttrKey(name) for name in data]
+        return list(zip(keys, leaves, strict=True)), rest
+
+    def unflatten(rest: tuple[Any, ...], leaves: Any) -> T:
+        return cls(**dict(zip([*static, *data], [*rest, *leaves], strict=True)))
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
 
 
 class Analysis(NamedTuple):

@@ -14,11 +14,12 @@ from azjax.errors import UserError
 from azjax.exact.codec import Codec, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
+from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, take
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
     """A perfect player, which plays a random one of the actions that keep the game's value.
@@ -65,7 +66,7 @@ class ExactPlayer:
         return row, (self.keys[row] == keys).all(-1)
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactTablePlayer:
     """A perfect player, which plays a random one of the actions with the best score."""

@@ -10,11 +10,12 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game, random_action
 
+from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, expand, take
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True)
 class MinimaxPlayer:
     """A player that searches all lines `depth` plies deep; at the horizon, it assumes a draw.

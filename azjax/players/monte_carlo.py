@@ -9,12 +9,13 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game, random_action
 
+from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states
 from azjax.rollouts import playout_returns
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True)
 class MonteCarloPlayer:
     """A player that chooses the action with the best mean over `playouts_per_action` playouts.

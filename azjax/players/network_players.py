@@ -12,14 +12,14 @@ from azjax_envs import Game
 
 from azjax.config import Config, SearchConfig
 from azjax.network.network import Network, Variables
-from azjax.players.base import Analysis
+from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
 from azjax.search.search import search
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class PolicyPlayer:
     """A player of the legal move with the highest probability in the network's policy."""
@@ -50,7 +50,7 @@ class PolicyPlayer:
         return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class ValuePlayer:
     """A player of the move to the position that the value head values best, one ply deep."""
@@ -83,7 +83,7 @@ class ValuePlayer:
         return jnp.argmax(mask_logits(values, mask), axis=-1).astype(jnp.int32)
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
 class SearchPlayer:
     """AlphaZero: a search guided by the network, without noise."""

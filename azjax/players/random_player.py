@@ -6,11 +6,12 @@ from typing import ClassVar
 import jax
 from azjax_envs import Game, random_action
 
+from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True)
 class RandomPlayer:
     """A player of uniformly random legal actions."""

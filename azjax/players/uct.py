@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
+from azjax.players.base import register_player
 from azjax.pytrees import batch_size, check_key, check_states, take
 from azjax.rollouts import playout_value
 from azjax.search.loop import make_loop_fn
@@ -19,7 +20,7 @@ from azjax.search.model import transition
 from azjax.types import Array, State, static
 
 
-@jax.tree_util.register_dataclass
+@register_player
 @dataclasses.dataclass(frozen=True)
 class UCTPlayer:
     """A player of the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based

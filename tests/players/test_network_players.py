@@ -10,6 +10,8 @@ from azjax_envs import make
 from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
 from azjax.network.network import make_network
 from azjax.players.base import Player
+from azjax.players.minimax import MinimaxPlayer
+from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
 from tests.oracles.searches import random_positions
 from tests.players.positions import after
@@ -171,3 +173,17 @@ def test_analysis_is_complete(algorithm):
         np.testing.assert_array_equal(found.action, found.visits.argmax(-1))
         np.testing.assert_allclose(found.policy, found.visits / SIMULATIONS, rtol=1e-5)
     np.testing.assert_array_equal(call(player, jax.random.key(1), states), found.action)
+
+
+def test_players_of_two_classes_have_unequal_structures():
+    """Otherwise a jitted function could take the program of one for the other."""
+    policy, value = (player_of(kind, TIC_TAC_TOE) for kind in (PolicyPlayer, ValuePlayer))
+    assert jax.tree.structure(policy) != jax.tree.structure(value)
+    assert jax.tree.structure(policy) == jax.tree.structure(player_of(PolicyPlayer, TIC_TAC_TOE, 1))
+    again = jax.tree.unflatten(jax.tree.structure(value), jax.tree.leaves(value))
+    assert (type(again), again.game, again.network) == (ValuePlayer, value.game, value.network)
+    paths = [jax.tree_util.keystr(path) for path, _ in jax.tree.leaves_with_path(value)]
+    assert paths
+    assert all(path.startswith(".variables") for path in paths)
+    two = MonteCarloPlayer(TIC_TAC_TOE, 2), MinimaxPlayer(TIC_TAC_TOE, 2)
+    assert jax.tree.structure(two[0]) != jax.tree.structure(two[1])
