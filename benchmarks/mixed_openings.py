@@ -42,6 +42,8 @@ class Arguments:
 
 
 def main(options: Arguments) -> None:
+    if options.out.exists():
+        raise SystemExit(f"{options.out} exists; choose another name")
     player = load_player(options.player)
     chance = load_player("random", game=player.game)
     key = jax.random.key(options.seed)

@@ -54,7 +54,7 @@ class Player(Protocol):
 def register_player(cls: type[T]) -> type[T]:
     """Registers a player's dataclass as a pytree; fields made by `azjax.types.static` are static.
 
-    `jax.tree_util.register_dataclass` does not do for players: jax 0.10.2 compares the structures
+    `jax.tree_util.register_dataclass` is not enough: jax 0.10.2 compares the structures
     of such dataclasses by their fields alone. A function that has been compiled for one player may
     then be taken for a player of another class with the same fields. It needs a rare collision of
     hashes, but then the moves are wrong.
