@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import jax
@@ -14,6 +16,14 @@ from azjax.errors import UserError
 
 CPU_FEATURES = Path("/proc/cpuinfo")  # Linux only
 BFLOAT16_FEATURES = {"avx512_bf16", "amx_bf16"}  # x86-64 instructions for products of bfloat16
+# Of GPUs (NVIDIA, also in WSL2, and AMD) and of TPUs.
+ACCELERATOR_FILES = (
+    "/dev/nvidia*",
+    "/dev/dxg",
+    "/dev/kfd",
+    "/dev/accel*",
+    "/dev/vfio/[0-9]*",
+)
 
 _FLAG = "xla_force_host_platform_device_count"
 
@@ -32,6 +42,20 @@ class Hosts:
     """With --coordinator: the number of this process, from 0."""
     heartbeat_timeout: int = 100
     """Seconds without a sign of life from a process, after which the others stop."""
+
+
+def avoid_missing_tpu() -> None:
+    """Chooses the CPU where libtpu is installed, but there is no accelerator.
+
+    `azjax plan` needs libtpu on such machines. There libtpu writes errors about the missing TPU to
+    standard error whenever JAX starts, at all of its log levels. A choice of the user's
+    (JAX_PLATFORMS) stays, and so does JAX's own where it sees a TPU. Must be called before JAX
+    starts.
+    """
+    if getattr(jax.config, "jax_platforms", None) is not None or find_spec("libtpu") is None:
+        return
+    if not any(map(glob.glob, ACCELERATOR_FILES)):
+        jax.config.update("jax_platforms", "cpu")
 
 
 def use_all_cores(

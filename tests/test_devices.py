@@ -54,6 +54,43 @@ def test_a_device_for_each_core(arguments, expected):
     assert counted(**arguments) == expected
 
 
+CHOOSE = """
+from azjax import devices
+devices.ACCELERATOR_FILES = ({files!r},)
+devices.avoid_missing_tpu()
+print(devices.jax.config.jax_platforms)
+"""
+
+
+@pytest.mark.parametrize(
+    ("installed", "file", "chosen", "platforms"),
+    [
+        (True, "", None, "cpu"),
+        (True, "accel0", None, "None"),  # JAX looks for the accelerator itself
+        (False, "", None, "None"),
+        (True, "", "tpu", "tpu"),
+        (True, "", "", ""),
+    ],
+)
+def test_a_missing_tpu_is_avoided(installed, file, chosen, platforms, tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "JAX_PLATFORMS"}
+    if chosen is not None:
+        environment["JAX_PLATFORMS"] = chosen
+    if installed:
+        (tmp_path / "libtpu.py").write_text("def get_library_path(): return None")
+    if file:
+        (tmp_path / file).touch()
+    done = subprocess.run(
+        [sys.executable, "-c", CHOOSE.format(files=str(tmp_path / "accel*"))],
+        env=environment | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])},
+        capture_output=True,
+        text=True,
+        timeout=tiny.PATIENCE_S,
+        check=False,
+    )
+    assert done.stdout == f"{platforms}\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("backend", "machine", "features", "slow"),
     [

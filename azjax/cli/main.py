@@ -65,6 +65,10 @@ def main(arguments: list[str] | None = None) -> int:
             raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
         if own_process and name not in MEASURE_COMPILATION:
             keep_compiled_programs()
+        if own_process and name != "plan":  # which imports JAX quietly, and always takes the CPU
+            from azjax.devices import avoid_missing_tpu
+
+            avoid_missing_tpu()
         COMMANDS[name](rest)
     except FatalError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)

@@ -1,5 +1,6 @@
 """`azjax plan`, with a tiny run, compiled for machines that are not here."""
 
+import glob
 import itertools
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 import tomli_w
 
 from azjax.config import NetworkConfig
+from azjax.devices import ACCELERATOR_FILES
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan import compile as compiler
@@ -196,6 +198,20 @@ def test_compiled_for_tpu_slices(config):
     # One of a cycle's statistics, one in each update: batch statistics are each chip's own.
     assert four["collectives"]["all-reduce"]["calls"] == 1 + 3
     assert four["flops"]["forwards"] == one["flops"]["forwards"]
+
+
+@pytest.mark.skipif(not (COMPILERS / "libtpu").exists(), reason="no libtpu: make plan")
+def test_libtpu_does_not_complain_about_a_missing_tpu():
+    if any(map(glob.glob, ACCELERATOR_FILES)):
+        pytest.skip("JAX looks for this machine's accelerator")
+    found = subprocess.run(
+        [sys.executable, "-m", "azjax.cli", "solve", "tic_tac_toe"],
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in ENVIRONMENT.items() if k != "JAX_PLATFORMS"},
+    )
+    assert found.stdout.startswith("tic_tac_toe: a draw")
+    assert found.stderr == ""
 
 
 no_plugin = pytest.mark.skipif(
