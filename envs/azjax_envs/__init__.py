@@ -14,6 +14,7 @@ from azjax_envs.game import (
     HasWinningCells,
     Symmetries,
     find_legal,
+    legal_actions,
     returns_of,
     settle,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "draw",
     "find_legal",
     "init_batch",
+    "legal_actions",
     "make",
     "on_cells",
     "random_action",

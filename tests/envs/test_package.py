@@ -53,4 +53,5 @@ def test_readme_runs(capsys):
     assert float(learned[1]) > 75
     assert "pgx has mancala with 6144 legal moves" in said
     assert "1  O . X" in said
+    assert "legal: b1 a2 c2 a3 b3 c3" in said
     assert namespace["drawing"].startswith("<svg")

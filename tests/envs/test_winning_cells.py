@@ -6,8 +6,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import HasPlayerNames, HasWinningCells, available_games, check_game, make
-from azjax_envs.game import legal_actions
+from azjax_envs import (
+    HasPlayerNames,
+    HasWinningCells,
+    available_games,
+    check_game,
+    legal_actions,
+    make,
+)
 from azjax_envs.hex import Hex
 from azjax_envs.tic_tac_toe import TicTacToe
 
