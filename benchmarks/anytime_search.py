@@ -25,7 +25,7 @@ from azjax.config import SearchConfig
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
-from azjax.evaluation.report import score_actions
+from azjax.evaluation.scores import score_actions
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.loop import make_loop_fn

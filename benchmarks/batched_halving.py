@@ -29,7 +29,7 @@ from azjax.config import Config, NetworkConfig, ReplayConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites
-from azjax.evaluation.report import score_actions
+from azjax.evaluation.scores import score_actions
 from azjax.network.network import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer

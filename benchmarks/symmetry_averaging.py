@@ -21,7 +21,7 @@ from azjax_envs import Game
 
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites, PositionSuite
-from azjax.evaluation.report import score_actions
+from azjax.evaluation.scores import score_actions
 from azjax.network.network import Network, Prediction, Variables
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer, SearchPlayer

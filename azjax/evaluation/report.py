@@ -6,112 +6,18 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import jax
-import numpy as np
 from azjax_envs import Game
+from rich.box import SIMPLE
 from rich.console import RenderableType
+from rich.table import Table
 
 from azjax.evaluation.batched_player import choose, find_values
-from azjax.evaluation.elo import wilson_interval
-from azjax.evaluation.match import MatchResult, play_match, prefixed
-from azjax.evaluation.position_suites import GameSuites, PositionSuite
+from azjax.evaluation.match import MatchResult, match_table, percent, play_match, prefixed
+from azjax.evaluation.position_suites import GameSuites
+from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
 from azjax.exact.display import Displayed
-from azjax.exact.first_moves import FirstMoves, first_moves
+from azjax.exact.first_moves import first_moves
 from azjax.players.base import Player
-
-_BUCKET_PLIES = 6
-
-
-@dataclasses.dataclass(frozen=True)
-class Bucket:
-    """Mistakes in the positions of one class of a suite."""
-
-    name: str  # such as "plies 0-5" or "begin-hard"
-    positions: int
-    mistakes: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Score:
-    """A player's moves on one position suite.
-
-    The intervals are Wilson's, at 95%. They assume positions drawn independently, which positions
-    of one game are not quite.
-    """
-
-    suite: str
-    positions: int
-    mistakes: int  # moves to a worse result (win, draw, loss) than the best, and illegal moves
-    illegal: int
-    risky: int  # positions in which a legal move can be a mistake
-    risky_mistakes: int  # mistakes in those positions
-    optimal: int  # moves with the best score, such as the quickest win if scores show it
-    buckets: tuple[Bucket, ...]
-    has_classes: bool  # the buckets are named classes, not classes by plies
-
-    @property
-    def mistake_rate(self) -> float:
-        """Share of all positions."""
-        return self.mistakes / self.positions
-
-    @property
-    def mistake_interval(self) -> tuple[float, float]:
-        """Interval of `mistake_rate`."""
-        return wilson_interval(self.mistakes, self.positions)
-
-    @property
-    def risky_mistake_rate(self) -> float:
-        """Share of the positions in which a mistake is possible."""
-        return self.risky_mistakes / max(self.risky, 1)
-
-    @property
-    def risky_mistake_interval(self) -> tuple[float, float]:
-        """Interval of `risky_mistake_rate`."""
-        return wilson_interval(self.risky_mistakes, self.risky)
-
-    @property
-    def optimal_rate(self) -> float:
-        """Share of the moves with the best score."""
-        return self.optimal / self.positions
-
-    def to_dict(self) -> dict[str, object]:
-        """Returns the counts, the shares and their intervals, for JSON."""
-        shares = (
-            "mistake_rate",
-            "mistake_interval",
-            "risky_mistake_rate",
-            "risky_mistake_interval",
-            "optimal_rate",
-        )
-        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
-
-
-@dataclasses.dataclass(frozen=True)
-class ValueScore:
-    """A player's values of positions with known results.
-
-    A value is right if the true result is the nearest of all results that these positions and
-    their moves have. Without draws, that means that its sign is right.
-    """
-
-    suite: str
-    positions: int
-    right: int
-    squared_error: float  # mean over the positions; results are -1, 0 and 1
-
-    @property
-    def right_rate(self) -> float:
-        """Share of right values."""
-        return self.right / self.positions
-
-    @property
-    def right_interval(self) -> tuple[float, float]:
-        """Wilson's interval of `right_rate`, at 95%."""
-        return wilson_interval(self.right, self.positions)
-
-    def to_dict(self) -> dict[str, object]:
-        """Returns the counts, the share and its interval, for JSON."""
-        shares = ("right_rate", "right_interval")
-        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,9 +58,7 @@ class Report(Displayed):
     cycle: int | None = None  # of a run's checkpoint; None for other players
 
     def __rich_console__(self, *_: object) -> Iterable[RenderableType]:
-        from azjax.evaluation.report_table import report_tables
-
-        return report_tables(self)
+        return _report_tables(self)
 
     def to_dict(self) -> dict[str, object]:
         """Returns all figures, for JSON."""
@@ -255,58 +159,92 @@ def report(
     return Report(game.name, tuple(reports))
 
 
-def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
-    """Counts the mistakes among one action, int32 [P], in each position of a suite."""
-    scores = suite.action_scores
-    legal = np.isfinite(scores)
-    results = np.where(legal, np.sign(scores), -np.inf)
-    best_result = results.max(-1)
-    chosen = np.arange(len(scores)), actions
-    mistakes = results[chosen] < best_result
-    risky = (legal & (results < best_result[:, None])).any(-1)
-    classes = np.array(suite.classes or [_class_by_plies(ply) for ply in suite.plies.tolist()])
-    # In the order of the suite, or of the plies.
-    order = range(len(classes)) if suite.classes else np.argsort(suite.plies, kind="stable")
-    buckets = []
-    for name in dict.fromkeys(classes[list(order)].tolist()):
-        inside = classes == name
-        buckets.append(Bucket(name, int(inside.sum()), int(mistakes[inside].sum())))
-    return Score(
-        suite=suite.name,
-        positions=len(scores),
-        mistakes=int(mistakes.sum()),
-        illegal=int((~legal[chosen]).sum()),
-        risky=int(risky.sum()),
-        risky_mistakes=int((mistakes & risky).sum()),
-        optimal=int((scores[chosen] == scores.max(-1)).sum()),
-        buckets=tuple(buckets),
-        has_classes=suite.classes is not None,
-    )
-
-
-def _class_by_plies(ply: int) -> str:
-    first = ply - ply % _BUCKET_PLIES
-    return f"plies {first}-{first + _BUCKET_PLIES - 1}"
-
-
-def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:
-    """Compares the values, float32 [P], of a suite's positions with their results."""
-    results = suite.results
-    possible = {float(result) for result in np.unique(results)}
-    if isinstance(suite, PositionSuite):
-        scores = suite.action_scores
-        possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
-    among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
-    nearest = among[np.abs(values[:, None] - among).argmin(-1)]
-    return ValueScore(
-        suite=suite.name,
-        positions=len(results),
-        right=int((nearest == results).sum()),
-        squared_error=float(np.mean((values - results) ** 2, dtype=np.float64)),
-    )
-
-
 def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:
     if isinstance(players, Mapping):
         return dict(players)
     return {player.name: player for player in players}
+
+
+def _report_tables(report: Report) -> list[RenderableType]:
+    """Returns a table with a part for each position suite, and one of the matches."""
+    measured = any(player.scores or player.values for player in report.players)
+    matches = [match for player in report.players for match in player.matches]
+    if not measured and not matches:
+        return [
+            f"{report.game} is too large to solve and has no file of scored positions: only "
+            "matches can measure a player"
+        ]
+    tables: list[RenderableType] = []
+    if measured:
+        tables.append(_mistake_table(report))
+    if matches:
+        tables.append(match_table(matches, report.game))
+    return tables
+
+
+def _mistake_table(report: Report) -> Table:
+    title = f"{report.game}: mistakes, with 95% intervals of the shares"
+    # Four players fit into 80 columns.
+    table = Table(
+        title=title,
+        title_justify="left",
+        box=SIMPLE,
+        show_edge=False,
+        pad_edge=False,
+        collapse_padding=True,
+    )
+    table.add_column("", min_width=17)
+    for player in report.players:
+        table.add_column(player.name, justify="right")
+    suites = list(zip(*(player.scores for player in report.players), strict=True))
+    for number, scores in enumerate(suites):
+        _add_suite(table, scores)
+        if number + 1 < len(suites):
+            table.add_row()
+    _add_values(table, report)
+    return table
+
+
+def _add_values(table: Table, report: Report) -> None:
+    """Adds how often the players' values were wrong; nothing if no player has values."""
+    suites = max((player.values for player in report.players), key=len)
+    if suites:
+        table.add_row()
+        table.add_row("wrong values", style="bold")
+    for number, suite in enumerate(suites):
+        scores = [player.values[number] if player.values else None for player in report.players]
+        wrong = ("" if s is None else _share(s.positions - s.right, s.positions) for s in scores)
+        table.add_row(f" {suite.suite}", *wrong)
+        table.add_row(" right", *("" if s is None else percent(s.right_rate) for s in scores))
+        errors = ("" if s is None else f"{s.squared_error:.4f}" for s in scores)
+        table.add_row(" squared error", *errors)
+
+
+def _add_suite(table: Table, scores: Sequence[Score]) -> None:
+    """Adds the rows of one suite, with a column for each player."""
+
+    def row(label: str, cells: Iterable[str], style: str | None = None) -> None:
+        table.add_row(label, *cells, style=style)
+
+    row(scores[0].suite, (f"{s.positions:,}" for s in scores), "bold")
+    row(" mistakes", (_share(s.mistakes, s.positions) for s in scores))
+    row(" without one", (percent(1 - s.mistake_rate) for s in scores), "bold")
+    row("", (_without(s.mistake_interval) for s in scores))
+    row(" where possible", (_share(s.risky_mistakes, s.risky) for s in scores))
+    row(" without one", (percent(1 - s.risky_mistake_rate) for s in scores))
+    row("", (_without(s.risky_mistake_interval) for s in scores))
+    row(" best moves", (percent(s.optimal_rate) for s in scores))
+    if any(s.illegal for s in scores):
+        row(" illegal moves", (f"{s.illegal:,}" for s in scores), "red")
+    for buckets in zip(*(s.buckets for s in scores), strict=True):
+        row(f" {buckets[0].name}", (_share(b.mistakes, b.positions) for b in buckets))
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,}"
+
+
+def _without(mistakes: tuple[float, float]) -> str:
+    """Returns the interval of the share without a mistake, from that of the mistakes."""
+    low, high = (percent(1 - share).removesuffix("%") for share in reversed(mistakes))
+    return f"{low}-{high}%"

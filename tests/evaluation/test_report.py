@@ -11,7 +11,8 @@ from rich.console import Console
 
 from azjax.evaluation.elo import wilson_interval
 from azjax.evaluation.position_suites import GameSuites
-from azjax.evaluation.report import PlayerReport, report, score_actions
+from azjax.evaluation.report import PlayerReport, report
+from azjax.evaluation.scores import score_actions
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer

@@ -8,7 +8,7 @@ from azjax_envs import make
 from azjax_envs.hex import Hex
 from azjax_envs.mancala import Mancala
 
-from azjax.evaluation.report import score_values
+from azjax.evaluation.scores import score_values
 from azjax.exact.first_moves import first_moves
 from azjax.exact.solver import solve
 from azjax.exact.start_values import _KALAH_MARGINS, start_result

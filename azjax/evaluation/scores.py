@@ -1,0 +1,157 @@
+"""A player's moves and values on one position suite, compared with exact values."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from azjax.evaluation.elo import wilson_interval
+from azjax.evaluation.position_suites import PositionSuite
+from azjax.exact.first_moves import FirstMoves
+
+_BUCKET_PLIES = 6
+
+
+@dataclasses.dataclass(frozen=True)
+class Bucket:
+    """Mistakes in the positions of one class of a suite."""
+
+    name: str  # such as "plies 0-5" or "begin-hard"
+    positions: int
+    mistakes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Score:
+    """A player's moves on one position suite.
+
+    The intervals are Wilson's, at 95%. They assume positions drawn independently, which positions
+    of one game are not quite.
+    """
+
+    suite: str
+    positions: int
+    mistakes: int  # moves to a worse result (win, draw, loss) than the best, and illegal moves
+    illegal: int
+    risky: int  # positions in which a legal move can be a mistake
+    risky_mistakes: int  # mistakes in those positions
+    optimal: int  # moves with the best score, such as the quickest win if scores show it
+    buckets: tuple[Bucket, ...]
+    has_classes: bool  # the buckets are named classes, not classes by plies
+
+    @property
+    def mistake_rate(self) -> float:
+        """Share of all positions."""
+        return self.mistakes / self.positions
+
+    @property
+    def mistake_interval(self) -> tuple[float, float]:
+        """Interval of `mistake_rate`."""
+        return wilson_interval(self.mistakes, self.positions)
+
+    @property
+    def risky_mistake_rate(self) -> float:
+        """Share of the positions in which a mistake is possible."""
+        return self.risky_mistakes / max(self.risky, 1)
+
+    @property
+    def risky_mistake_interval(self) -> tuple[float, float]:
+        """Interval of `risky_mistake_rate`."""
+        return wilson_interval(self.risky_mistakes, self.risky)
+
+    @property
+    def optimal_rate(self) -> float:
+        """Share of the moves with the best score."""
+        return self.optimal / self.positions
+
+    def to_dict(self) -> dict[str, object]:
+        """Returns the counts, the shares and their intervals, for JSON."""
+        shares = (
+            "mistake_rate",
+            "mistake_interval",
+            "risky_mistake_rate",
+            "risky_mistake_interval",
+            "optimal_rate",
+        )
+        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+
+
+@dataclasses.dataclass(frozen=True)
+class ValueScore:
+    """A player's values of positions with known results.
+
+    A value is right if the true result is the nearest of all results that these positions and
+    their moves have. Without draws, that means that its sign is right.
+    """
+
+    suite: str
+    positions: int
+    right: int
+    squared_error: float  # mean over the positions; results are -1, 0 and 1
+
+    @property
+    def right_rate(self) -> float:
+        """Share of right values."""
+        return self.right / self.positions
+
+    @property
+    def right_interval(self) -> tuple[float, float]:
+        """Wilson's interval of `right_rate`, at 95%."""
+        return wilson_interval(self.right, self.positions)
+
+    def to_dict(self) -> dict[str, object]:
+        """Returns the counts, the share and its interval, for JSON."""
+        shares = ("right_rate", "right_interval")
+        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+
+
+def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
+    """Counts the mistakes among one action, int32 [P], in each position of a suite."""
+    scores = suite.action_scores
+    legal = np.isfinite(scores)
+    results = np.where(legal, np.sign(scores), -np.inf)
+    best_result = results.max(-1)
+    chosen = np.arange(len(scores)), actions
+    mistakes = results[chosen] < best_result
+    risky = (legal & (results < best_result[:, None])).any(-1)
+    classes = np.array(suite.classes or [_class_by_plies(ply) for ply in suite.plies.tolist()])
+    # In the order of the suite, or of the plies.
+    order = range(len(classes)) if suite.classes else np.argsort(suite.plies, kind="stable")
+    buckets = []
+    for name in dict.fromkeys(classes[list(order)].tolist()):
+        inside = classes == name
+        buckets.append(Bucket(name, int(inside.sum()), int(mistakes[inside].sum())))
+    return Score(
+        suite=suite.name,
+        positions=len(scores),
+        mistakes=int(mistakes.sum()),
+        illegal=int((~legal[chosen]).sum()),
+        risky=int(risky.sum()),
+        risky_mistakes=int((mistakes & risky).sum()),
+        optimal=int((scores[chosen] == scores.max(-1)).sum()),
+        buckets=tuple(buckets),
+        has_classes=suite.classes is not None,
+    )
+
+
+def _class_by_plies(ply: int) -> str:
+    first = ply - ply % _BUCKET_PLIES
+    return f"plies {first}-{first + _BUCKET_PLIES - 1}"
+
+
+def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:
+    """Compares the values, float32 [P], of a suite's positions with their results."""
+    results = suite.results
+    possible = {float(result) for result in np.unique(results)}
+    if isinstance(suite, PositionSuite):
+        scores = suite.action_scores
+        possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
+    among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
+    nearest = among[np.abs(values[:, None] - among).argmin(-1)]
+    return ValueScore(
+        suite=suite.name,
+        positions=len(results),
+        right=int((nearest == results).sum()),
+        squared_error=float(np.mean((values - results) ** 2, dtype=np.float64)),
+    )
