@@ -117,7 +117,7 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
 
 
 def _about(run: str, player: "SearchPlayer", *, trust: bool) -> str:
-    """Returns the line for the player's page: its results if a file tells them, or its network."""
+    """Returns lines for the player's page: its results if a file tells them, or its network."""
     from azjax.players.load import describe
 
     if results := describe(run, trust=trust, in_short=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,12 @@ from azjax.runs.metrics import training_time
 
 _FEW = 20  # positions, of which a share says little
 _SEATS = ("first", "second")
+_EQUAL = (0.45, 0.55)  # scores against an opponent of the same strength
+_OPPONENTS = {
+    "gtp:gnugo --level ": "GNU Go at level ",
+    "uci:fairy-stockfish?depth=": "Fairy-Stockfish at depth ",
+    "uct:": "UCT-",
+}
 _TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
 
 
@@ -74,20 +81,54 @@ def describe_player(config: Config, about: dict[str, Any]) -> str:
 
 
 def describe_in_short(about: dict[str, Any]) -> str:
-    """Returns a player's strength, training and weakness as one line of a few sentences.
+    """Returns a player's strength, training and weakness, a sentence on each line.
 
     Args:
       about: what its file keeps of its run, see `about_run`.
 
     Returns:
-      The line; "" if the file tells of no training and no results.
+      The lines, of which the first is the headline, if there are results; "" if the file tells of
+      no training and no results.
     """
     if not any(about.get(key) for key in _TOLD):
         return ""
     sentences = [*describe_strength(about), f"trained for {describe_training(about)}"]
     if weakness := describe_weakness(about):
         sentences.append(f"weakest: {weakness}")
-    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in map(printable, sentences))
+    if headline := describe_headline(about):
+        sentences.insert(0, headline)
+    return "\n".join(f"{text[:1].upper()}{text[1:]}." for text in map(printable, sentences))
+
+
+def describe_headline(about: dict[str, Any]) -> str:
+    """Returns a player's strength in a few words: "as strong as UCT-1000, with 64 simulations".
+
+    It is the result of the match with the most simulations. Without matches it is the number of
+    mistakes in the first position suite; without results it is "".
+
+    Args:
+      about: what its file keeps of its run, see `about_run`.
+    """
+    if matches := about.get("matches"):
+        # A longer name has more simulations.
+        match = max(matches, key=lambda x: (len(x["player"]), x["player"]))
+        score, opponent = match["score"], match["opponent"]
+        for code, name in _OPPONENTS.items():
+            if opponent.startswith(code):
+                opponent = name + opponent.removeprefix(code)
+        if score == 1:
+            result = f"won all {match['games']} games against"
+        elif _EQUAL[0] <= score <= _EQUAL[1]:
+            result = "as strong as"
+        else:
+            result = f"scored {score:.1%} against"
+        return printable(f"{result} {opponent}, {_how(match['player'])}")
+    if about["report"]:
+        score = about["report"][0]
+        mistakes = f"{score['mistakes'] or 'no'} mistake{'s' * (score['mistakes'] != 1)}"
+        positions = f"{score['positions']:,} {re.sub(r' [(].*?[)]', '', score['suite'])}"
+        return printable(f"made {mistakes} in {positions}, {_how(score['player'])}")
+    return ""
 
 
 def describe_strength(about: dict[str, Any]) -> list[str]:

@@ -224,7 +224,8 @@ def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -
     Args:
       spec: as in `load_player`.
       trust: as in `load_player`.
-      in_short: as one line of a few sentences, instead of several lines.
+      in_short: as sentences for visitors, of which the first is the headline; see
+        `describe_in_short`.
     """
     parsed = parse_spec(spec)
     if not isinstance(parsed, NetworkSpec) or parsed.source != "file":

@@ -47,7 +47,7 @@ class SavedPlayer:
         return describe_player(self.config, self.about)
 
     def describe_in_short(self) -> str:
-        """Returns the results, the training and the weakness as one line of a few sentences."""
+        """Returns the results, the training and the weakness, a sentence on each line."""
         return describe_in_short(self.about)
 
 

@@ -30,7 +30,7 @@ def render_page(
     Args:
       game: the game whose board the page shows.
       title: the heading.
-      about: a text about the player, folded under the heading.
+      about: lines about the player, folded under the heading.
       setup: data for the page's script: `game`, and where the engine is (see main.js).
       files: files to embed in the page, gzipped, by name.
     """
@@ -56,19 +56,23 @@ class Card:
 
     folder: str  # of its page
     title: str
-    about: str
+    about: str  # its first line is shown, the rest is folded
     drawing: str  # SVG
 
 
 def render_gallery(cards: Sequence[Card]) -> str:
     """Returns the HTML document that links to the pages of several games."""
     return string.Template(_read("gallery.html")).substitute(
-        style=_read("style.css"),
-        cards="\n".join(
-            f'<a href="{html.escape(card.folder)}/index.html">{card.drawing}'
-            f"<h2>{html.escape(card.title)}</h2><p>{html.escape(card.about)}</p></a>"
-            for card in cards
-        ),
+        style=_read("style.css"), cards="\n".join(map(_render_card, cards))
+    )
+
+
+def _render_card(card: Card) -> str:
+    headline, _, rest = html.escape(card.about).partition("\n")
+    more = f"<details><summary>More</summary><p>{rest}</p></details>" if rest else ""
+    return (
+        f'<article><a href="{html.escape(card.folder)}/index.html">{card.drawing}'
+        f"<h2>{html.escape(card.title)}</h2><p>{headline}</p></a>{more}</article>"
     )
 
 

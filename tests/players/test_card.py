@@ -8,6 +8,7 @@ from azjax.errors import UserError
 from azjax.players.card import (
     about_run,
     checked_about,
+    describe_headline,
     describe_in_short,
     describe_player,
     describe_strength,
@@ -56,16 +57,56 @@ def test_an_untrained_player_without_results_has_no_card():
 
 
 def test_the_short_text_names_the_player_of_each_result():
-    assert describe_in_short(ABOUT) == (
+    assert describe_in_short(ABOUT).splitlines() == [
+        "Scored 75.0% against UCT-100, with 4 simulations.",
         "With 4 simulations: 90.0% of 4,520 all positions without a mistake; "
-        "values of first moves right in 9 of 10; 75.0% of the points in 8 games against uct:100. "
+        "values of first moves right in 9 of 10; 75.0% of the points in 8 games against uct:100.",
         "Policy alone: 80.0% of 4,520 all positions without a mistake; "
-        "50.0% of the points in 8 games against uct:100. "
-        "Trained for 6 cycles in 12 minutes on 2 cores. "
-        "Weakest: mistakes in 25.0% of plies 0-5, all positions."
-    )
+        "50.0% of the points in 8 games against uct:100.",
+        "Trained for 6 cycles in 12 minutes on 2 cores.",
+        "Weakest: mistakes in 25.0% of plies 0-5, all positions.",
+    ]
     # Files of older versions have less.
     assert describe_in_short({"cycles": 6, "report": []}) == "Trained for 6 cycles."
+
+
+@pytest.mark.parametrize(
+    ("score", "opponent", "headline"),
+    [
+        (1.0, "uct:1000", "won all 9 games against UCT-1000, with 400 simulations"),
+        (0.9996, "uct:1000", "scored 100.0% against UCT-1000, with 400 simulations"),
+        (0.45, "gtp:gnugo --level 10", "as strong as GNU Go at level 10, with 400 simulations"),
+        (
+            0.551,
+            "uci:fairy-stockfish?depth=2",
+            "scored 55.1% against Fairy-Stockfish at depth 2, with 400 simulations",
+        ),
+        (0.4, "gtp:other", "scored 40.0% against gtp:other, with 400 simulations"),
+    ],
+)
+def test_the_headline_is_the_match_with_the_most_simulations(score, opponent, headline):
+    match = {"player": "search:400", "opponent": opponent, "games": 9, "score": score}
+    others = [
+        {"player": player, "opponent": "uct:1", "games": 9, "score": 0.1}
+        for player in ("search:64", "policy")
+    ]
+    assert describe_headline(ABOUT | {"matches": [others[0], match, others[1]]}) == headline
+
+
+@pytest.mark.parametrize(
+    ("mistakes", "headline"),
+    [
+        (0, "made no mistakes in 2,048 endgames of random games, with 64 simulations"),
+        (1, "made 1 mistake in 2,048 endgames of random games, with 64 simulations"),
+        (2, "made 2 mistakes in 2,048 endgames of random games, with 64 simulations"),
+    ],
+)
+def test_without_matches_the_headline_is_the_number_of_mistakes(mistakes, headline):
+    suite = "endgames (at most 8 empty squares) of random games"
+    score = {"player": "search:64", "suite": suite, "positions": 2048, "mistakes": mistakes}
+    about = {"report": [score, *ABOUT["report"]]}
+    assert describe_headline(about) == headline
+    assert describe_headline({"report": []}) == ""
 
 
 def test_wrong_values_of_first_moves_tell_where_no_class_has_a_mistake():
@@ -90,7 +131,8 @@ def test_texts_of_a_file_have_no_control_characters():
     match = {"player": "\x1b[2J", "opponent": "\x07\n", "games": 8, "score": 0.5}
     weak = {"suite": "\x1b[1m", "name": "a\rb", "positions": 40, "mistakes": 10}
     about = ABOUT | {"machine": "a\x9bcore", "matches": [match], "weakest": weak}
-    texts = [describe_in_short(about), describe_weakness(about), *describe_strength(about)]
+    texts = [*describe_in_short(about).split("\n"), describe_weakness(about)]
+    texts += describe_strength(about)
     texts += describe_player(tiny.config(), about).splitlines()
     assert all(text.isprintable() for text in texts)
     assert r"\x1b[2J: 50.0% of the points in 8 games against \x07\n" in texts

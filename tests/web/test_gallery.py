@@ -17,7 +17,7 @@ from tests.web.sites import untrained
 pytest.importorskip("onnxruntime")
 
 NAMES = ("connect_four", "tic_tac_toe")
-ABOUT = {"connect_four": "wins <often>", "tic_tac_toe": "never loses"}
+ABOUT = {"connect_four": "wins <often>\nmost <days>", "tic_tac_toe": "never loses"}
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,16 @@ def test_pages_share_one_runtime(gallery):
 
 def test_players_are_told_apart(gallery):
     page = (gallery / "index.html").read_text()
-    assert "wins &lt;often&gt;" in page
+    assert "<p>wins &lt;often&gt;</p></a><details>" in page
+    assert "<p>most &lt;days&gt;</p></details>" in page
+    assert "<p>never loses</p></a></article>" in page  # there is no more to tell
     assert page.count("<svg") == len(NAMES)
     for name in NAMES:
         assert f'href="{name}/index.html"' in page
 
 
 def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
-    """Each result is named after how the network plays; training and weakness follow."""
+    """The headline is first. Then each result is named after how the network plays."""
     texts = {}
 
     def keep(players, out, *, about, **how):
@@ -63,18 +65,44 @@ def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
     assert main(["web", "--all", "--out", str(tmp_path / "site")]) == 0
     for name, text in texts.items():
         about = load_saved(pretrained()[name]).about
-        assert f"Trained for {describe_training(about)}. " in f"{text} "
+        headline, *lines = text.splitlines()
+        check_headline(headline, about)
+        assert f"Trained for {describe_training(about)}." in lines
         weakness = describe_weakness(about)
         assert ("Weakest: " in text) == bool(weakness)
         assert weakness in text
-        assert text.startswith("With 64 simulations: ")
-        results = dict(sentence.split(": ", 1) for sentence in text.split(". ") if ": " in sentence)
+        assert lines[0].startswith("With 64 simulations: ")
+        results = dict(line.split(": ", 1) for line in lines if ": " in line)
         for row in about.get("matches", []):
             told = f"{row['score']:.1%} of the points in {row['games']} games"
             assert told in results[how(row["player"])]
         for row in about.get("values", []):
             told = f"first moves right in {row['right']} of {row['positions']}"
             assert told in results[how(row["player"])]
+
+
+def check_headline(headline, about):
+    """Compares the line that a visitor reads first with the results in the player's file."""
+    assert len(headline) < 80
+    if not about.get("matches"):
+        row = about["report"][0]
+        assert row["player"] == "search:64"
+        assert f"Made {row['mistakes']} mistakes in {row['positions']:,} " in headline
+        assert headline.endswith(" of random games, with 64 simulations.")
+        return
+    searches = {row["player"]: row for row in about["matches"] if "search:" in row["player"]}
+    row = searches.get("search:400") or searches["search:64"]
+    assert headline.endswith(f", {how(row['player']).lower()}.")
+    names = {
+        "uct:1000": "UCT-1000",
+        "gtp:gnugo --level 10": "GNU Go at level 10",
+        "uci:fairy-stockfish?depth=2": "Fairy-Stockfish at depth 2",
+    }
+    result, _, _ = headline.partition(f" {names[row['opponent']]},")
+    score = f"Scored {row['score']:.1%} against"
+    assert result == {1.0: f"Won all {row['games']} games against", 0.54: "As strong as"}.get(
+        row["score"], score
+    )
 
 
 def how(player):
