@@ -293,7 +293,7 @@ def _svg_board(pits: int, total: int) -> str:
 
 
 def _number(hole: int, x: float, y: float, total: int) -> str:
-    place = {"x": x, "y": y + 5}
+    place = {"x": x, "y": y + 7}
     texts = [svg.element("text", str(n), cls=f"number n{n}", **place) for n in range(total + 1)]
     return svg.element("g", texts, data_cell=hole * _PARTS + 1)
 
@@ -323,5 +323,5 @@ _STYLE = {
     ".s0": "fill: #efe6d2; stroke: #b5a98c",
     ".s1": "fill: #d9805f; stroke: #a2543a",
     ".s2": "fill: #93b3a7; stroke: #5f8376",
-    ".number": "fill: #fff6e3; font-size: 15px; display: none",
+    ".number": "fill: #fff6e3; font-size: 23px; display: none",
 }

@@ -65,8 +65,9 @@ def document(
       parts: the elements, from back to front.
     """
     scope = "azjax-" + re.sub(r"\W+", "-", title.lower())
+    font = f"600 {max(13, round(width / 40))}px"  # on a phone a wide board is half as large
     base = {
-        "text": "font: 600 13px system-ui, sans-serif; fill: #8792a2; text-anchor: middle",
+        "text": f"font: {font} system-ui, sans-serif; fill: #8792a2; text-anchor: middle",
         "[data-action]": "cursor: pointer",
     }
     style = "\n".join(f".{scope} {rule} {{ {css} }}" for rule, css in {**base, **rules}.items())
