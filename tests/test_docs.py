@@ -161,13 +161,12 @@ def test_every_game_has_a_page():
 
 def players_table():
     """Returns the table of the players that come with azjax, from their cards."""
-    lines = ["| player | game | trained for | strength | weakest |", "|---|---|---|---|---|"]
+    lines = ["| player | trained for | strength | weakest |", "|---|---|---|---|"]
     for name, file in pretrained().items():
         (page,) = (p for p in GAME_PAGES if re.fullmatch(rf"{p.stem}(_\d+(x\d+)*)?", name))
-        title = page.read_text().partition("\n")[0].removeprefix("# ")
         about = load_saved(file).about
         strength, weakest = describe_strength(about)[0], describe_weakness(about)
-        row = [f"`{name}`", f"[{title}]({page.name})", describe_training(about), strength]
+        row = [f"[`{name}`]({page.name})", describe_training(about), strength]
         lines.append(f"| {' | '.join(row)} | {weakest or 'not measured'} |")
     return "\n".join(lines)
 
