@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from azjax.jaxprs.equations import scan_sizes, while_sizes
 from azjax.onnx_export.elementwise import elementwise
 from azjax.onnx_export.graph import Graph, Tensor, Value, info, storage
 
@@ -15,11 +16,9 @@ Run = Callable[[Graph, Any, Sequence[Value]], list[Value]]
 _UNROLLED = 64  # a scan is unrolled up to this product of its length and its body's equations
 
 
-def while_loop(
-    graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]
-) -> list[Value]:
+def while_loop(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:
     """Converts `while`, whose condition must be a scalar."""
-    of_cond, of_body = params["cond_nconsts"], params["body_nconsts"]
+    params, (of_cond, of_body) = equation.params, while_sizes(equation)
     cond_inputs, rest = inputs[:of_cond], inputs[of_cond:]
     body_inputs, carried = rest[:of_body], rest[of_body:]
 
@@ -40,9 +39,10 @@ def while_loop(
     return [*_loop(graph, "", graph.name_of(first), carried, body, [])]
 
 
-def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list[Value]:
+def scan(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:
     """Converts `scan`, unrolled if it is short."""
-    of_all, of_carry, length = params["num_consts"], params["num_carry"], params["length"]
+    params, (of_all, of_carry) = equation.params, scan_sizes(equation)
+    length = params["length"]
     fixed, carried = list(inputs[:of_all]), list(inputs[of_all : of_all + of_carry])
     rows, closed = inputs[of_all + of_carry :], params["jaxpr"]
     outputs = [variable.aval for variable in closed.jaxpr.outvars[of_carry:]]
@@ -78,10 +78,10 @@ def scan(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]
     return [*carried, *stacks]
 
 
-def branch(graph: Graph, run: Run, params: dict[str, Any], inputs: Sequence[Value]) -> list[Value]:
+def branch(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:
     """Converts `cond` and `switch` to nested `If` nodes."""
     which, operands = inputs[0], inputs[1:]
-    branches = params["branches"]
+    branches = equation.params["branches"]
     if isinstance(which, np.ndarray):
         return run(graph, branches[min(max(int(which), 0), len(branches) - 1)], operands)
     avals = [variable.aval for variable in branches[0].jaxpr.outvars]

@@ -15,6 +15,7 @@ import jax.extend
 import numpy as np
 import onnx
 
+from azjax.jaxprs.equations import called_function, evaluate
 from azjax.onnx_export.arrays import ARRAYS
 from azjax.onnx_export.control import branch, scan, while_loop
 from azjax.onnx_export.elementwise import elementwise, is_elementwise
@@ -24,7 +25,6 @@ from azjax.onnx_export.reductions import REDUCTIONS
 
 _PRIMITIVES = ARRAYS | INDEXING | REDUCTIONS
 _CONTROL = {"while": while_loop, "scan": scan, "cond": branch}
-_CALLS = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")  # parameters that hold a called function
 _UNCHANGED = ("optimization_barrier",)
 
 
@@ -79,8 +79,7 @@ def _stored(aval: Any) -> np.dtype:
 
 def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
     """Adds the nodes of a jaxpr to the graph and returns the values of its outputs."""
-    jaxpr = closed.jaxpr if hasattr(closed, "jaxpr") else closed
-    consts = [np.asarray(c) for c in getattr(closed, "consts", ())]
+    jaxpr, consts = closed.jaxpr, map(np.asarray, closed.consts)
     values: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))
 
@@ -98,9 +97,9 @@ def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
 
 def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
     name, params = equation.primitive.name, equation.params
-    called = next((params[key] for key in _CALLS if key in params), None)
     if name in _CONTROL:
-        return _CONTROL[name](graph, _run, params, inputs)
+        return _CONTROL[name](graph, _run, equation, inputs)
+    called = called_function(equation)
     if called is not None:
         return _run(graph, called, inputs)
     if name in _UNCHANGED:
@@ -109,7 +108,7 @@ def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
         # The default of `jax.lax.platform_dependent`: what helps XLA on a CPU is of no use here.
         return [np.asarray(params["platforms"].index(None), np.int32)]
     if all(isinstance(x, np.ndarray) for x in inputs):
-        return _computed(equation, inputs)
+        return [np.asarray(result) for result in evaluate(equation, inputs)]
     try:
         if is_elementwise(name):
             made = elementwise(graph, name, params, *inputs)
@@ -126,9 +125,3 @@ def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:
         Tensor(output, variable.aval.shape, variable.aval.dtype)
         for output, variable in zip(made, equation.outvars, strict=True)
     ]
-
-
-def _computed(equation: Any, inputs: list[Value]) -> list[Value]:
-    results = equation.primitive.bind(*inputs, **equation.params)
-    results = results if equation.primitive.multiple_results else [results]
-    return [np.asarray(result) for result in results]

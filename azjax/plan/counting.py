@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core
 
+from azjax.jaxprs.equations import called_function, evaluate, scan_sizes, while_sizes
 from azjax.plan.hlo import Frame
 from azjax.types import Array
 
@@ -146,9 +147,9 @@ def _run_one(
     """Evaluates one equation, with counters if it is a loop or a branch."""
     name, params, line = equation.primitive.name, equation.params, _line(equation)
     if name == "while":
-        return _run_while(params, given, counts, places, places.loops[line])
+        return _run_while(equation, given, counts, places, places.loops[line])
     if name == "scan":
-        return _run_scan(params, given, counts, places)
+        return _run_scan(equation, given, counts, places)
     if name == "cond":
         first = places.branches[line][0]
 
@@ -161,23 +162,18 @@ def _run_one(
 
         branches = [branch(i, closed) for i, closed in enumerate(params["branches"])]
         return jax.lax.switch(given[0], branches, counts, *given[1:])
-    # Called functions: jit, checkpoints; custom derivatives and batching.
-    names = ("jaxpr", "call_jaxpr", "fun_jaxpr", "call")
-    called = next((params[name] for name in names if name in params), None)
-    inner = getattr(called, "jaxpr", called)
-    if len(getattr(inner, "invars", ())) == len(given) and hasattr(inner, "eqns"):
-        return _run(inner, getattr(called, "consts", ()), given, counts, places)
-    bound = equation.primitive.get_bind_params(params)
-    functions, bound = bound if isinstance(bound, tuple) else ((), bound)  # as in older versions
-    results = equation.primitive.bind(*functions, *given, **bound)
-    return list(results) if equation.primitive.multiple_results else [results], counts
+    called = called_function(equation)
+    if called is not None:
+        return _run(called.jaxpr, called.consts, given, counts, places)
+    return evaluate(equation, given), counts
 
 
 def _run_while(
-    params: dict[str, Any], given: list[Any], counts: Array, places: _Places, at: int
+    equation: Any, given: list[Any], counts: Array, places: _Places, at: int
 ) -> tuple[list[Any], Array]:
-    tests, bodies = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-    test, body = params["cond_jaxpr"], params["body_jaxpr"]
+    test, body = equation.params["cond_jaxpr"], equation.params["body_jaxpr"]
+    tests, of_body = while_sizes(equation)
+    bodies = tests + of_body
 
     def lives(values: list[Any]) -> Array:
         return core.jaxpr_as_fun(test)(*given[:tests], *values)[0]
@@ -204,17 +200,16 @@ def _where(live: Array, new: Array, old: Array) -> Array:
 
 
 def _run_scan(
-    params: dict[str, Any], given: list[Any], counts: Array, places: _Places
+    equation: Any, given: list[Any], counts: Array, places: _Places
 ) -> tuple[list[Any], Array]:
-    consts = params["num_consts"]
-    carried = consts + params["num_carry"]
-    body = params["jaxpr"]
+    params, (consts, of_carry) = equation.params, scan_sizes(equation)
+    carried, body = consts + of_carry, params["jaxpr"]
 
     def step(state: Any, slices: Any) -> Any:
         values, counts = state
         arguments = [*given[:consts], *values, *slices]
         results, counts = _run(body.jaxpr, body.consts, arguments, counts, places)
-        return (results[: params["num_carry"]], counts), results[params["num_carry"] :]
+        return (results[:of_carry], counts), results[of_carry:]
 
     (values, counts), stacked = jax.lax.scan(
         step,

@@ -1,0 +1,1 @@
+"""Jaxprs, read alike under every supported version of JAX."""
