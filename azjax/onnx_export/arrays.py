@@ -62,6 +62,12 @@ def _stack(graph: Graph, params: dict[str, Any], *inputs: Value) -> str:
     return graph.node("Concat", *apart, axis=axis)
 
 
+def _unstack(graph: Graph, params: dict[str, Any], x: Value) -> list[str]:
+    axis, name = params["axis"], graph.name_of(x)
+    numbers = (graph.constant(np.int64(i)) for i in range(x.shape[axis]))
+    return [graph.node("Gather", name, number, axis=axis) for number in numbers]
+
+
 def _slice(graph: Graph, params: dict[str, Any], x: Value) -> str:
     starts, ends = params["start_indices"], params["limit_indices"]
     steps = params["strides"] or (1,) * len(starts)
@@ -136,6 +142,7 @@ ARRAYS: dict[str, Callable] = {
     "broadcast_in_dim": _broadcast,
     "concatenate": _concatenate,
     "stack": _stack,
+    "unstack": _unstack,
     "slice": _slice,
     "split": _split,
     "rev": _reverse,

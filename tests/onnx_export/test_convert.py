@@ -140,6 +140,7 @@ def test_shapes():
         results = [x.reshape(4, 6), lax.reshape(x, (6, 4), (2, 0, 1)), x.T, x[::-1, :, ::-1]]
         results += [x[1:, ::2], jnp.squeeze(x[:1]), x[:, None], jnp.concatenate([x, x + 1], axis=1)]
         results += [jnp.stack([x, -x], axis=1), *jnp.split(x, 2, axis=2), jnp.append(x, 7)]
+        results += [*jnp.unstack(x), *jnp.unstack(x, axis=2)]
         results += [jnp.pad(x, ((1, 0), (0, 2), (0, 0)), constant_values=-1)]
         results += [lax.pad(x, np.int16(9), ((0, 1, 1), (-1, 2, 0), (-1, -1, 2)))]
         return [*results, jnp.broadcast_to(x[:, :1], (5, 2, 3, 4)), materialized(x)]
