@@ -64,6 +64,7 @@ SECOND_TIER = (
     "play/gtp/test_nonsense.py",
     "play/uci/test_games.py",
     "play/uci/test_nonsense.py",
+    "play/uci/test_shogi.py",
     "soak/test_files.py",
     "soak/test_web_clients.py",
     "soak/test_runs.py",

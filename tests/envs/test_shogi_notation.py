@@ -1,9 +1,9 @@
 """SFEN, USI and the board in text."""
 
-import cshogi
 import numpy as np
 import pytest
 
+from tests.oracles.shogi import cshogi
 from tests.oracles.shogi_batches import GAME, advance, agree, batch, masks, play_line, row, start
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"

@@ -2,11 +2,10 @@
 
 import collections
 
-import cshogi
 import numpy as np
 import pytest
 
-from tests.oracles.shogi import Referee
+from tests.oracles.shogi import Referee, cshogi
 from tests.oracles.shogi_batches import (
     GAME,
     SIZE,

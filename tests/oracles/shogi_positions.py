@@ -1,7 +1,8 @@
 """Positions of shogi that random games do not reach."""
 
-import cshogi
 import numpy as np
+
+from tests.oracles.shogi import cshogi
 
 # A position, a move, and whether it is legal: nearly always a pawn dropped in front of a king.
 PAWN_DROPS = {

@@ -1,11 +1,7 @@
 """`azjax uci` and `azjax usi` in whole games, with other clients and under their rules."""
 
-import random
-
 import chess
 import chess.engine
-import cshogi
-import cshogi.usi
 import jax
 import pyffish
 import pytest
@@ -91,49 +87,3 @@ def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
         assert info["score"].relative.score() is not None
         assert sum(info["wdl"].relative) == 1000
         assert ours.play(chess.Board(), chess.engine.Limit(time=0.5)).move is not None
-
-
-@pytest.mark.slow
-def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
-    """cshogi is the client and referee; limits are nodes and byoyomi, and the game ends in mate."""
-    file = untrained(tmp_path / "shogi.safetensors", "shogi")
-    script = tmp_path / "azjax_usi"
-    script.write_text(f"#!/bin/sh\nexec {' '.join(engine_command('usi', file))}\n")
-    script.chmod(0o755)
-    engine = cshogi.usi.Engine(str(script))
-    engine.isready()
-    engine.usinewgame()
-    board, moves, chance = cshogi.Board(), [], random.Random(1)
-    while not board.is_game_over() and len(moves) < 300:
-        if len(moves) % 2:
-            move = cshogi.move_to_usi(greedy(board, chance))
-        else:
-            engine.position(moves=moves)
-            limit = {"byoyomi": 200} if len(moves) % 8 == 0 else {"nodes": 4}
-            move, _ = engine.go(**limit)
-        assert board.is_legal(board.move_from_usi(move)), (moves, move)
-        board.push_usi(move)
-        moves.append(move)
-    assert board.is_game_over()
-    assert len(moves) > 20
-    engine.position(moves=moves)
-    assert engine.go(nodes=4)[0] == "resign"
-    process = engine.proc
-    engine.quit()
-    process.wait(20)
-    for pipe in (process.stdin, process.stdout, process.stderr):  # cshogi leaves them open
-        if pipe is not None:
-            pipe.close()
-
-
-def greedy(board, chance):
-    """Mates in up to five plies, or captures, or moves at random: enough against a new network."""
-    if not board.is_check() and (mate := board.mate_move_in_1ply() or board.mate_move(5)):
-        return mate
-    moves = list(board.legal_moves)
-    captures = [
-        move
-        for move in moves
-        if not cshogi.move_is_drop(move) and board.piece(cshogi.move_to(move))
-    ]
-    return chance.choice(captures or moves)

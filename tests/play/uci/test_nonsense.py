@@ -1,8 +1,7 @@
-"""UCI and USI: ten thousand lines of nonsense; and shogi."""
+"""UCI and USI: ten thousand lines of nonsense."""
 
 import re
 
-import cshogi
 import pyffish
 import pytest
 from azjax_envs import make
@@ -10,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from azjax.play.stdin import TOO_LONG
-from azjax.play.uci.position import SFEN, read_position
 from tests.oracles.clients import best_moves, uci_output
 
 GARDNER = make("gardner_chess")
@@ -75,44 +73,3 @@ def test_ten_thousand_lines_of_nonsense(dialect):
 
     check()
     assert searches > 300
-
-
-def test_usi_plays_shogi():
-    shogi = make("shogi")
-    lines = uci_output(
-        ["usi", "isready", "usinewgame", "position startpos moves 7g7f"], shogi, "usi"
-    )
-    assert "usiok" in lines
-    assert "option name USI_Hash type spin default 256 min 1 max 65536" in lines
-    assert "readyok" in lines
-    fen = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-    positions = ["startpos moves 7g7f", f"sfen {fen} moves 7g7f 3c3d 8h2b+"]
-    lines = [x for p in positions for x in (f"position {p}", "go btime 0 wtime 0 byoyomi 1")]
-    moves = best_moves(uci_output([*lines, "go mate infinite", "gameover win"], shogi, "usi"))
-    for position, move in zip(positions, moves, strict=True):
-        board = cshogi.Board()
-        for played in position.split(" moves ")[1].split():
-            board.push_usi(played)
-        assert move in [cshogi.move_to_usi(legal) for legal in board.legal_moves]
-    assert uci_output(["go mate infinite"], shogi, "usi") == ["checkmate notimplemented"]
-    mated = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
-    assert best_moves(uci_output([f"position sfen {mated}", "go"], shogi, "usi")) == ["resign"]
-
-
-@pytest.mark.parametrize(
-    ("start", "moves"),
-    [
-        ("3k5/9/9/9/9/9/9/9/R4K3 b r 1", "9i6i " + "6a5a 6i5i 5a6a 5i6i " * 3),
-        ("4k4/9/9/9/9/9/9/9/3R1K3 b r 1", "6i5i 5a6a 5i6i 6a5a " * 3),
-    ],
-)
-def test_a_perpetual_check_is_left_to_the_client(start, moves):
-    """By our rules the side with the rook has lost; but the engine still finds a move."""
-    shogi, position = make("shogi"), f"sfen {start} moves {moves}"
-    now = read_position(shogi, SFEN, position.split(), None).record.current
-    assert (now.over, now.returns) == (True, (-1.0, 1.0))
-    board = cshogi.Board(start)
-    for move in moves.split():
-        board.push_usi(move)
-    lines = uci_output([f"position {position}", "go nodes 1"], shogi, "usi")
-    assert best_moves(lines)[0] in [cshogi.move_to_usi(legal) for legal in board.legal_moves]
