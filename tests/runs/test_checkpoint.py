@@ -267,15 +267,15 @@ def test_of_another_config(tmp_path):
 
 def test_one_cycle(tmp_path):
     save(tmp_path, [1, 2])
-    shapes = jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states()[1].learner.variables
+    variables = states()[1].learner.variables
+    device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    abstract = jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=device), variables
     )
     with Checkpoints(tmp_path, read_only=True) as checkpoints:
         with pytest.raises(UserError, match=re.escape("there is no checkpoint 7; available: 1, 2")):
-            checkpoints.restore_variables(shapes, 7, warn=print)
-        tiny.assert_equal(
-            checkpoints.restore_variables(shapes, 1, warn=print), states()[1].learner.variables
-        )
+            checkpoints.restore_variables(abstract, 7, warn=print)
+        tiny.assert_equal(checkpoints.restore_variables(abstract, 1, warn=print), variables)
 
 
 def test_a_write_cut_short_is_no_checkpoint(tmp_path):
