@@ -4,7 +4,20 @@
 #   make test-all   runs the tests that take longer, too
 
 PYTHON ?= python3
-BIN := .venv/bin
+version := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+# The versions of packages: `pinned` and `newest` are those of two files, `lowest` those that
+# pyproject.toml declares, `latest` whatever the registry has today.
+STACK ?= $(if $(filter 3.11,$(version)),pinned,newest)
+# Each Python and stack that is asked for has an environment of its own.
+VENV ?= .venv$(if $(filter-out file,$(origin PYTHON) $(origin STACK)),-$(version)-$(STACK))
+pinned := constraints.txt
+newest := constraints-newest.txt
+lowest := $(VENV)/lowest.txt
+latest := /dev/null
+CONSTRAINTS := $(or $($(filter pinned newest lowest latest,$(STACK))),\
+  $(error STACK is pinned, newest, lowest or latest, not $(STACK)))
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS)
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
 # Tests that compile much and compute little are faster without LLVM's optimizations: 178 s instead of
 # 255 for four modules. Tests that compute much would be slower, so they keep the optimizations.
@@ -12,17 +25,25 @@ UNOPTIMIZED := XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTE
 COMPILING := $(addprefix tests/,cli learning network notebook replay runs search selfplay training)
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
-.PHONY: train test test-rest test-all slow lint docs demo plan
+.PHONY: venv train test test-rest test-all test-lowest slow lint docs demo plan
 
-train: .venv/ready
+# Everything that tests need.
+venv: $(VENV)/ready-dev
+
+train: $(VENV)/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
 	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
 
-test: .venv/ready-dev
-	$(UNOPTIMIZED)
+# All of the first tier, or TESTS.
+test: $(VENV)/ready-dev
+	$(UNOPTIMIZED) $(TESTS)
+
+# With the lowest versions, which must hold on the lowest Python.
+test-lowest:
+	$(MAKE) test STACK=lowest
 
 # What `make test` leaves out: the second tier, and the slow tests of protocols, docs and notebooks.
-test-rest: .venv/ready-dev
+test-rest: $(VENV)/ready-dev
 	$(UNOPTIMIZED) -m "second_tier and not slow" $(COMPILING)
 	$(PYTEST) -m "second_tier and not slow" tests $(addprefix --ignore=,$(COMPILING))
 	$(PYTEST) -m slow tests/play tests/test_docs.py tests/test_notebooks.py
@@ -30,48 +51,51 @@ test-rest: .venv/ready-dev
 test-all: test test-rest
 
 # Tests that take minutes each, of the files in TESTS or all of them.
-slow: .venv/ready-dev
+slow: $(VENV)/ready-dev
 	$(PYTEST) -m slow $(TESTS)
 
-lint: .venv/ready-dev
+lint: $(VENV)/ready-dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyrefly check --python-interpreter-path $(BIN)/python
 
 # The documentation, into site/. Nothing is fetched from outside while it is built.
-docs: .venv/ready-docs
+docs: $(VENV)/ready-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # A gallery of the players that come with azjax, next to the documentation. npm fetches the runtime.
 demo: docs
-	$(BIN)/python -m pip install --quiet --editable '.[web]' --constraint constraints.txt
+	$(INSTALL) --editable '.[web]'
 	$(BIN)/azjax web --all --out site/play
 
-.venv/bin/python:
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "azjax needs Python 3.11 or newer: make PYTHON=python3.12 ..." >&2; exit 2; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 
-.venv/ready: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet --editable . --constraint constraints.txt
+$(VENV)/lowest.txt: $(BIN)/python pyproject.toml
+	@[ "$(version)" = 3.11 ] || { echo "STACK=lowest needs Python 3.11: make PYTHON=python3.11 ..." >&2; exit 2; }
+	sed '/^docs = /,$$d' pyproject.toml | grep -oE '[A-Za-z0-9_-]+>=[0-9.]+' | sed 's/>=/==/' > $@
+
+$(VENV)/ready: $(BIN)/python pyproject.toml $(filter-out /dev/null,$(CONSTRAINTS))
+	$(INSTALL) --editable .
 	@touch $@
 
-.venv/ready-dev: .venv/ready
-	$(BIN)/python -m pip install --quiet --editable '.[dev]' --constraint constraints.txt
+$(VENV)/ready-dev: $(VENV)/ready
+	$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 # What compiles for TPUs and GPUs that are not here, for the tests of `azjax plan`. It has a folder of
 # its own, because every process that finds it would look for a TPU and a GPU when JAX starts.
-plan: .venv/ready-plan
+plan: $(VENV)/ready-plan
 
-.venv/ready-plan: .venv/ready-dev
+$(VENV)/ready-plan: $(VENV)/ready-dev
 	for part in "libtpu" "jax-cuda12-plugin jax-cuda12-pjrt nvidia-cuda-nvcc-cu12"; do \
-	  $(BIN)/python -m pip install --quiet --no-deps --no-compile --upgrade \
-	    --target .venv/plan --constraint constraints.txt $$part || \
+	  $(INSTALL) --no-deps --no-compile --upgrade --target $(VENV)/plan $$part || \
 	    echo "not installed, so that some tests of azjax plan are skipped: $$part" >&2; \
 	done
 	@touch $@
 
-.venv/ready-docs: .venv/ready
-	$(BIN)/python -m pip install --quiet --editable '.[docs]' --constraint constraints.txt
+$(VENV)/ready-docs: $(VENV)/ready
+	$(INSTALL) --editable '.[docs]'
 	@touch $@
