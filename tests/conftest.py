@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import jax
@@ -14,8 +15,8 @@ jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
 # Compilation dominates the tests. The cache serves later runs, and the processes that some tests
-# start.
-CACHE = Path(__file__).parent.parent / ".jax_cache"
+# start. Programs are compressed, from Python 3.14 on in another way.
+CACHE = Path(__file__).parent.parent / ".jax_cache" / str(sys.implementation.cache_tag)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
@@ -23,6 +24,13 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.5)
 MOST_MAPS = (
     40_000  # memory maps of a process after a module of tests; a module adds fewer than that
 )
+
+
+def pytest_configure(config):
+    """Ignores a warning of python-chess 1.11.2, which names a class that Python 3.14 deprecates."""
+    config.addinivalue_line(
+        "filterwarnings", "ignore:'asyncio.DefaultEventLoopPolicy':DeprecationWarning:chess.engine"
+    )
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import platform
+import sys
 import tempfile
 from pathlib import Path
 
@@ -40,11 +41,13 @@ def programs_directory() -> Path:
     """Returns the directory of this machine's programs.
 
     Programs for a CPU use all its instructions, so each kind of CPU has its own directory: a home
-    directory may be shared by several machines.
+    directory may be shared by several machines. So has each Python, because JAX's compression
+    depends on it.
     """
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     kind = hashlib.sha256(_describe_cpu().encode()).hexdigest()[:12]
-    return Path(base).expanduser() / "azjax" / "programs" / f"{platform.machine()}-{kind}"
+    name = f"{platform.machine()}-{kind}-{sys.implementation.cache_tag}"
+    return Path(base).expanduser() / "azjax" / "programs" / name
 
 
 def _describe_cpu() -> str:

@@ -60,7 +60,7 @@ def test_without_a_place_for_them_none_are_kept(settings, tmp_path):
     assert not settings
 
 
-def test_each_kind_of_cpu_has_its_own(monkeypatch):
+def test_each_kind_of_cpu_and_each_python_has_its_own(monkeypatch):
     from azjax.cli import compiled_programs
 
     directories = set()
@@ -68,6 +68,8 @@ def test_each_kind_of_cpu_has_its_own(monkeypatch):
         monkeypatch.setattr(compiled_programs, "_describe_cpu", lambda cpu=cpu: cpu)
         directories.add(programs_directory())
     assert len(directories) == 2
+    monkeypatch.setattr(sys.implementation, "cache_tag", "cpython-399")
+    assert programs_directory() not in directories
 
 
 def test_a_second_start_compiles_nothing_large(tmp_path):
