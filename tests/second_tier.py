@@ -51,6 +51,7 @@ SECOND_TIER = (
     "training/test_methods.py",
     "training/test_large_games.py",
     "training/test_loop.py::test_signals_and_a_kill_of_a_real_process",
+    "training/test_loop.py::test_a_real_process_gives_a_long_evaluation_up",
     "training/test_start.py::test_the_command_takes_it",
     # Exact values: tables of large games.
     "exact/test_chess_endings.py",
@@ -188,6 +189,7 @@ SECOND_TIER = (
     "training/test_loop.py::test_a_loss_that_is_no_number_stops_the_run",
     "training/test_loop.py::test_a_signal_saves_and_leaves[2]",
     "training/test_loop.py::test_killed_and_resumed_is_as_never_stopped[gated]",
+    "training/test_loop.py::test_starting_early_changes_nothing[gated]",
     "training/test_loop.py::test_killed_before_the_first_checkpoint",
     "training/test_notes.py::test_a_full_buffer_without_updates_is_announced_once[replay1",
     "training/test_notes.py::test_a_learning_rate_that_jumps_is_announced",

@@ -1,6 +1,5 @@
 """The command line. A user's mistake is reported in one line, with exit code 2."""
 
-import contextlib
 import difflib
 import os
 import sys
@@ -8,6 +7,7 @@ from collections.abc import Callable
 
 from azjax.cli.arguments import PROGRAM
 from azjax.cli.compiled_programs import keep_compiled_programs
+from azjax.cli.ending import exit_at_once
 from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
 from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
@@ -72,7 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
         COMMANDS[name](rest)
     except FatalError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
-        _exit_at_once(2)
+        exit_at_once(2)
     except UserError as error:
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
@@ -83,14 +83,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(printable(f"{PROGRAM}: {path}{error.strerror or error}"), file=sys.stderr)
         return 2
     return 0
-
-
-def _exit_at_once(code: int) -> None:
-    """Ends the process without waiting for its threads."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
-            stream.flush()
-    os._exit(code)
 
 
 def _usage() -> str:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import tyro
 
-from azjax.cli.arguments import FileArgument, RunArgument, RunDirArgument, parse
+from azjax.cli.arguments import PROGRAM, FileArgument, RunArgument, RunDirArgument, parse
+from azjax.cli.ending import second_signal_ends
 from azjax.errors import UserError
 
 
@@ -43,7 +44,7 @@ def train(arguments: list[str]) -> None:
     from azjax.training.loop import train as run
     from azjax.training.peers import lost_peers_named
 
-    with lost_peers_named():
+    with lost_peers_named(), second_signal_ends(_ended(run_dir)):
         run(options.config, run_dir, start_from=options.start_from)
 
 
@@ -66,7 +67,7 @@ def resume(arguments: list[str]) -> None:
     from azjax.training.loop import resume as run
     from azjax.training.peers import lost_peers_named
 
-    with lost_peers_named():
+    with lost_peers_named(), second_signal_ends(_ended(options.run_dir)):
         run(options.run_dir)
 
 
@@ -85,6 +86,10 @@ def export(arguments: list[str]) -> None:
 
     export_player(options.run, options.file)
     print(f"{options.file}: {options.file.stat().st_size:,} bytes")
+
+
+def _ended(run_dir: Path) -> str:
+    return f"{PROGRAM}: ended at once; azjax resume {run_dir} continues from the last checkpoint"
 
 
 def _splits(config: Any) -> tuple[int, ...]:

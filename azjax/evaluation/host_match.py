@@ -72,15 +72,15 @@ def match_on_host(
             _write_down(game, states, np.where(ended, -1, actions), moves)
         states, plies = after, plies + 1
         if say is not None:
-            points = _scores(game, states, seats)[ended].sum()
+            points = scores_of_seats(game, states, seats)[ended].sum()
             say(int(ended.sum()), float(points), plies)
-    scores = _scores(game, states, seats)
+    scores = scores_of_seats(game, states, seats)
     start = take(lines, -1)
     return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
 
-def _scores(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
-    """Returns the scores of player a, who has the given seats, float32 [N] in {0, 1/2, 1}."""
+def scores_of_seats(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
+    """Returns the scores of the players in the given seats, float32 [N] in {0, 1/2, 1}."""
     returns = np.asarray(_returns(game, states))
     return (returns[np.arange(len(seats)), seats] + 1) / 2
 

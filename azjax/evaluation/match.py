@@ -7,23 +7,24 @@ import functools
 import math
 import re
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from azjax.errors import UserError
 from azjax.evaluation.elo import effective_pairs, estimate_elo
-from azjax.evaluation.host_match import match_on_host
+from azjax.evaluation.host_match import match_on_host, scores_of_seats
 from azjax.exact.display import Displayed
 from azjax.players.base import Player, is_jittable
 from azjax.rollouts import random_openings
-from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.types import Array, State
 
 _PLAYERS = ("player", "opponent")
@@ -108,8 +109,8 @@ def play_match(
 
     Args:
       game: the game.
-      player_a: called as `player(key, states) -> actions`. If both players are jittable, a whole
-        batch of games is one jitted call; otherwise the games advance on the host.
+      player_a: called as `player(key, states) -> actions`. If both players are jittable, a ply of
+        a whole batch of games is one jitted call; otherwise the games advance on the host.
       player_b: the opponent.
       key: PRNG key.
       num_games: an even number.
@@ -179,25 +180,14 @@ def match_scores(
         """
         seat, seat_key = seat_and_key
 
-        def unfinished(carry: tuple[Array, State, Array]) -> Array:
-            _, states, _ = carry
-            return ~jnp.all(jax.vmap(game.is_terminal)(states))
+        def unfinished(games: _Games) -> Array:
+            return ~jnp.all(jax.vmap(game.is_terminal)(games.states))
 
-        def ply(carry: tuple[Array, State, Array]) -> tuple[Array, State, Array]:
-            key, states, lengths = carry
-            key, key_a, key_b = jax.random.split(key, 3)
-            running = ~jax.vmap(game.is_terminal)(states)
-            movers = jax.vmap(game.current_player)(states)
-            turn_a = running & (movers == seat)
-            turn_b = running & (movers != seat)
-            actions_a = _act_if_needed(player_a, key_a, states, turn_a)
-            actions_b = _act_if_needed(player_b, key_b, states, turn_b)
-            states = jax.vmap(game.step)(states, jnp.where(turn_a, actions_a, actions_b))
-            return key, states, lengths + running
-
-        _, final, lengths = jax.lax.while_loop(unfinished, ply, (seat_key, *start))
-        returns = jax.vmap(game.returns)(final)  # [num_pairs, 2]
-        return (jnp.where(seat == 0, returns[:, 0], returns[:, 1]) + 1) / 2, lengths
+        games = _Games(seat_key, *start)
+        play = functools.partial(_play_ply, game, player_a, player_b, seat)
+        games = jax.lax.while_loop(unfinished, play, games)
+        returns = jax.vmap(game.returns)(games.states)  # [num_pairs, 2]
+        return (jnp.where(seat == 0, returns[:, 0], returns[:, 1]) + 1) / 2, games.lengths
 
     seats = jnp.arange(2, dtype=jnp.int32)
     scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
@@ -314,10 +304,36 @@ def _say(
     progress(line)
 
 
+class _Games(NamedTuple):
+    """The games of a match in which player a has one seat."""
+
+    key: Array  # PRNG key of the plies to come
+    states: State  # [N, ...]
+    lengths: Array  # int32 [N], plies so far
+
+
+def _play_ply(
+    game: Game, player_a: Player, player_b: Player, seat: Array | int, games: _Games
+) -> _Games:
+    """Plays one ply of all games that are not over; player a has `seat`."""
+    key, states, lengths = games
+    key, key_a, key_b = jax.random.split(key, 3)
+    running = ~jax.vmap(game.is_terminal)(states)
+    movers = jax.vmap(game.current_player)(states)
+    turn_a = running & (movers == seat)
+    turn_b = running & (movers != seat)
+    actions_a = _act_if_needed(player_a, key_a, states, turn_a)
+    actions_b = _act_if_needed(player_b, key_b, states, turn_b)
+    states = jax.vmap(game.step)(states, jnp.where(turn_a, actions_a, actions_b))
+    return _Games(key, states, lengths + running)
+
+
 def _match_on_devices(
     game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
-) -> tuple[Array, Array, State]:
+) -> tuple[np.ndarray, np.ndarray, State]:
     """Plays `match_scores` with the pairs split over this process's devices.
+
+    Each ply is one compiled call, so that Ctrl-C ends a match after a ply.
 
     Returns:
       Scores and lengths, both [2, num_pairs] by seat, and the states after the openings.
@@ -325,25 +341,48 @@ def _match_on_devices(
     mesh = make_mesh(jax.local_devices())
     players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
     keys = jax.random.split(key, mesh.size)
-    return _match_on_mesh(game, mesh, num_pairs // mesh.size, opening_plies, players, keys)
+    starts = _start_on_mesh(game, mesh, num_pairs // mesh.size, opening_plies, keys)
+    found = []
+    for seat, games in enumerate(starts):
+        ended: Array | np.ndarray = np.zeros(1, bool)
+        while not np.asarray(ended).all():
+            games, ended = _play_on_mesh(game, mesh, players, np.int32(seat), games)
+        points = scores_of_seats(game, games.states, np.full(num_pairs, seat))
+        found.append((points, games.lengths))
+    scores, lengths = (np.stack(x) for x in zip(*found, strict=True))
+    return scores, lengths, starts[0].states
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _match_on_mesh(
-    game: Game,
-    mesh: Mesh,
-    num_pairs: int,
-    opening_plies: int,
-    players: tuple[Player, Player],
-    keys: Array,
-) -> tuple[Array, Array, State]:
-    def on_one_device(players: tuple[Player, Player], keys: Array) -> tuple[Array, Array, State]:
-        scores, lengths, start = match_scores(game, *players, keys[0], num_pairs, opening_plies)
-        return scores.reshape(2, -1), lengths.reshape(2, -1), start
+def _start_on_mesh(
+    game: Game, mesh: Mesh, num_pairs: int, opening_plies: int, keys: Array
+) -> tuple[_Games, _Games]:
+    """Returns the games of both seats, [devices * num_pairs, ...], after their openings."""
 
-    by_pair = PartitionSpec(None, AXIS)
-    specs = by_pair, by_pair, SPLIT
-    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), specs)(players, keys)
+    def on_one_device(keys: Array) -> tuple[_Games, _Games]:
+        opening_key, play_key = jax.random.split(keys[0])
+        start = random_openings(game, opening_key, num_pairs, opening_plies)
+        first, second = jax.random.split(play_key)
+        return _Games(first[None], *start), _Games(second[None], *start)
+
+    return shard(on_one_device, mesh, (SPLIT,), SPLIT)(keys)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _play_on_mesh(
+    game: Game, mesh: Mesh, players: tuple[Player, Player], seat: Array, games: _Games
+) -> tuple[_Games, Array]:
+    """Plays one ply; returns the games, and which of them are over, bool [N]."""
+
+    def on_one_device(
+        players: tuple[Player, Player], seat: Array, games: _Games
+    ) -> tuple[_Games, Array]:
+        games = _play_ply(game, *players, seat, games._replace(key=games.key[0]))
+        ended = jax.vmap(game.is_terminal)(games.states)
+        return games._replace(key=games.key[None]), ended
+
+    specs = EVERYWHERE, EVERYWHERE, SPLIT
+    return shard(on_one_device, mesh, specs, SPLIT)(players, seat, games)
 
 
 def _act_if_needed(player: Player, key: Array, states: State, turn: Array) -> Array:

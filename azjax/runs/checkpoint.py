@@ -156,8 +156,7 @@ class Checkpoints:
         Raises:
           SaveError: this checkpoint, or the one before it, could not be written.
         """
-        with self._saving():
-            self._manager.wait_until_finished()
+        self.finish()
         self._last_saved = cycle
         # The writer needs its own copy. On CPU it reads the buffers without copying them, and the
         # next cycle overwrites these buffers.
@@ -173,6 +172,15 @@ class Checkpoints:
                 ),
                 metrics={_METRIC: metric, _METRIC_CHECKSUM: _metric_checksum(metric)},
             )
+
+    def finish(self) -> None:
+        """Waits for the write in progress.
+
+        Raises:
+          SaveError: the checkpoint could not be written.
+        """
+        with self._saving():
+            self._manager.wait_until_finished()
 
     def restore_newest(
         self, variables: Any, rest: Any, *, warn: Callable[[str], None]

@@ -27,6 +27,7 @@ Value = float | int | str | None
 Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
 
 _PLAIN_EVERY_S = 10.0
+_UNFIT_FOR_TAG = re.compile(r"[^\w./-]+")
 
 
 class RunLogger:
@@ -107,8 +108,7 @@ class RunLogger:
         if self._quiet:
             return
         self._write("cycle", cycle, scalars)
-        for name, value in scalars.items():
-            self._scalar(name, value, cycle)
+        self._add_to_tensorboard(scalars, cycle)
         self._progress.update(cycle, scalars)
         self._unshown = True
         now = time.monotonic()
@@ -123,8 +123,7 @@ class RunLogger:
             return
         self._write("eval", cycle, scalars)
         folder = f"eval/{scalars['opponent']}" if "opponent" in scalars else "eval"
-        for name, value in scalars.items():
-            self._scalar(f"{folder}/{name}", value, cycle)
+        self._add_to_tensorboard({f"{folder}/{name}": x for name, x in scalars.items()}, cycle)
         self._progress.evaluated(cycle, evaluation_text(scalars))
         self.note(f"cycle {cycle}: {evaluation_text(scalars)}")
 
@@ -145,10 +144,10 @@ class RunLogger:
                 f"azjax resume {self._run_dir} continues from the last checkpoint"
             ) from error
 
-    def _scalar(self, tag: str, value: Any, cycle: int) -> None:
-        value = _plain_value(value)
-        if isinstance(value, float | int):
-            self._tensorboard.add_scalar(re.sub(r"[^\w./-]+", "_", tag), value, cycle)
+    def _add_to_tensorboard(self, scalars: Mapping[str, Value], cycle: int) -> None:
+        plain = {_UNFIT_FOR_TAG.sub("_", tag): _plain_value(x) for tag, x in scalars.items()}
+        numbers = {tag: x for tag, x in plain.items() if isinstance(x, float | int)}
+        self._tensorboard.add_scalars(numbers, cycle)
 
 
 def read_metrics(run_dir: str | Path) -> list[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tensorboardX.proto.event_pb2 import Event, SessionLog
@@ -46,9 +46,10 @@ class TensorBoardFile:
             start = SessionLog(status=SessionLog.START)
             self._write(Event(step=first_step, session_log=start))
 
-    def add_scalar(self, tag: str, value: float, step: int) -> None:
-        """Adds one value; it is on disk some seconds later, or after `close`."""
-        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value)])
+    def add_scalars(self, values: Mapping[str, float], step: int) -> None:
+        """Adds values by their tags; they are on disk some seconds later, or after `close`."""
+        # One event for all: tensorboardX takes a tenth of a millisecond to write an event.
+        summary = Summary(value=[Summary.Value(tag=k, simple_value=v) for k, v in values.items()])
         self._write(Event(wall_time=time.time(), step=step, summary=summary))
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import optax
 
 from azjax.learning.state import LearnerState
-from azjax.learning.update import make_batch, update
+from azjax.learning.update import learning_rate_schedule, make_batch, update
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
 from azjax.replay.targets import Targets
@@ -149,6 +149,8 @@ def learn(
     learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
     metrics = jax.tree.map(lambda x: x / count, sums)
     metrics["train/updates"] = count
+    rate = learning_rate_schedule(config.learning, config.total_updates)
+    metrics["train/learning_rate"] = jnp.asarray(rate(learner.num_updates))  # of the next update
     # This shows at once that an update has ruined the parameters; the losses show it a step later.
     metrics["train/param_norm"] = optax.tree.norm(learner.variables["params"])
     return replace(state, learner=learner), metrics

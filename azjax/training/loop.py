@@ -6,12 +6,9 @@ import contextlib
 import functools
 import math
 import shutil
-import signal
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import jax
 import numpy as np
@@ -36,8 +33,10 @@ from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE, run_lock
 from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, RunLogger, read_metrics
 from azjax.training.memory import check_memory
+from azjax.training.pipeline import MetricsInFlight, Pipeline, local
 from azjax.training.start import first_state, read_start
 from azjax.training.state import TrainState, restore_state, save_state
+from azjax.training.stop_signals import StopSignals
 from azjax.training.trainer import Trainer, make_trainer
 
 OPENINGS_FILE = "openings.txt"
@@ -103,7 +102,7 @@ def train(
                 shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
         checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         state = first_state(trainer, run_dir)
-        return _run(trainer, state, run_dir, checkpoints, console, watch)
+        return run_cycles(trainer, state, run_dir, checkpoints, console, watch)
 
 
 def resume(
@@ -145,7 +144,7 @@ def resume(
         else:
             # The run was stopped before its first checkpoint, so it starts again.
             state = first_state(trainer, run_dir)
-        return _run(trainer, state, run_dir, checkpoints, console, watch)
+        return run_cycles(trainer, state, run_dir, checkpoints, console, watch)
 
 
 def _with_own_openings(config: Config, run_dir: Path) -> Config:
@@ -156,7 +155,7 @@ def _with_own_openings(config: Config, run_dir: Path) -> Config:
     return replace(config, selfplay=replace(config.selfplay, openings=str(own)))
 
 
-def _run(
+def run_cycles(
     trainer: Trainer,
     state: TrainState,
     run_dir: Path,
@@ -164,6 +163,25 @@ def _run(
     console: Console | None,
     watch: Watch | None,
 ) -> TrainState:
+    """Runs the cycles that are left, and what the config asks for between them.
+
+    On accelerators the next cycle is started before the metrics of the last one are read, unless
+    something needs the state between the two: see `Pipeline`.
+
+    Args:
+      trainer: the functions of the run.
+      state: the state to continue from; its arrays are taken over.
+      run_dir: the run directory.
+      checkpoints: the run's checkpoints.
+      console: as in `train`.
+      watch: as in `train`.
+
+    Returns:
+      The last state, which is saved.
+
+    Raises:
+      UserError: all cycles are done, or a loss is not finite.
+    """
     config = trainer.config
     first = int(state.cycle)
     lead = jax.process_index() == 0
@@ -181,58 +199,76 @@ def _run(
         quiet=not lead,
         lines=watch is None,
     )
-    saved = first
     suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
-    schedule = learning_rate_schedule(config.learning, config.total_updates)
-
-    def rate(state: TrainState) -> float:
-        num_updates = int(jax.device_get(_local(state.learner.num_updates)))
-        return float(np.asarray(schedule(num_updates)))
-
+    pipeline = Pipeline(trainer, state, first)
     waiting = True  # for the first update
-    with log, _stop_signals() as stopping:
+    with log, StopSignals() as stopping:
         if first:
-            _note_learning_rate(log, run_dir, first, rate(state))
+            _note_learning_rate(log, run_dir, first, trainer, state)
         _note_arithmetic(log, trainer)
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
-            started = time.perf_counter()
-            state, metrics = trainer.cycle(state)
-            metrics = {k: float(v) for k, v in jax.device_get(_local(metrics)).items()}
+            last = cycle == config.cycles
+            gates, evaluates, saves = _due(config, cycle)
+            # Several processes agree by a message, which waits until the last cycle has ended.
+            ahead = (
+                trainer.asynchronous
+                and not (gates or evaluates or saves)
+                and not _any_process(bool(stopping))
+            )
+            pipeline.start(cycle + ahead)
+            metrics = pipeline.read()
             _check_finite(metrics, cycle, checkpoints)
-            metrics["train/learning_rate"] = rate(state)
-            metrics["time/cycle_s"] = time.perf_counter() - started
-            if config.selfplay.actor == "gated" and cycle % config.gate.every == 0:
-                state, gate = trainer.gate(state)
-                metrics |= {k: float(v) for k, v in jax.device_get(_local(gate)).items()}
+            if gates:
+                pipeline.state, gate = trainer.gate(pipeline.state)
+                metrics |= MetricsInFlight(gate).read()
             log.cycle(cycle, metrics)
             waiting &= not metrics["train/updates"]
             if waiting and cycle * config.selfplay.plies_per_cycle >= config.replay.capacity_plies:
                 waiting = False
                 log.note(_no_updates(config, metrics))
-            last = cycle == config.cycles
-            stop = _any_process(bool(stopping))
+            stop = not ahead and _any_process(bool(stopping))
             selection_metric = None
-            due = config.evaluation.every and cycle % config.evaluation.every == 0
-            if (due or (last and config.evaluation.every)) and not stop:
-                selection_metric = _evaluate(trainer, state, log, cycle, suites)
-            if last or stop or cycle % config.checkpoint.every == 0:
-                save_state(checkpoints, state, selection_metric=selection_metric)
-                saved = cycle
+            if evaluates and not stop:
+                selection_metric = _evaluate(trainer, pipeline.state, log, cycle, suites, stopping)
+                stop = _any_process(bool(stopping))
+            if saves or stop:
+                # Where one process gave the evaluation up, none may count it.
+                metric = None if stop else selection_metric
+                save_state(checkpoints, pipeline.state, selection_metric=metric)
+            if last or stop:
+                checkpoints.finish()  # while signals cannot end the process
             if watch is not None and lead:
                 watch(run_dir, last or stop)
-            if stop and last and config.evaluation.every:
-                log.note(f"done, but not evaluated; azjax report {run_dir} measures it")
-            elif stop and not last:
-                log.note(f"stopped after cycle {cycle}; continue with: azjax resume {run_dir}")
+            if stop:
+                log.note(_stopped(config, run_dir, cycle))
                 break
-    assert saved == int(state.cycle)
-    if lead:
+    if lead and not stop:
         try:
             plots.draw(run_dir)
         except OSError as error:  # everything else is saved
             log.note(f"{run_dir / plots.PLOTS_FOLDER}: {error.strerror or error}; without plots")
-    return state
+    return pipeline.state
+
+
+def _due(config: Config, cycle: int) -> tuple[bool, bool, bool]:
+    """Returns whether a cycle is followed by a gate, an evaluation and a checkpoint."""
+    last, evaluation = cycle == config.cycles, config.evaluation.every
+    return (
+        config.selfplay.actor == "gated" and cycle % config.gate.every == 0,
+        evaluation > 0 and (last or cycle % evaluation == 0),
+        last or cycle % config.checkpoint.every == 0,
+    )
+
+
+def _stopped(config: Config, run_dir: Path, cycle: int) -> str:
+    """Says where a signal has stopped the run, and what was left out."""
+    _, evaluates, _ = _due(config, cycle)
+    if cycle == config.cycles:
+        missing = f", but not evaluated; azjax report {run_dir} measures it" if evaluates else ""
+        return f"done{missing}"
+    without = ", without its evaluation" if evaluates else ""
+    return f"stopped after cycle {cycle}{without}; continue with: azjax resume {run_dir}"
 
 
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
@@ -241,8 +277,12 @@ def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
         log.note("this CPU has no instructions for bfloat16, so the network computes in float32")
 
 
-def _note_learning_rate(log: RunLogger, run_dir: Path, cycle: int, rate: float) -> None:
+def _note_learning_rate(
+    log: RunLogger, run_dir: Path, cycle: int, trainer: Trainer, state: TrainState
+) -> None:
     """Says if a resumed run goes on with another learning rate, since its config was changed."""
+    schedule = learning_rate_schedule(trainer.config.learning, trainer.config.total_updates)
+    rate = float(np.asarray(schedule(int(local(state.learner.num_updates)))))
     lines = read_metrics(run_dir) if (run_dir / METRICS_FILE).is_file() else []
     rates = [x.get("train/learning_rate") for x in lines if x["cycle"] == cycle]
     before = next((x for x in rates if x), None)
@@ -269,50 +309,63 @@ def _no_updates(config: Config, metrics: dict[str, float]) -> str:
 
 
 def _evaluate(
-    trainer: Trainer, state: TrainState, log: RunLogger, cycle: int, suites: GameSuites
-) -> float:
+    trainer: Trainer,
+    state: TrainState,
+    log: RunLogger,
+    cycle: int,
+    suites: GameSuites,
+    stopping: StopSignals,
+) -> float | None:
     """Plays the configured opponents; returns the metric that selects the best checkpoint.
 
     Every process does the same, so that all agree which checkpoint is best.
+
+    Returns:
+      None if a signal came, at which the evaluation is given up: it can be repeated.
     """
     settings = trainer.config.evaluation
     player = SearchPlayer(
         game=trainer.game,
         network=trainer.network,
-        variables=_local(state.acting),  # on this process's first device
+        variables=local(state.acting),  # on this process's first device
         config=played_search(trainer.config),
     )
     key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
     scores = []
-    for spec in settings.opponents:
-        result = play_match(
-            trainer.game,
-            player,
-            load_player(spec, game=trainer.game),
-            key,
-            num_games=settings.games,
-            opening_plies=settings.opening_plies,
-        )
-        scores.append(result.score)
-        log.evaluation(
-            cycle,
-            {
-                "opponent": spec,
-                "score": result.score,
-                "elo": result.elo,
-                "elo_low": result.elo_low,
-                "elo_high": result.elo_high,
-            },
-        )
-    selection_metric = float(np.mean(scores)) if scores else 0.0
-    if settings.exact_report:
-        exact = report(trainer.game, [player], suites=suites).players[0]
-        if exact.positions:
-            rates = {CLASS_METRIC + name: rate for name, rate in exact.class_rates().items()}
+    try:
+        for spec in settings.opponents:
+            with stopping.interrupt():
+                result = play_match(
+                    trainer.game,
+                    player,
+                    load_player(spec, game=trainer.game),
+                    key,
+                    num_games=settings.games,
+                    opening_plies=settings.opening_plies,
+                )
+            scores.append(result.score)
             log.evaluation(
-                cycle, {"mistakes": exact.mistakes, "positions": exact.positions, **rates}
+                cycle,
+                {
+                    "opponent": spec,
+                    "score": result.score,
+                    "elo": result.elo,
+                    "elo_low": result.elo_low,
+                    "elo_high": result.elo_high,
+                },
             )
-            selection_metric += 1.0 - exact.mistakes / exact.positions
+        selection_metric = float(np.mean(scores)) if scores else 0.0
+        if settings.exact_report:
+            with stopping.interrupt():
+                exact = report(trainer.game, [player], suites=suites).players[0]
+            if exact.positions:
+                rates = {CLASS_METRIC + name: rate for name, rate in exact.class_rates().items()}
+                log.evaluation(
+                    cycle, {"mistakes": exact.mistakes, "positions": exact.positions, **rates}
+                )
+                selection_metric += 1.0 - exact.mistakes / exact.positions
+    except KeyboardInterrupt:
+        return None
     return selection_metric
 
 
@@ -364,35 +417,8 @@ def _check_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoint
         )
 
 
-@contextlib.contextmanager
-def _stop_signals() -> Iterator[list[int]]:
-    """Yields a list of the signals received, SIGTERM or Ctrl-C; a second Ctrl-C stops at once."""
-    received: list[int] = []
-
-    def on_signal(number: int, frame: Any) -> None:
-        del frame
-        if received and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        received.append(number)
-
-    try:
-        old = {n: signal.signal(n, on_signal) for n in (signal.SIGTERM, signal.SIGINT)}
-    except ValueError:  # outside the main thread, as in some notebooks, signals cannot be caught
-        old = {}
-    try:
-        yield received
-    finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
-
-
 def _any_process(flag: bool) -> bool:
     """Returns whether `flag` is True in any process of the run; all get the same answer."""
     if jax.process_count() == 1:
         return flag
     return bool(multihost_utils.process_allgather(np.asarray(flag)).any())
-
-
-def _local(tree: Any) -> Any:
-    """Returns this process's copy of arrays that are the same on all devices."""
-    return jax.tree.map(lambda x: x.addressable_data(0), tree)

@@ -42,6 +42,7 @@ class Trainer:
     init: Callable[[Array], TrainState]  # from a PRNG key
     cycle: Step  # donates its argument
     gate: Step  # likewise
+    asynchronous: bool  # whether a step returns before its results are there
 
     def abstract_state(self) -> TrainState:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""
@@ -89,7 +90,8 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
 
     def step(function: Callable[[Experiment, TrainState], Any]) -> Step:
         on_devices = functools.partial(function, experiment)
-        return _jit_blocking(mesh, shard(on_devices, mesh, (specs,), (specs, EVERYWHERE)))
+        compiled = jax.jit(shard(on_devices, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0)
+        return _blocking(compiled) if on_cpus else compiled
 
     return Trainer(
         game=game,
@@ -99,6 +101,7 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
         cycle=step(train_cycle),
         gate=step(gate),
+        asynchronous=not on_cpus,
     )
 
 
@@ -177,13 +180,10 @@ def _check_divisible(config: Config, devices: int) -> None:
             )
 
 
-def _jit_blocking(mesh: Mesh, function: Callable) -> Step:
-    """Compiles a step that donates its state; on CPU, the step waits for its results.
+def _blocking(step: Step) -> Step:
+    """Returns a step that waits for its results.
 
     Collectives of XLA's CPU backend block the threads of a pool that has one for each core. With
     two calls in flight, one device can hold the thread that the other needs, and both wait forever.
     """
-    compiled = jax.jit(function, donate_argnums=0)
-    if _platform(mesh) != "cpu":
-        return compiled
-    return lambda state: jax.block_until_ready(compiled(state))
+    return lambda state: jax.block_until_ready(step(state))

@@ -68,6 +68,7 @@ def test_cycles_on_a_mesh_of(count, devices):
             "selfplay/policy_entropy",
             "replay/positions",
             "train/updates",
+            "train/learning_rate",
         ),
     } == metrics.keys()
     assert all(np.isfinite(float(x)) and x.shape == () for x in metrics.values()), metrics

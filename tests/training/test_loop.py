@@ -1,23 +1,31 @@
+import contextlib
 import errno
 import io
 import json
 import os
 import re
 import signal
+import time
 from pathlib import Path
+from unittest import mock
 
+import jax
 import numpy as np
 import pytest
 from rich.console import Console
 
-from azjax.config.toml import load_config
+from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE
 from azjax.runs.metrics import RunLogger, read_metrics
+from azjax.sharding import make_mesh
 from azjax.training import loop as train_module
+from azjax.training import stop_signals
 from azjax.training.loop import resume, train
 from azjax.training.state import restore_state
+from azjax.training.stop_signals import StopSignals
 from tests import tiny
 
 GATED = {"selfplay": {"actor": "gated"}, "gate": {"threshold": 0.3}}
@@ -27,6 +35,16 @@ QUIET = {"evaluation": {"every": 0}}
 @pytest.fixture(autouse=True)
 def compile_once(monkeypatch):
     monkeypatch.setattr(train_module, "make_trainer", tiny.shared_make_trainer)
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """Lets the loop start the next cycle early, as it does where steps are asynchronous."""
+
+    def make_asynchronous(*arguments):
+        return tiny.replace(tiny.shared_make_trainer(*arguments), asynchronous=True)
+
+    monkeypatch.setattr(train_module, "make_trainer", make_asynchronous)
 
 
 def console():
@@ -75,17 +93,83 @@ def test_killed_and_resumed_is_as_never_stopped(changes, tmp_path, monkeypatch):
     # The last checkpoint holds that state.
     restored = restore(tmp_path / "killed", config)
     tiny.assert_equal(straight, restored)
-    deciding = [
-        [{k: v for k, v in x.items() if not k.endswith("_s")} for x in read_metrics(tmp_path / run)]
-        for run in ("straight", "killed")
-    ]
-    assert deciding[0] == deciding[1]
+    assert without_times(tmp_path / "straight") == without_times(tmp_path / "killed")
+
+
+def without_times(run_dir):
+    return [{k: v for k, v in x.items() if not k.endswith("_s")} for x in read_metrics(run_dir)]
+
+
+@pytest.mark.parametrize("changes", [{}, GATED], ids=["newest", "gated"])
+def test_starting_early_changes_nothing(changes, tmp_path, monkeypatch):
+    config = tiny.config(cycles=7, **changes)
+    straight = tiny.on_host(train(config, tmp_path / "straight", console=console()))
+    happened, log, start = [], RunLogger.cycle, train_module.Pipeline.start
+
+    def started(self, newest):
+        happened.append(f"start {newest}")
+        start(self, newest)
+
+    def logged(self, cycle, metrics):
+        happened.append(f"log {cycle}")
+        log(self, cycle, metrics)
+
+    monkeypatch.setattr(RunLogger, "cycle", logged)
+    monkeypatch.setattr(train_module.Pipeline, "start", started)
+    trainer = tiny.replace(tiny.shared_make_trainer(make_game(config), config), asynchronous=True)
+    monkeypatch.setattr(train_module, "make_trainer", lambda *_: trainer)
+    early = train(config, tmp_path / "early", console=console())
+    tiny.assert_equal(straight, early)
+    assert without_times(tmp_path / "straight") == without_times(tmp_path / "early")
+    # The state is needed after cycle 3, 6 and 7 and, for a gate, after 2, 4 and 6.
+    needed = {3, 6, 7} | ({2, 4, 6} if changes else set())
+    expected = []
+    for cycle in range(1, 8):
+        expected += [f"start {cycle + (cycle not in needed)}", f"log {cycle}"]
+    assert happened == expected
+
+
+def test_a_signal_stops_after_the_cycle_that_was_started(ahead, tmp_path, monkeypatch):
+    config = tiny.config(checkpoint={"every": 6}, **QUIET)
+    at_cycle(monkeypatch, 2, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    state = train(config, tmp_path / "run", console=console())
+    assert int(state.cycle) == 3
+    assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == [1, 2, 3]
+    tiny.assert_equal(state, restore(tmp_path / "run", config))
+    straight = train(config, tmp_path / "straight", console=console())
+    tiny.assert_equal(straight, resume(tmp_path / "run", console=console()))
+
+
+def test_a_cycle_is_two_programs_and_one_transfer(ahead, tmp_path, monkeypatch):
+    """The device would wait for the host at any other one."""
+    config = tiny.config(cycles=9, checkpoint={"every": 9}, **QUIET)
+    fetch = mock.Mock(side_effect=jax.device_get)
+    within = contextlib.ExitStack()
+
+    def begin():
+        within.enter_context(mock.patch.object(jax, "device_get", fetch))
+        within.enter_context(jax.transfer_guard("disallow"))
+        within.enter_context(jax.profiler.trace(tmp_path / "profile"))
+
+    log, changes = RunLogger.cycle, {3: begin, 7: within.close}
+
+    def logged(self, cycle, metrics):
+        log(self, cycle, metrics)
+        changes.get(cycle, lambda: None)()
+
+    monkeypatch.setattr(RunLogger, "cycle", logged)
+    train(config, tmp_path / "run", console=console())
+    assert sum(len(jax.tree.leaves(call.args)) for call in fetch.call_args_list) == 7 - 3
+    (file,) = (tmp_path / "profile").rglob("*.xplane.pb")
+    planes = jax.profiler.ProfileData.from_file(str(file)).planes
+    names = {event.name for plane in planes for line in plane.lines for event in line.events}
+    programs = {name for name in names if name.startswith("PjitFunction(")}
+    assert len(programs) == 2, programs
+    assert "PjitFunction(_stack)" in programs
+    assert "DevicePut" not in names
 
 
 def restore(run_dir, config):
-    from azjax.games import make_game
-    from azjax.sharding import make_mesh
-
     trainer = tiny.shared_make_trainer(make_game(config), config, make_mesh())
     with Checkpoints(run_dir, read_only=True) as checkpoints:
         return restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
@@ -115,7 +199,7 @@ def test_killed_before_the_first_checkpoint(tmp_path, monkeypatch):
 def test_a_run_keeps_the_positions_it_begins_games_at(tmp_path, monkeypatch):
     lines, run = tmp_path / "lines.txt", tmp_path / "run"
     lines.write_text("a1 b2\n-\n")
-    monkeypatch.setattr(train_module, "_run", lambda trainer, *_: trainer.config)
+    monkeypatch.setattr(train_module, "run_cycles", lambda trainer, *_: trainer.config)
     train(tiny.config(selfplay={"openings": str(lines)}), run)
     lines.write_text("a1 c3\n")
     resumed = resume(run).selfplay.openings
@@ -147,6 +231,45 @@ def test_a_signal_in_the_last_cycle_leaves_nothing_to_resume(tmp_path, monkeypat
     assert newest_cycle(tmp_path / "run") == 6
     evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
     assert evaluated == [3]
+
+
+def test_a_signal_gives_the_evaluation_up(tmp_path, monkeypatch):
+    def endless_match(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        for _ in range(100 * tiny.PATIENCE_S):
+            time.sleep(0.01)
+        pytest.fail("not interrupted")
+
+    config, out = tiny.config(), console()
+    straight = tiny.on_host(train(config, tmp_path / "straight", console=console()))
+    with monkeypatch.context() as patched:
+        patched.setattr(train_module, "play_match", endless_match)
+        state = train(config, tmp_path / "run", console=out)
+    assert int(state.cycle) == newest_cycle(tmp_path / "run") == 3
+    assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == [1, 2, 3]
+    said = f"stopped after cycle 3, without its evaluation; continue with: azjax resume {tmp_path}"
+    assert said in out.file.getvalue()
+    assert not (tmp_path / "run" / "plots").exists()
+    tiny.assert_equal(straight, resume(tmp_path / "run", console=console()))
+    # The evaluation was not counted: that of cycle 6 is the only one.
+    with Checkpoints(tmp_path / "run", read_only=True) as checkpoints:
+        assert checkpoints.best() == 6
+
+
+def test_two_signals_together_are_one_and_a_later_one_interrupts(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(stop_signals.time, "monotonic", lambda: now[0])
+    with StopSignals() as stopping:
+        assert not stopping
+        for later in (0.0, 0.2):
+            now[0] += later
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert stopping
+        now[0] += 1.0
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt), stopping.interrupt():
+            pytest.fail("a signal came before")
 
 
 def test_a_watcher_is_called_after_every_cycle(tmp_path, monkeypatch):
@@ -200,21 +323,32 @@ def test_what_lies_in_a_run_directory(tmp_path):
     assert times(run) == kept
 
 
-def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
-    """The second update has a rate of 1e30. Only earlier checkpoints exist afterwards."""
-    config = tiny.config(
-        cycles=12,
-        learning={
-            "optimizer": "sgd",
-            "learning_rate": 1e30,
-            "clip_norm": 1e30,
-            "warmup_updates": 1,
-            "schedule": "constant",
-        },
-        replay={"min_positions": 32},
-        checkpoint={"every": 1},
-        **QUIET,
+def ruinous_config(**changes):
+    """Returns a config whose second update has a rate of 1e30."""
+    learning = {
+        "optimizer": "sgd",
+        "learning_rate": 1e30,
+        "clip_norm": 1e30,
+        "warmup_updates": 1,
+        "schedule": "constant",
+    }
+    return tiny.config(
+        cycles=12, learning=learning, replay={"min_positions": 32}, **changes, **QUIET
     )
+
+
+def test_a_loss_that_is_no_number_in_a_cycle_before_the_newest(ahead, tmp_path):
+    config = ruinous_config(checkpoint={"every": 12})
+    with pytest.raises(UserError, match=r"in cycle (\d+): training stopped, no checkpoint yet"):
+        train(config, tmp_path / "run", console=console())
+    with Checkpoints(tmp_path / "run", read_only=True) as checkpoints:
+        assert checkpoints.cycles() == []
+    assert all(x["train/param_norm"] < 1e6 for x in read_metrics(tmp_path / "run"))
+
+
+def test_a_loss_that_is_no_number_stops_the_run(tmp_path):
+    """Only earlier checkpoints exist afterwards."""
+    config = ruinous_config(checkpoint={"every": 1})
     with pytest.raises(UserError, match=r"in cycle (\d+): training stopped") as caught:
         train(config, tmp_path / "run", console=console())
     message = str(caught.value)
@@ -288,3 +422,46 @@ def test_signals_and_a_kill_of_a_real_process(tmp_path):
     assert int(restored.cycle) == 150
     tiny.assert_equal(state, restored)
     assert [x["cycle"] for x in read_metrics(run)] == list(range(1, 151))
+
+
+def test_a_real_process_gives_a_long_evaluation_up_and_a_second_signal_ends_it(tmp_path):
+    changes = {"network": {**tiny.VALUES["network"], "channels": 64}}
+    evaluation = {"games": 40_000, "num_simulations": 64}  # minutes
+    file = tiny.write_config(tmp_path / "tiny.toml", evaluation=evaluation, **changes)
+    run = tmp_path / "run"
+    process = tiny.start_azjax("train", file, "--run-dir", run)
+    with tiny.killed_at_the_end(process):
+        tiny.wait_until(lambda: [x for x in lines_of(run) if x["cycle"] == 3], process)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=tiny.PATIENCE_S)
+    assert (process.returncode, err) == (0, "")
+    assert (
+        f"stopped after cycle 3, without its evaluation; continue with: azjax resume {run}" in out
+    )
+    assert [x["cycle"] for x in lines_of(run)] == [1, 2, 3]
+    assert newest_cycle(run) == 3
+
+    # Cycle 4 takes minutes now. The first signal would stop the run after it.
+    config = load_config(run / "config.toml", {"search": {"num_simulations": 200_000}})
+    save_config(config, run / "config.toml")
+    process = tiny.start_azjax("resume", run)
+    with tiny.killed_at_the_end(process):
+        tiny.wait_until(lambda: len(starts_of(run)) == 2, process)
+        for _ in range(2):
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=tiny.PATIENCE_S)
+    ended = f"azjax: ended at once; azjax resume {run} continues from the last checkpoint\n"
+    assert (process.returncode, err) == (130, ended)
+    assert [x["cycle"] for x in lines_of(run)] == [1, 2, 3]
+    tiny.assert_equal(restore(run, tiny.config(**changes)), restore(run, config))
+    assert newest_cycle(run) == 3
+
+
+def lines_of(run):
+    return read_metrics(run) if (run / "metrics.jsonl").is_file() else []
+
+
+def starts_of(run):
+    lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
+    return [line for line in lines if line["kind"] == "start"]

@@ -1,0 +1,76 @@
+"""The cycles of a run that are on the device, and their metrics on the way to the host."""
+
+from __future__ import annotations
+
+import collections
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from azjax.training.state import TrainState
+from azjax.training.trainer import Trainer
+from azjax.types import Array, Metrics
+
+
+class Pipeline:
+    """The cycles that were started and whose metrics were not read yet.
+
+    Where the next cycle is started before the metrics of the last one are read, the device never
+    waits for the host. But a cycle takes its state's arrays over. So whatever needs the state
+    after a cycle must be done before the next cycle is started.
+
+    Attributes:
+      state: the state after the last cycle that was started.
+    """
+
+    def __init__(self, trainer: Trainer, state: TrainState, cycle: int) -> None:
+        """Starts nothing yet.
+
+        Args:
+          trainer: the functions of the run.
+          state: the state to continue from.
+          cycle: the number of cycles done.
+        """
+        self.state = state
+        self._trainer, self._newest, self._read_at = trainer, cycle, 0.0
+        self._unread: collections.deque[tuple[float, MetricsInFlight]] = collections.deque()
+
+    def start(self, newest: int) -> None:
+        """Starts the cycles up to number `newest` that were not started before."""
+        while self._newest < newest:
+            started = time.perf_counter()
+            self.state, metrics = self._trainer.cycle(self.state)
+            self._unread.append((started, MetricsInFlight(metrics)))
+            self._newest += 1
+
+    def read(self) -> dict[str, float]:
+        """Waits for the oldest cycle whose metrics were not read; returns them, with its time."""
+        started, metrics = self._unread.popleft()
+        values = metrics.read()
+        # A cycle that was started early began when the one before ended.
+        began, self._read_at = max(started, self._read_at), time.perf_counter()
+        return values | {"time/cycle_s": self._read_at - began}
+
+
+class MetricsInFlight:
+    """Metrics in one array, which reaches the host in one transfer."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        """Packs the metrics, which must be the same on all devices; does not wait for them."""
+        self._names, self._values = list(metrics), _stack(list(local(metrics).values()))
+
+    def read(self) -> dict[str, float]:
+        """Waits for the metrics and returns them."""
+        return dict(zip(self._names, jax.device_get(self._values).tolist(), strict=True))
+
+
+def local(tree: Any) -> Any:
+    """Returns this process's copy of arrays that are the same on all devices."""
+    return jax.tree.map(lambda x: x.addressable_data(0), tree)
+
+
+@jax.jit
+def _stack(values: list[Array]) -> Array:
+    return jnp.stack([x.astype(jnp.float32) for x in values])
