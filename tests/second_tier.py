@@ -16,6 +16,8 @@ SECOND_TIER = (
     "bench/test_scripts.py",
     "test_readme.py::test_commands_train_and_measure",
     "test_notebooks.py::test_they_run",
+    # Wheels that are built and installed.
+    "test_wheels.py",
     # Games: every size that hypothesis finds compiles anew; larger boards; adapters.
     "envs/pgx/test_adapters.py::test_pgx_environments_conform",
     "envs/pgx/test_adapters.py::test_both_sides_agree_ply_by_ply",

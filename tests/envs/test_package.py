@@ -32,9 +32,16 @@ except RuntimeError:
 
 
 def test_installs_alone():
-    project = tomllib.loads((ENVS / "pyproject.toml").read_text())["project"]
-    assert project["name"] == "azjax-envs"
-    assert project["dependencies"] == ["jax>=0.8.0"]
+    games, azjax = (
+        tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+        for folder in (ENVS, ENVS.parent)
+    )
+    # One name, so that pip replaces one by the other; another version, so that it does not skip it.
+    assert games["name"] == azjax["name"]
+    assert games["version"] == azjax["version"] + "+games"
+    assert games["requires-python"] == azjax["requires-python"]
+    assert games["dependencies"] == ["jax>=0.8.0"]
+    assert games["dependencies"][0] in azjax["dependencies"]
     assert (ENVS / "LICENSE").is_file()
     assert (ENVS / "azjax_envs" / "py.typed").is_file()
 
