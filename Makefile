@@ -25,6 +25,9 @@ UNOPTIMIZED := XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTE
 COMPILING := $(addprefix tests/,cli learning network notebook replay runs search selfplay training)
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
+# A virtual environment without pip, which Debian makes where python3-venv is missing, is made again.
+.DELETE_ON_ERROR:
+
 .PHONY: venv train test test-rest test-all test-lowest slow lint docs demo plan
 
 # Everything that tests need.

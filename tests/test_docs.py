@@ -79,6 +79,13 @@ def test_make_targets_exist():
             assert f"\n{target}:" in makefile, (page, target)
 
 
+@each_page
+def test_pip_is_used_in_an_environment(page):
+    """Debian, Ubuntu and Homebrew refuse it elsewhere."""
+    before, pip, _ = ("\n" + "".join(blocks(page, "sh"))).partition("\npip install")
+    assert not pip or re.search(r"^(.* && )?\. \S+/bin/activate\b", before, re.MULTILINE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_python_snippets_run(snippet, tmp_path, monkeypatch):
