@@ -112,8 +112,13 @@ def test_they_open_in_colab(path):
     (field,) = re.findall(r"# @param (\{.*\})$", install.source, flags=re.MULTILINE)
     assert 'repository = ""  # @param' in install.source
     assert re.match(r'\{type:"string", placeholder:"[^"]+"\}$', field)
-    assert lines[4] == 'if "google.colab" in sys.modules:'
-    assert '    %pip install --quiet "azjax[notebook] @ git+{repository}"' in lines
+    assert lines[6] == 'if "google.colab" in sys.modules:'
+    # pip must not replace Colab's jax and numpy, and git must not wait for a password.
+    assert lines[-1] == (
+        '    %pip install --quiet {" ".join(kept)} "azjax[notebook] @ git+{repository}"'
+    )
+    assert 'for name in ("jax", "numpy")]' in lines[-2]
+    assert '    os.environ["GIT_TERMINAL_PROMPT"] = "0"' in install.source
     assert "notebook" in project["optional-dependencies"]
     assert f"notebooks/{path.name}" in (ROOT / "README.md").read_text()
 
