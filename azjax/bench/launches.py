@@ -19,7 +19,7 @@ from azjax.bench.timing import show
 from azjax.config import Config, NetworkConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
 from azjax.games import game_from_name
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead
 from azjax.plan.estimate import seconds
 from azjax.plan.machines import machine
@@ -27,7 +27,7 @@ from azjax.plan.measure import SIMULATION_LOOP, MeasuredRuns, measure_runs
 from azjax.plan.quiet import quiet
 from azjax.plan.regions import Region, regions
 from azjax.search.model import network_evaluate
-from azjax.search.search import exploration_of, search
+from azjax.search.search import Exploration, search
 from azjax.sharding import EVERYWHERE
 from azjax.types import Array, Params, State
 
@@ -130,7 +130,7 @@ class LaunchesBenchmark:
 
         def find(variables: Params, key: Array, states: State) -> Any:
             evaluate = network_evaluate(game, network)
-            exploration = exploration_of(config.search)
+            exploration = Exploration(1.0, config.search.puct.dirichlet_fraction)
             return search(
                 game,
                 evaluate,

@@ -18,10 +18,11 @@ from azjax.bench.training import forward_operations
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
-from azjax.network.network import Network, Variables, make_network
+from azjax.network.network import Network, Variables
+from azjax.network.two_headed import make_network
 from azjax.rollouts import random_openings
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.search import SearchResult, exploration_of, search
+from azjax.search.search import Exploration, SearchResult, search
 from azjax.types import Array, State
 
 
@@ -118,7 +119,7 @@ def _search(
         key,
         states,
         config=config,
-        exploration=exploration_of(config),
+        exploration=Exploration(1.0, config.puct.dirichlet_fraction),
     )
 
 

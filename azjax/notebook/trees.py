@@ -212,10 +212,7 @@ def _search_with_network(player: SearchPlayer, key: Array, states: State) -> _Se
     evaluate = network_evaluate(game, player.network)
     output = search_output(game, evaluate, player.variables, key, states, config=player.config)
     tree, policy = output.search_tree, jnp.asarray(output.action_weights)
-    # As the player chooses. For PUCT, mctx would sample by the visits.
-    best = jnp.argmax(tree.summary().visit_counts, axis=-1)
-    action = jnp.asarray(output.action) if player.config.algorithm == "gumbel" else best
-    return _Searched(tree, policy, action, *_facts(game, tree))
+    return _Searched(tree, policy, jnp.asarray(output.action), *_facts(game, tree))
 
 
 @jax.jit

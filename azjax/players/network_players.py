@@ -15,7 +15,7 @@ from azjax.network.network import Network, Variables
 from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
-from azjax.search.search import search
+from azjax.search.search import Exploration, Search, search
 from azjax.types import Array, State, static
 
 
@@ -92,6 +92,7 @@ class SearchPlayer:
     network: Network = static()
     variables: Variables
     config: SearchConfig = static()
+    search: Search = static(default=search)
     jittable: ClassVar[bool] = True
 
     @property
@@ -113,20 +114,19 @@ class SearchPlayer:
         Raises:
           ValueError: the key or the states have wrong shapes or dtypes.
         """
-        result = search(
+        result = self.search(
             self.game,
             network_evaluate(self.game, self.network),
             self.variables,
             key,
             states,
             config=self.config,
+            exploration=Exploration(),
         )
-        best = jnp.argmax(result.visits, axis=-1).astype(jnp.int32)
-        action = result.action if self.config.algorithm == "gumbel" else best
         # The root's mean value would include bad moves that the search tried.
-        value = jnp.take_along_axis(result.action_values, action[:, None], axis=1)[:, 0]
+        value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
         return Analysis(
-            action=action,
+            action=result.action,
             visits=result.visits,
             policy=result.policy,
             prior=result.prior,

@@ -80,12 +80,15 @@ class ListedMoves:
 
         def evaluate_listed(params: Params, key: Array, states: Any) -> tuple[Array, Array]:
             logits, value = evaluate(params, key, states.state)
-            shape = (len(states.actions), self.game.num_actions)
-            check_array(logits, shape, float, name="logits that evaluate returns")
-            listed = states.actions.astype(jnp.int32)
-            return jnp.take_along_axis(logits, listed, axis=-1), value
+            return self.logits_of(states, logits), value
 
         return evaluate_listed
+
+    def logits_of(self, states: Any, logits: Array) -> Array:
+        """Returns the logits [B, K] of the listed actions, of those of all actions [B, A]."""
+        shape = (len(states.actions), self.game.num_actions)
+        check_array(logits, shape, float, name="logits that evaluate returns")
+        return jnp.take_along_axis(logits, states.actions.astype(jnp.int32), axis=-1)
 
     def of_all_actions(self, states: Any, result: Any) -> Any:
         """Returns a `SearchResult` of the game's own actions, of one of listed actions."""

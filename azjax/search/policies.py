@@ -81,11 +81,13 @@ def puct_policy(
     root: mctx.RootFnOutput,
     recurrent_fn: mctx.RecurrentFn,
     mask: Array,
+    temperature: Array,
     config: SearchConfig,
 ) -> mctx.PolicyOutput:
     """Runs AlphaZero's PUCT by `mctx.search` with the fast loop.
 
-    The result equals that of `mctx.muzero_policy` without noise, bit for bit. That function draws
+    The result equals that of `mctx.muzero_policy` without noise, bit for bit, also its move if the
+    temperature is 1. That function draws
     noise over all actions even if its share is 0, and on CPU one variate after the other. For 256
     games of chess this takes seconds per move.
 
@@ -95,6 +97,8 @@ def puct_policy(
       root: logits, values and states of B positions. The logits contain the noise already.
       recurrent_fn: mctx's recurrent function.
       mask: legal actions, bool [B, A].
+      temperature: of the move, which is drawn by visits ** (1 / temperature); the most visited one
+        where it is 0. float32 [B, 1].
       config: PUCT's constants.
     """
     select_root, select = puct_selection(config)
@@ -118,9 +122,29 @@ def puct_policy(
         ),
     )
     shares = tree.summary().visit_probs
-    logits = log_of(shares)
-    action = jax.random.categorical(key, logits - jnp.max(logits, axis=-1, keepdims=True))
+    action = draw_moves(key, shares, temperature)
     return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
+
+
+def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
+    """Draws moves by their shares of the visits.
+
+    Args:
+      key: PRNG key.
+      shares: shares of the visits, float32 [B, A].
+      temperature: the chances are shares ** (1 / temperature). The largest share is taken where the
+        temperature is 0. float32 [B, 1].
+
+    Returns:
+      Actions, int32 [B].
+    """
+    logits = log_of(shares)
+    logits -= jnp.max(logits, axis=-1, keepdims=True)
+    # Moves without visits stay out of reach, however high the temperature is.
+    heated = logits / jnp.where(temperature > 0, temperature, 1.0)
+    drawn = jax.random.categorical(key, jnp.where(shares > 0, heated, logits))
+    most = jnp.argmax(shares, axis=-1)
+    return jnp.where(temperature[:, 0] > 0, drawn, most).astype(jnp.int32)
 
 
 def puct_selection(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +10,7 @@ import mctx
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
+from azjax.config.own_parts import own_part
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
@@ -27,25 +28,35 @@ class Exploration(NamedTuple):
     """Gumbel: scale of the noise, float32 [B] or one number. 1 explores, 0 plays the best move."""
     dirichlet_fraction: Array | float = 0.0
     """PUCT: share of Dirichlet noise in the root's prior, float32 [B] or one number."""
+    temperature: Array | float = 0.0
+    """PUCT: the move is drawn by visits ** (1 / temperature), float32 [B] or one number. 0 plays
+    the most visited move."""
 
 
 _NO_EXPLORATION = Exploration()
 
 
-def exploration_of(config: SearchConfig, gumbel_scale: Array | float = 1.0) -> Exploration:
-    """Returns the exploration that a config sets for self-play.
+class Search(Protocol):
+    """A search of B positions at once: `search`, or a function of your own in its place."""
 
-    Args:
-      config: the search section of a config.
-      gumbel_scale: scale of Gumbel's noise, float32 [B] or one number.
-    """
-    return Exploration(gumbel_scale, config.puct.dirichlet_fraction)
+    def __call__(
+        self,
+        game: Game,
+        evaluate: Evaluate,
+        params: Params,
+        key: Array,
+        states: State,
+        *,
+        config: SearchConfig,
+        exploration: Exploration,
+    ) -> SearchResult:
+        """Searches positions; arguments as in `search`."""
 
 
 class SearchResult(NamedTuple):
     """The result of searching B positions; values are from the mover's perspective."""
 
-    action: Array  # int32 [B], the algorithm's own choice, with its exploration
+    action: Array  # int32 [B], the move to play, with the search's exploration
     policy: Array  # float32 [B, A], the improved policy: the target to learn
     visits: Array  # int32 [B, A]
     prior: Array  # float32 [B, A], the root's prior with its noise
@@ -62,6 +73,7 @@ def search(
     *,
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
+    root_logits: Array | None = None,
 ) -> SearchResult:
     """Searches B positions at once.
 
@@ -73,19 +85,31 @@ def search(
       key: PRNG key.
       states: positions [B, ...].
       config: the algorithm and its constants.
-      exploration: randomness at the root. The exploration settings of `config` are not read.
+      exploration: randomness at the root, none by default. The exploration settings of `config`
+        are not read.
+      root_logits: logits of your own for the positions themselves, float32 [B, A], in place of
+        those of `evaluate`.
 
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
     if not has_few_legal_actions(game):
         output = search_output(
-            game, evaluate, params, key, states, config=config, exploration=exploration
+            game,
+            evaluate,
+            params,
+            key,
+            states,
+            config=config,
+            exploration=exploration,
+            root_logits=root_logits,
         )
-        return _result(output)
+        return search_result(output)
     check_states(game, states)
     listed = ListedMoves(game)
     positions = jax.vmap(listed.list_moves)(states)
+    if root_logits is not None:
+        root_logits = listed.logits_of(positions, root_logits)
     output = search_output(
         cast(Game, listed),
         listed.evaluation(evaluate),
@@ -94,12 +118,39 @@ def search(
         positions,
         config=config,
         exploration=exploration,
+        root_logits=root_logits,
     )
-    return listed.of_all_actions(positions, _result(output))
+    return listed.of_all_actions(positions, search_result(output))
 
 
-def _result(output: mctx.PolicyOutput) -> SearchResult:
-    """Returns what is known of the root's actions after a search."""
+def search_of(config: SearchConfig, given: Search | None = None) -> Search:
+    """Returns a run's search: the given one, the one that the config names, or azjax's own.
+
+    Raises:
+      UserError: the config's name leads nowhere.
+    """
+    return own_part(config.module, given, key="search.module", argument="search") or search
+
+
+def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
+    """Checks the result of a search while it is traced.
+
+    Raises:
+      ValueError: it is no `SearchResult`, or an array has a wrong shape or dtype.
+    """
+    if not isinstance(result, SearchResult):
+        raise ValueError(f"a search must return a SearchResult, not a {type(result).__name__}")
+    kinds = {"action": jnp.int32, "visits": jnp.int32}
+    for name, array in result._asdict().items():
+        shape = (batch,) if name in ("action", "value") else (batch, num_actions)
+        check_array(array, shape, kinds.get(name, float), name=f"{name} of the search's result")
+
+
+def search_result(output: mctx.PolicyOutput) -> SearchResult:
+    """Returns what is known of the root's actions after a search by mctx, azjax's or its own.
+
+    The move to play is the output's action.
+    """
     tree = output.search_tree
     summary = tree.summary()
     visits = summary.visit_counts.astype(jnp.int32)
@@ -110,7 +161,7 @@ def _result(output: mctx.PolicyOutput) -> SearchResult:
     weight = jnp.sum(tried, axis=-1)
     mean = jnp.sum(tried * action_values, axis=-1) / jnp.maximum(weight, _TINY)
     return SearchResult(
-        action=output.action,
+        action=output.action.astype(jnp.int32),
         policy=policy,
         visits=visits,
         prior=prior,
@@ -128,6 +179,7 @@ def search_output(
     *,
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
+    root_logits: Array | None = None,
 ) -> mctx.PolicyOutput:
     """Searches B positions and returns mctx's output, with the search tree of each.
 
@@ -138,6 +190,7 @@ def search_output(
     mask = jax.vmap(game.legal_action_mask)(states)
     search_key, noise_key, evaluate_key = jax.random.split(key, 3)
     logits, value = evaluate(params, evaluate_key, states)
+    logits = logits if root_logits is None else root_logits
     _check_evaluation(logits, value, (batch, game.num_actions))
     logits = mask_logits(logits, mask)
     recurrent_fn = make_recurrent_fn(game, evaluate)
@@ -154,7 +207,8 @@ def search_output(
         noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration
     )
     root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-    return puct_policy(params, search_key, root, recurrent_fn, mask, config)
+    temperature = by_position(exploration.temperature)
+    return puct_policy(params, search_key, root, recurrent_fn, mask, temperature, config)
 
 
 def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> None:

@@ -15,7 +15,7 @@ from azjax.replay.auxiliary import terminal_targets
 from azjax.replay.buffer import Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
 from azjax.search.model import Evaluate, transition
-from azjax.search.search import SearchResult, exploration_of, search
+from azjax.search.search import Exploration, Search, SearchResult, check_result, search
 from azjax.selfplay.openings import Games, Openings, start_games
 from azjax.selfplay.resignation import ResignationStats, stats_of_finished, update_minima
 from azjax.types import Array, Params, State
@@ -44,6 +44,7 @@ def self_play(
     games: Games,
     config: Config,
     *,
+    search: Search = search,
     openings: Openings | None = None,
     full_search_mask: Array | None = None,
     resign_threshold: Array | None = None,
@@ -57,6 +58,7 @@ def self_play(
       key: PRNG key.
       games: B games in progress.
       config: the settings of search and self-play.
+      search: searches all positions and chooses their moves.
       openings: where new games begin; None for the game's own start.
       full_search_mask: bool [T], which plies get a full search; None for all. See
         `draw_full_search_mask`.
@@ -71,7 +73,8 @@ def self_play(
     """
     _check(game, key, games, config, full_search_mask, resign_threshold)
     full_search, fast_search = (
-        functools.partial(_search, game, evaluate, params, config, fast) for fast in (False, True)
+        functools.partial(_search, search, game, evaluate, params, config, fast)
+        for fast in (False, True)
     )
 
     start_key, ply_key = jax.random.split(key)
@@ -82,17 +85,18 @@ def self_play(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]
     ) -> tuple[tuple[Games, Array], tuple[Transition, SelfPlayStats]]:
         (games, started), (key, is_full) = carry, step
-        search_key, move_key = jax.random.split(key)
+        # The second key is unused. With one key, the runs on record would not be reproduced.
+        search_key, _ = jax.random.split(key)
         explore = games.plies < config.selfplay.sampled_plies
         position = (search_key, games.states, explore)
         if is_full is None:
             result = full_search(*position)
         else:
             result = jax.lax.cond(is_full, full_search, fast_search, *position)
-        action = choose_move(config, move_key, result, explore)
+        check_result(result, lanes, game.num_actions)
         mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = jax.vmap(functools.partial(transition, game))(
-            games.states, action
+            games.states, result.action
         )
         done, minima = jax.vmap(game.is_terminal)(states), games.minima
         resigned = jnp.zeros_like(done)
@@ -169,34 +173,6 @@ def draw_full_search_mask(key: Array, config: Config) -> Array | None:
     return None if count == plies else jax.random.permutation(key, plies) < count
 
 
-def choose_move(config: Config, key: Array, result: SearchResult, explore: Array) -> Array:
-    """Chooses the moves to play.
-
-    Gumbel plays mctx's own action, whose noise is off (`gumbel_scale` 0) where `explore` is False.
-    PUCT samples from policy ** (1 / temperature), or plays the most visited move where the
-    temperature is 0.
-
-    Args:
-      config: the settings of search and self-play.
-      key: PRNG key.
-      result: what the search found for B positions.
-      explore: bool [B], True early in a game.
-
-    Returns:
-      Actions, int32 [B].
-    """
-    if config.search.algorithm == "gumbel":
-        return result.action
-    chances = result.policy
-    logits = jnp.where(chances > 0, jnp.log(jnp.maximum(chances, 1e-30)), -jnp.inf)
-    early, late = config.selfplay.temperature, config.selfplay.final_temperature
-    temperature = jnp.where(explore, early, late or early)[:, None]
-    sampled = jax.random.categorical(key, logits / temperature)
-    if late == 0:
-        sampled = jnp.where(explore, sampled, jnp.argmax(result.visits, axis=-1))
-    return sampled.astype(jnp.int32)
-
-
 def _check(
     game: Game,
     key: Array,
@@ -217,6 +193,7 @@ def _check(
 
 
 def _search(
+    search: Search,
     game: Game,
     evaluate: Evaluate,
     params: Params,
@@ -226,10 +203,18 @@ def _search(
     states: State,
     explore: Array,
 ) -> SearchResult:
-    """Searches all positions: in full, or fast and without noise."""
-    find = functools.partial(search, game, evaluate, params, key, states)
-    settings = config.search
+    """Searches all positions: in full, or fast and without noise.
+
+    Moves are sampled where `explore` is True, bool [B].
+    """
+    settings, played = config.search, config.selfplay
+    temperature = jnp.where(explore, played.temperature, played.final_temperature)
+    exploration = Exploration(temperature=temperature)
     if fast:
-        return find(config=replace(settings, num_simulations=config.selfplay.fast_simulations))
-    exploration = exploration_of(settings, gumbel_scale=explore.astype(jnp.float32))
-    return find(config=settings, exploration=exploration)
+        settings = replace(settings, num_simulations=played.fast_simulations)
+    else:
+        exploration = exploration._replace(
+            gumbel_scale=explore.astype(jnp.float32),
+            dirichlet_fraction=settings.puct.dirichlet_fraction,
+        )
+    return search(game, evaluate, params, key, states, config=settings, exploration=exploration)

@@ -11,7 +11,7 @@ import numpy as np
 
 from azjax.config import SearchConfig
 from azjax.games import make_game
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci

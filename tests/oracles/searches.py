@@ -103,7 +103,7 @@ def compiled_policy(game, policy):
         arguments = (params, key, root, make_recurrent_fn(game, evaluate), mask)
         if policy == "gumbel":
             return gumbel_policy(*arguments, scale, config)
-        return puct_policy(*arguments, config)
+        return puct_policy(*arguments, jnp.ones_like(scale), config)
 
     return _compile(run)
 
@@ -158,7 +158,7 @@ def compiled_search(game, policy, simulations):
             key,
             states,
             config=config,
-            exploration=Exploration(scale, fraction),
+            exploration=Exploration(scale, fraction, temperature=1.0),  # as mctx draws moves
         )
 
     return _compile(run)

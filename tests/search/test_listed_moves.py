@@ -92,8 +92,7 @@ def test_a_search_with_lists_finds_what_one_of_all_actions_finds(name, algorithm
     same = (np.asarray(with_lists.visits) == of_all.visits).all(-1)
     assert same[~over].mean() > 0.9
     alike = same & ~over
-    if algorithm == "gumbel":  # PUCT draws its action by a list's number
-        np.testing.assert_array_equal(with_lists.action[alike], of_all.action[alike])
+    np.testing.assert_array_equal(with_lists.action[alike], of_all.action[alike])
     for field in ("policy", "prior", "action_values", "value"):
         found, expected = getattr(with_lists, field), getattr(of_all, field)
         assert found.shape == expected.shape

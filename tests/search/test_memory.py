@@ -9,7 +9,7 @@ import pytest
 from azjax_envs import init_batch, make
 
 from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from azjax.training.memory import search_bytes

@@ -4,15 +4,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import make
+from azjax_envs import init_batch, make
 
+from azjax.config import SearchConfig
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.model import mask_logits, transition
+from azjax.search.policies import draw_moves
+from azjax.search.search import search
 from tests.oracles.searches import (
     BATCH,
     POLICIES,
     compiled_search,
     flat_params,
+    make_evaluate,
     random_params,
     random_positions,
 )
@@ -212,3 +216,30 @@ def test_dirichlet_noise_with_one_or_no_legal_action():
             assert np.isfinite(noisy).all()
             expected = mask[0] if legal else np.full(ACTIONS, 1 / ACTIONS)
             np.testing.assert_allclose(prior, np.broadcast_to(expected, prior.shape), rtol=1e-5)
+
+
+def test_moves_are_drawn_by_visits_and_temperature():
+    count = 30_000
+    visits = np.asarray([0, 1, 3, 0, 12, 16])
+    shares = jnp.broadcast_to(visits / np.float32(32), (count, 6))
+    for heat in (1.0, 2.0, 0.5, 0.25, 0.0):
+        moves = np.asarray(draw_moves(jax.random.key(0), shares, jnp.full((count, 1), heat)))
+        assert moves.dtype == np.int32
+        drawn = np.bincount(moves, minlength=6) / count
+        expected = visits.astype(float) ** (1 / heat) if heat else visits == 16
+        np.testing.assert_allclose(drawn, expected / expected.sum(), atol=0.012)
+        assert drawn[0] == drawn[3] == 0
+
+
+@pytest.mark.parametrize("name", ["connect_four", "gardner_chess"])  # with a list of moves
+def test_root_logits_of_ones_own(name):
+    game, config = make(name), SearchConfig(num_simulations=2)
+    params = flat_params(game)
+    states = init_batch(game, jax.random.key(0), 2)
+    legal = np.flatnonzero(game.legal_action_mask(game.init()))
+    best = legal[jnp.asarray([2, 5])]
+    logits = jnp.full((2, game.num_actions), -9.0).at[jnp.arange(2), best].set(9.0)
+    find = functools.partial(search, game, make_evaluate(game), config=config)
+    result = jax.jit(find)(params, jax.random.key(0), states, root_logits=logits)
+    np.testing.assert_array_equal(result.action, best)
+    np.testing.assert_allclose(result.prior[jnp.arange(2), best], 1, atol=1e-5)

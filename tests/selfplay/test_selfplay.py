@@ -10,7 +10,7 @@ from azjax_envs import make
 from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.search.search import SearchResult, search
 from azjax.selfplay.openings import start_games
-from azjax.selfplay.selfplay import choose_move, draw_full_search_mask, next_start, self_play
+from azjax.selfplay.selfplay import draw_full_search_mask, next_start, self_play
 from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
@@ -193,35 +193,25 @@ def test_puct_is_greedy_after_the_first_plies():
     assert not greedy[~late].all()
 
 
-def test_puct_moves_are_drawn_by_visits_and_temperature():
-    count = 30_000
-    visits = jnp.asarray([0, 1, 3, 0, 12, 16])
-    fields = dict.fromkeys(SearchResult._fields)
-    visits = jnp.broadcast_to(visits, (count, 6))
-    result = SearchResult(**fields | {"visits": visits, "policy": visits / 32})
-    explore = np.arange(count) % 3 > 0
-    for temperature, final in [(1.0, 0.0), (2.0, 0.0), (0.5, 0.0), (1.0, 0.25)]:
-        selfplay = SelfPlayConfig(temperature=temperature, final_temperature=final)
-        config = Config(search=SearchConfig("puct"), selfplay=selfplay)
-        moves = np.asarray(choose_move(config, jax.random.key(0), result, jnp.asarray(explore)))
-        assert moves.dtype == np.int32
-        if not final:
-            assert (moves[~explore] == 5).all()
-        for which, heat in [(explore, temperature), (~explore, final)]:
-            shares = np.bincount(moves[which], minlength=6) / which.sum()
-            if heat:
-                expected = np.asarray(visits[0], float) ** (1 / heat)
-                np.testing.assert_allclose(shares, expected / expected.sum(), atol=0.012)
-            assert shares[0] == shares[3] == 0
+def test_a_search_of_ones_own_decides_the_moves():
+    game, config = make("tic_tac_toe"), config_of("gumbel")
 
+    def last_legal(game, evaluate, params, key, states, *, config, exploration):
+        mask = jax.vmap(game.legal_action_mask)(states)
+        action = (game.num_actions - 1 - jnp.argmax(mask[:, ::-1], axis=-1)).astype(jnp.int32)
+        chosen = jax.nn.one_hot(action, game.num_actions)
+        visits = chosen.astype(jnp.int32)
+        return SearchResult(action, chosen, visits, chosen, 0 * chosen, jnp.zeros(len(mask)))
 
-def test_gumbel_plays_what_the_search_says():
-    fields = dict.fromkeys(SearchResult._fields)
-    action = jnp.asarray([3, 1, 4], jnp.int32)
-    result = SearchResult(**fields | {"action": action, "visits": jnp.ones((3, 6), jnp.int32)})
-    config = Config(search=SearchConfig("gumbel"))
-    moves = choose_move(config, jax.random.key(0), result, jnp.ones(3, bool))
-    np.testing.assert_array_equal(moves, action)
+    games = start_games(game, jax.random.key(0), LANES, config.selfplay)
+    run = jax.jit(
+        lambda: self_play(game, None, None, jax.random.key(1), games, config, search=last_legal)
+    )
+    _, transitions, _ = run()
+    for ply in range(PLIES):
+        # 9 moves from the last cell to the first: X holds a diagonal after seven.
+        np.testing.assert_array_equal(transitions.policy[ply].argmax(-1), 8 - ply)
+    np.testing.assert_array_equal(transitions.reward[-1], 1)
 
 
 def test_random_openings():
