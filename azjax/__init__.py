@@ -30,13 +30,23 @@ if TYPE_CHECKING:
     from azjax.evaluation.report import report as report
     from azjax.exact.solver import Solution as Solution
     from azjax.exact.solver import solve as solve
+    from azjax.learning.batch import Batch as Batch
+    from azjax.learning.loss import Loss as Loss
+    from azjax.learning.loss import alphazero_loss as alphazero_loss
+    from azjax.network.flax_network import flax_network as flax_network
     from azjax.network.network import Network as Network
+    from azjax.network.network import Prediction as Prediction
+    from azjax.onnx_export.network import export_onnx as export_onnx
     from azjax.players.base import Player as Player
     from azjax.players.base import act as act
     from azjax.players.load import load_player as load_player
     from azjax.players.network_players import SearchPlayer as SearchPlayer
     from azjax.players.uct import UCTPlayer as UCTPlayer
+    from azjax.players.weights_file import save_player as save_player
+    from azjax.runs.loggers import Logger as Logger
     from azjax.runs.metrics import read_metrics as read_metrics
+    from azjax.runs.progress import Progress as Progress
+    from azjax.sharding import make_mesh as make_mesh
     from azjax.training.loop import resume as resume
     from azjax.training.loop import train as train
     from azjax.training.state import TrainState as TrainState
@@ -46,6 +56,7 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "Batch": "learning.batch",
     "CheckpointConfig": "config",
     "Config": "config",
     "EvaluationConfig": "config",
@@ -53,11 +64,15 @@ _HOMES = {
     "GateConfig": "config",
     "GumbelConfig": "config",
     "LearningConfig": "config",
+    "Logger": "runs.loggers",
+    "Loss": "learning.loss",
     "MatchResult": "evaluation.match",
     "Network": "network.network",
     "NetworkConfig": "config",
     "PUCTConfig": "config",
     "Player": "players.base",
+    "Prediction": "network.network",
+    "Progress": "runs.progress",
     "Rating": "evaluation.rating",
     "ReplayConfig": "config",
     "Report": "evaluation.report",
@@ -70,13 +85,18 @@ _HOMES = {
     "UCTPlayer": "players.uct",
     "UserError": "errors",
     "act": "players.base",
+    "alphazero_loss": "learning.loss",
+    "export_onnx": "onnx_export.network",
+    "flax_network": "network.flax_network",
     "load_config": "config.toml",
     "load_player": "players.load",
+    "make_mesh": "sharding",
     "make_trainer": "training.trainer",
     "play_match": "evaluation.match",
     "read_metrics": "runs.metrics",
     "report": "evaluation.report",
     "resume": "training.loop",
+    "save_player": "players.weights_file",
     "solve": "exact.solver",
     "train": "training.loop",
 }

@@ -44,3 +44,8 @@ def shardings(mesh: Mesh, specs: Any) -> Any:
         specs,
         is_leaf=lambda x: isinstance(x, PartitionSpec),
     )
+
+
+def local(tree: Any) -> Any:
+    """Returns this process's copy of arrays that are the same on all devices."""
+    return jax.tree.map(lambda x: x.addressable_data(0), tree)

@@ -30,7 +30,7 @@ from azjax.config.schema import GameConfig
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import mask_logits, network_evaluate, transition

@@ -20,7 +20,8 @@ from azjax_envs import Game
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
-from azjax.network.network import Prediction, make_network
+from azjax.network.network import Prediction
+from azjax.network.two_headed import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer, SearchPlayer
 from azjax.players.weights_file import load_saved

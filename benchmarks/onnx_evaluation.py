@@ -17,7 +17,8 @@ import tyro
 
 from azjax.config.toml import load_config
 from azjax.games import make_game
-from azjax.network.network import first_variables, make_network
+from azjax.network.two_headed import make_network
+from azjax.runs.keys import first_keys
 from azjax.web.onnx_model import export_model, make_evaluation
 from azjax.web.verify import check_model
 
@@ -48,7 +49,7 @@ def _measured(path: Path, options: Arguments) -> dict[str, object]:
     config = load_config(path)
     game = make_game(config)
     network = make_network(game, config.network)
-    variables = jax.jit(lambda key: first_variables(network, key))(jax.random.PRNGKey(options.seed))
+    variables = jax.jit(network.init)(first_keys(jax.random.PRNGKey(options.seed)).network)
     parts = (game, network, variables)
     check = check_model(
         game,

@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import pytest
 from azjax_envs import init_batch, make
 
-from azjax.learning.update import Batch, init_learner, make_batch, make_optimizer, update
-from azjax.network.network import make_network
+from azjax.learning.batch import Batch, make_batch
+from azjax.learning.loss import alphazero_loss
+from azjax.learning.update import init_learner, make_optimizer, update
+from azjax.network.two_headed import make_network
 from azjax.replay.buffer import append, draw_indices, empty_replay, take
 from azjax.replay.targets import compute_targets
 from azjax.search.model import network_evaluate
@@ -56,7 +58,7 @@ def learn(batch):
 
     def run(batch):
         learner = init_learner(NETWORK.init(KEY), optimizer)
-        return update(NETWORK, optimizer, CONFIG, learner, batch)
+        return update(NETWORK, optimizer, alphazero_loss(CONFIG), learner, batch, KEY)
 
     return shapes(run, batch)
 
@@ -121,7 +123,7 @@ WRONG = {
     ),
     "masks": (
         lambda: learn(replace(BATCH, masks=zeros(6, 9))),
-        r"batch.masks must be bool \[6, 9\], given float32 \[6, 9\]",
+        r"batch.masks must be bool \[6, A\], given float32 \[6, 9\]",
     ),
     "value": (
         lambda: learn(replace(BATCH, outcome=zeros(6, 1))),

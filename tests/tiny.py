@@ -74,9 +74,9 @@ def trainer(devices: int = 1, **changes: Any) -> Trainer:
 
 
 @functools.lru_cache(maxsize=64)
-def shared_make_trainer(game: Any, config: Config, mesh: Any = None) -> Trainer:
+def shared_make_trainer(game: Any, config: Config, mesh: Any = None, **parts: Any) -> Trainer:
     """Returns what `make_trainer` does, but one trainer for all runs of one config."""
-    return make_trainer(game, config, mesh)
+    return make_trainer(game, config, mesh, **parts)
 
 
 def start(trainer: Trainer, seed: int = 0) -> TrainState:

@@ -26,9 +26,12 @@ from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import describe_machine, use_all_cores
 from azjax.games import make_game
+from azjax.learning.batch import Batch
+from azjax.learning.loss import alphazero_loss
 from azjax.learning.state import LearnerState
-from azjax.learning.update import Batch, make_optimizer, update
-from azjax.network.network import Network, Variables, make_network
+from azjax.learning.update import make_optimizer, update
+from azjax.network.network import Network, Variables
+from azjax.network.two_headed import TwoHeadedNetwork, make_network
 from azjax.selfplay.selfplay import draw_full_search_mask
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.training.state import TrainState
@@ -133,7 +136,7 @@ def cycle_operations(game: Game, config: Config) -> float:
     return (evaluations + 3 * learned) * forward_operations(make_network(game, config.network))
 
 
-def forward_operations(network: Network) -> float:
+def forward_operations(network: TwoHeadedNetwork) -> float:
     """Returns the operations of one evaluation, as XLA counts them in the program."""
     observations = jnp.zeros((1, *network.observation_shape))
     variables = jax.eval_shape(network.init, jax.random.key(0))
@@ -149,6 +152,7 @@ def _parts(
     games = config.selfplay.parallel_games
     count = count_evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
+    loss, key = alphazero_loss(config), jax.random.PRNGKey(1)
     specs = state_specs(config).learner
     # The cycle donates its state, so the parts need copies.
     learner = jax.tree.map(jnp.copy, state.learner)
@@ -164,11 +168,10 @@ def _parts(
 
     def gradient_steps(learner: LearnerState, batch: Batch) -> tuple[LearnerState, Metrics]:
         def step(learner: LearnerState, _: None) -> tuple[LearnerState, Metrics]:
-            return update(network, optimizer, config, learner, batch)
+            return update(network, optimizer, loss, learner, batch, key)
 
         return jax.lax.scan(step, learner, length=config.learning.updates_per_cycle)
 
-    key = jax.random.PRNGKey(1)
     size = config.learning.batch_size
     batch = Batch(
         observations=jax.random.uniform(key, (size, *game.observation_shape)),

@@ -118,10 +118,13 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
 
 def _about(run: str, player: "SearchPlayer", *, trust: bool) -> str:
     """Returns lines for the player's page: its results if a file tells them, or its network."""
+    from azjax.network.two_headed import TwoHeadedNetwork
     from azjax.players.load import describe
 
     if results := describe(run, trust=trust, in_short=True):
         return results
+    if not isinstance(player.network, TwoHeadedNetwork):
+        return "AlphaZero: a network of its author, trained by azjax"
     network = player.network.config
     kind = "residual network" if network.architecture == "resnet" else "dense network"
     return f"AlphaZero: a {kind} of {network.blocks} x {network.channels}, trained by azjax"

@@ -12,12 +12,19 @@ from azjax.config.checks import above, at_least, at_most, between
 from azjax.errors import UserError
 
 Option = bool | int | float | str
+Options = tuple[tuple[str, Option], ...]
+"""The options of a game, or of a part of the user's own, by name: a table of the TOML file."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
     """The two-headed network (AlphaGo Zero, Silver et al. 2017, Methods)."""
 
+    module: str = ""
+    """A network of your own, "module:Name", in place of all that follows: a Flax module, or a
+    function that returns an `azjax.Network`. It is called with the game and the options."""
+    options: Options = ()
+    """Options of your own network."""
     architecture: Literal["resnet", "mlp"] = "resnet"
     """A residual tower of convolutions, or dense layers for small boards."""
     blocks: int = 6
@@ -121,6 +128,9 @@ class SearchConfig:
     """Simulations per move: network evaluations, not counting the root's."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
     puct: PUCTConfig = field(default_factory=PUCTConfig)
+    module: str = ""
+    """A search of your own for training, "module:name", with the arguments of
+    `azjax.search.search`."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "num_simulations")
@@ -226,6 +236,9 @@ class ReplayConfig:
         at_most(self, 1_000_000_000, "max_games", "min_positions")
 
 
+OPTIMIZERS = ("adamw", "sgd")
+
+
 @dataclass(frozen=True)
 class LearningConfig:
     """AlphaZero's loss and its optimizer."""
@@ -234,8 +247,16 @@ class LearningConfig:
     """Positions of one update, over all devices."""
     updates_per_cycle: int = 8
     """Gradient steps of one cycle."""
-    optimizer: Literal["adamw", "sgd"] = "adamw"
-    """AdamW, or SGD with momentum (AlphaZero)."""
+    optimizer: str = "adamw"
+    """"adamw", "sgd" with momentum (AlphaZero), or one of your own, "module:name": a function of
+    the learning rate's schedule and the options that returns an optax optimizer."""
+    optimizer_options: Options = ()
+    """Options of your own optimizer."""
+    loss: str = ""
+    """A loss of your own in place of AlphaZero's, "module:name": a function of the config and the
+    options that returns a function of (prediction, batch)."""
+    loss_options: Options = ()
+    """Options of your own loss."""
     learning_rate: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
@@ -276,6 +297,11 @@ class LearningConfig:
         at_least(self, 0.0, "score_weight", "ownership_weight")
         above(self, 0.0, "learning_rate", "clip_norm")
         between(self, 0.0, 1.0, "final_fraction", "momentum", "root_value_weight")
+        if self.optimizer not in OPTIMIZERS and not {":", "<"} & {*self.optimizer}:
+            raise UserError(
+                f"learning.optimizer = {self.optimizer!r} must be one of "
+                f"{', '.join(map(repr, OPTIMIZERS))}, or one of your own, module:name"
+            )
         drops = list(self.lr_drops)
         if drops != sorted({*drops}) or any(not 0 < d < 1 for d in drops):
             raise UserError(
@@ -328,7 +354,7 @@ class GameConfig:
     """The game: its name for `azjax_envs.make`, and that game's own options."""
 
     name: str = "tic_tac_toe"
-    options: tuple[tuple[str, Option], ...] = ()
+    options: Options = ()
 
 
 @dataclass(frozen=True)

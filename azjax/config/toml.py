@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import tomli_w
 
-from azjax.config.schema import Config, GameConfig, Option
+from azjax.config.schema import Config, GameConfig, Option, Options
 from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
@@ -110,14 +110,8 @@ def config_from_dict(data: dict[str, Any]) -> Config:
     if not isinstance(game, dict) or not isinstance(game.get("name", ""), str):
         raise UserError('game must be a table with the game\'s name: [game] name = "..."')
     options = {k: v for k, v in game.items() if k != "name"}
-    for key, value in options.items():
-        if not isinstance(value, Option):
-            raise UserError(f"game.{key} must be a number, a string or a boolean")
-        _check_size(value, f"game.{key}")
-        if isinstance(value, float) and not math.isfinite(value):
-            raise UserError(f"game.{key} = {value} must be a finite number")
     name = game.get("name", GameConfig.name)
-    data["game"] = GameConfig(name, tuple(sorted(options.items())))
+    data["game"] = GameConfig(name, _options(options, "game"))
     try:
         return _build(Config, data, "")
     except UserError:
@@ -130,6 +124,9 @@ def config_to_dict(config: Config) -> dict[str, Any]:
     """Returns a config as nested dicts of plain values, as TOML and JSON hold them."""
     data = dataclasses.asdict(config)
     data["game"] = {"name": config.game.name, **dict(config.game.options)}
+    data["network"]["options"] = dict(config.network.options)
+    for key in ("optimizer_options", "loss_options"):
+        data["learning"][key] = dict(data["learning"][key])
     data["network"]["auxiliary"] = list(config.network.auxiliary)
     data["learning"]["lr_drops"] = list(config.learning.lr_drops)
     data["evaluation"]["opponents"] = list(config.evaluation.opponents)
@@ -159,6 +156,17 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
     return cls(**values)
 
 
+def _options(values: dict[str, Any], name: str) -> Options:
+    """Returns a table of options, whose names the user chose."""
+    for key, value in values.items():
+        if not isinstance(value, Option):
+            raise UserError(f"{name}.{key} must be a number, a string or a boolean")
+        _check_size(value, f"{name}.{key}")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UserError(f"{name}.{key} = {value} must be a finite number")
+    return tuple(sorted(values.items()))
+
+
 def _check_off(name: str, value: Any) -> None:
     """Raises a UserError if a method that has been removed is switched on."""
     if value != _REMOVED[name]:
@@ -168,6 +176,10 @@ def _check_off(name: str, value: Any) -> None:
 def _typed(value: Any, hint: Any, name: str) -> Any:
     """Returns `value` as the type `hint`, or raises a UserError about the key `name`."""
     _check_size(value, name)
+    if hint == Options:
+        if not isinstance(value, dict | tuple):
+            raise UserError(f"{name} = {value!r} must be a table")
+        return _options(dict(value), name)
     origin = typing.get_origin(hint)
     if origin is Literal:
         choices = typing.get_args(hint)

@@ -1,105 +1,31 @@
-"""Learning: AlphaZero's loss, its optimizer, and one update."""
+"""The optimizer, and one update of the network."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.flatten_util
 import jax.numpy as jnp
 import optax
-import optax.contrib
-from azjax_envs import Game
 
 from azjax.config import Config, LearningConfig
+from azjax.config.own_parts import call_own, own_part
+from azjax.config.schema import OPTIMIZERS
+from azjax.errors import UserError
+from azjax.learning.batch import Batch
+from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
-from azjax.learning.symmetries import random_symmetries
-from azjax.network.network import Network, Prediction, Variables
-from azjax.pytrees import batch_size, check_array, check_key
-from azjax.replay.auxiliary import AuxiliaryTargets, masked_squared_error
-from azjax.replay.buffer import Transition, unpack_policy
-from azjax.replay.compact_states import restore_unobserved
-from azjax.replay.targets import expected_result
-from azjax.search.model import mask_logits
+from azjax.network.network import Network, Variables
+from azjax.pytrees import batch_size, check_array
 from azjax.sharding import AXIS
 from azjax.types import Array, Metrics
 
+Optimizer = optax.GradientTransformation | Callable[[optax.Schedule], optax.GradientTransformation]
+"""An optimizer, or a function that makes one of the run's learning rate by update."""
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Batch:
-    """N examples, from the mover's perspective."""
-
-    observations: Array  # float32 [N, height, width, channels]
-    masks: Array  # bool [N, A], legal actions
-    policy: Array  # float32 [N, A]
-    outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss
-    auxiliary: AuxiliaryTargets | None
-
-
-def make_batch(
-    game: Game,
-    key: Array,
-    transitions: Transition,
-    outcome: Array,
-    auxiliary: AuxiliaryTargets | None = None,
-    *,
-    symmetries: bool,
-) -> Batch:
-    """Makes a batch of stored plies.
-
-    Args:
-      game: the game.
-      key: PRNG key, for the symmetries.
-      transitions: stored plies [N, ...].
-      outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.
-      auxiliary: auxiliary targets [N, ...], where the network learns them.
-      symmetries: whether to transform each position by a random symmetry.
-
-    Raises:
-      ValueError: the arguments differ in their number of plies.
-    """
-    check_key(key)
-    count = batch_size(transitions, name="transitions")
-    check_array(outcome, (count, 3), float, name="outcome")
-    states = restore_unobserved(game, transitions.states)
-    observations = jax.vmap(game.observe)(states)
-    masks = jax.vmap(game.legal_action_mask)(states)
-    policy = unpack_policy(transitions.policy, game.num_actions)
-    if symmetries:
-        ownership = None if auxiliary is None else auxiliary.ownership
-        observations, policy, masks, ownership = random_symmetries(
-            game, key, observations, policy, masks, ownership
-        )
-        if auxiliary is not None:
-            auxiliary = AuxiliaryTargets(score=auxiliary.score, ownership=ownership)
-    return Batch(observations, masks, policy, outcome, auxiliary)
-
-
-def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
-    """Returns the cross-entropy [N] between the search's policy and the network's.
-
-    Args:
-      logits: float32 [N, A].
-      masks: legal actions, bool [N, A]; illegal ones do not count.
-      target: the search's policy, float32 [N, A].
-    """
-    log_policy = jax.nn.log_softmax(mask_logits(logits, masks))
-    return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
-
-
-def value_loss(prediction: Prediction, outcome: Array) -> Array:
-    """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
-
-    Args:
-      prediction: the network's output for N positions.
-      outcome: chances of a win, a draw and a loss, float32 [N, 3]. A scalar head learns the
-        expected result.
-    """
-    if prediction.value_logits.shape[-1] == 1:
-        return jnp.square(prediction.value - expected_result(outcome))
-    return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
+_OWN_METRICS = ("loss", "grad_norm", "param_norm", "updates", "learning_rate")  # of `update`, cycle
 
 
 def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.Schedule:
@@ -121,11 +47,39 @@ def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.
 def make_optimizer(config: LearningConfig, total_updates: int) -> optax.GradientTransformation:
     """Returns gradient clipping, then SGD with momentum or AdamW under the schedule."""
     rate = learning_rate_schedule(config, total_updates)
+    # The gradient of the squared parameters in the loss. The losses in the log are without them.
+    penalty = [optax.add_decayed_weights(2 * config.l2)] if config.l2 else []
     if config.optimizer == "sgd":
         rule = optax.sgd(rate, momentum=config.momentum)
     else:
         rule = optax.adamw(rate, weight_decay=config.weight_decay, mask=_decayed)
-    return optax.chain(optax.clip_by_global_norm(config.clip_norm), rule)
+    return optax.chain(*penalty, optax.clip_by_global_norm(config.clip_norm), rule)
+
+
+def optimizer_of(
+    config: Config, given: Optimizer | None = None
+) -> tuple[optax.GradientTransformation, optax.Schedule | None]:
+    """Returns a run's optimizer, and its learning rate by update where that is known.
+
+    Args:
+      config: the run.
+      given: the user's optimizer; None for that of the config.
+
+    Raises:
+      UserError: the config's name leads nowhere, or what it names is no optimizer.
+    """
+    learning, key = config.learning, "learning.optimizer"
+    schedule = learning_rate_schedule(learning, config.total_updates)
+    name = "" if learning.optimizer in OPTIMIZERS else learning.optimizer
+    own = own_part(name, given, key=key, argument="optimizer")
+    if own is None:
+        return make_optimizer(learning, config.total_updates), schedule
+    if isinstance(own, optax.GradientTransformation):
+        return own, None
+    made = call_own(own, schedule, options=learning.optimizer_options, key=key)
+    if not isinstance(made, optax.GradientTransformation):
+        raise UserError(f"the optimizer must be one of optax, not a {type(made).__name__}")
+    return made, schedule
 
 
 def _decayed(params: Any) -> Any:
@@ -145,55 +99,44 @@ def init_learner(variables: Variables, optimizer: optax.GradientTransformation) 
 def update(
     network: Network,
     optimizer: optax.GradientTransformation,
-    config: Config,
+    loss: Loss,
     learner: LearnerState,
     batch: Batch,
+    key: Array,
 ) -> tuple[LearnerState, Metrics]:
     """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
 
     Args:
       network: the network.
       optimizer: see `make_optimizer`.
-      config: the loss weights.
+      loss: see `azjax.learning.loss`.
       learner: equal on all devices.
       batch: this device's share of the batch.
+      key: PRNG key of this device, for networks with dropout.
 
     Returns:
       The learner after the step, equal on all devices, and the losses' means over the whole batch.
 
     Raises:
-      ValueError: an array of the batch has a wrong shape or dtype.
+      ValueError: an array of the batch or of the loss has a wrong shape or dtype.
     """
-    _check(network, batch)
-    learning, variables = config.learning, learner.variables
+    _check(batch)
+    variables = learner.variables
 
     def loss_fn(params: Any) -> tuple[Array, tuple[Any, Metrics]]:
         prediction, stats = network.apply_train(
-            {"params": params, "stats": variables["stats"]}, batch.observations
+            {"params": params, "stats": variables["stats"]}, batch.observations, key
         )
-        policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
-        value = jnp.mean(value_loss(prediction, batch.outcome))
-        squares = jnp.asarray(sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(params)))
-        penalty = learning.l2 * squares
-        total = policy + learning.value_weight * value + penalty
-        more = _auxiliary_losses(prediction, batch.auxiliary)
-        total += sum(getattr(learning, f"{name}_weight") * x for name, x in more.items())
-        error = prediction.value - expected_result(batch.outcome)
-        right = jnp.mean((jnp.abs(error) < 0.5).astype(jnp.float32))
-        losses = {
-            "train/loss": total,
-            "train/policy_loss": policy,
-            "train/value_loss": value,
-            "train/l2_penalty": penalty,
-            "train/value_accuracy": right,
-        }
-        losses |= {f"train/{name}_loss": x for name, x in more.items()}
-        return total, (stats, losses)
+        total, metrics = loss(prediction, batch)
+        return total, (stats, {"train/loss": total} | _named(metrics))
 
     gradient, (stats, losses) = jax.grad(loss_fn, has_aux=True)(variables["params"])
-    own_stats = None if network.shared_statistics else stats
-    gradient, losses, mean_stats = mean_over_devices((gradient, losses, own_stats))
-    stats = stats if mean_stats is None else mean_stats
+    own = (
+        None if network.shared_statistics else jax.tree.map(lambda x: x.astype(jnp.float32), stats)
+    )
+    gradient, losses, mean_stats = mean_over_devices((gradient, losses, own))
+    if mean_stats is not None:
+        stats = jax.tree.map(lambda mean, x: mean.astype(x.dtype), mean_stats, stats)
     losses["train/grad_norm"] = optax.tree.norm(gradient)
     change, optimizer_state = optimizer.update(
         gradient, learner.optimizer_state, variables["params"]
@@ -205,6 +148,15 @@ def update(
         num_updates=learner.num_updates + 1,
     )
     return learner, losses
+
+
+def _named(metrics: Metrics) -> Metrics:
+    """Returns the metrics of a loss by their names in the log."""
+    for name, value in metrics.items():
+        if name in _OWN_METRICS:
+            raise ValueError(f"a loss cannot return the metric {name!r}, which training itself has")
+        check_array(value, (), float, name=f"the loss's metric {name!r}")
+    return {f"train/{name}": value for name, value in metrics.items()}
 
 
 def mean_over_devices(tree: Any) -> Any:
@@ -223,19 +175,9 @@ def mean_over_devices(tree: Any) -> Any:
     return jax.lax.platform_dependent(tree, cpu=one_collective, default=collectives)
 
 
-def _check(network: Network, batch: Batch) -> None:
+def _check(batch: Batch) -> None:
     """Checks the batch of `update` while it is traced."""
-    count, actions = batch_size(batch, name="batch"), network.num_actions
-    check_array(batch.masks, (count, actions), jnp.bool_, name="batch.masks")
-    check_array(batch.policy, (count, actions), float, name="batch.policy")
+    count = batch_size(batch, name="batch")
+    check_array(batch.masks, (count, "A"), jnp.bool_, name="batch.masks")
+    check_array(batch.policy, batch.masks.shape, float, name="batch.policy")
     check_array(batch.outcome, (count, 3), float, name="batch.outcome")
-
-
-def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> Metrics:
-    if targets is None:
-        return {}
-    return {
-        name: masked_squared_error(getattr(prediction, name), target)
-        for name, target in vars(targets).items()
-        if target is not None
-    }

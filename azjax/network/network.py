@@ -1,33 +1,11 @@
-"""The two-headed network: a trunk with a policy head and a value head.
-
-Only this file and `trunks.py` use Flax NNX. The modules are used functionally: `Network.init`
-splits a module into its graph and its arrays, `Network.apply` merges them again while tracing.
-"""
+"""The interface of networks: what search, learning and players need of one."""
 
 from __future__ import annotations
 
-import functools
-import itertools
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
-import jax.numpy as jnp
-from azjax_envs import Game
-from flax import nnx
 
-from azjax.config import NetworkConfig
-from azjax.devices import bfloat16_is_slow
-from azjax.errors import UserError
-from azjax.network.inference import (
-    cast_layers,
-    fold_batch_norm,
-    outputs_first,
-    outputs_last,
-    without_batch_norm,
-)
-from azjax.network.trunks import Conv, make_trunk
-from azjax.pytrees import check_array, check_key
 from azjax.types import Array
 
 Variables = dict[str, Any]
@@ -44,45 +22,31 @@ class Prediction(NamedTuple):
     ownership: Array | None = None  # [B, cells] final owner: 1 the mover, -1 the opponent
 
 
-@dataclass(frozen=True)
-class Network:
-    """A network's architecture: static and hashable. Its arrays are passed to `apply`.
+@runtime_checkable
+class Network(Protocol):
+    """A network: pure functions of its arrays. It is static, hashable, and holds no arrays.
 
-    Args:
-      observation_shape: (height, width, channels).
-      num_actions: the policy's size.
-      config: the layers.
-      shared_statistics: whether `apply_train` normalises by the statistics of all devices'
-        batches, so that N devices compute what one does, or each device by those of its own.
-
-    Raises:
-      UserError: the policy head has planes, but the number of actions is not a multiple of the
-        number of cells.
+    A subclass writes `init` and `apply`, and the others where it needs them.
+    `azjax.flax_network` makes one of a Flax module.
     """
 
-    observation_shape: tuple[int, int, int]
-    num_actions: int
-    config: NetworkConfig
-    shared_statistics: bool = True
+    @property
+    def shared_statistics(self) -> bool:
+        """Whether `apply_train` returns the same statistics on all devices.
 
-    def __post_init__(self) -> None:
-        height, width, _ = self.observation_shape
-        if self.config.policy_head == "planes" and self.num_actions % (height * width):
-            raise UserError(
-                'network.policy_head = "planes" needs the same number of actions for each of the '
-                f'{height} x {width} cells, but the game has {self.num_actions}; use "dense"'
-            )
+        Otherwise, and by default, the mean over the devices is kept.
+        """
+        return False
 
     def init(self, key: Array) -> Variables:
-        """Returns new variables: random parameters and initial running statistics, float32.
+        """Returns new variables, {"params": what is trained, "stats": other arrays, often none}.
+
+        Both are nested dicts with strings as keys, which files can hold.
 
         Args:
           key: PRNG key.
         """
-        check_key(key)
-        state = nnx.split(_TwoHeads(self, _parameter_keys(key)))[1]
-        params, stats = nnx.split_state(state, nnx.Param, ...)
-        return {"params": _plain(params), "stats": _plain(stats)}
+        ...
 
     def apply(self, variables: Variables, observations: Array) -> Prediction:
         """Returns the predictions for B positions.
@@ -90,257 +54,35 @@ class Network:
         Args:
           variables: the arrays, as `init` or `for_inference` makes them.
           observations: float32 [B, height, width, channels].
-
-        Raises:
-          ValueError: the observations or the variables have other shapes than this network's.
         """
-        self._check_observations(observations)
-        network = self
-        if "inference" in variables:
-            network = replace(self, config=without_batch_norm(self.config))
-            variables = {"params": outputs_last(variables["inference"]), "stats": {}}
-        return network._module(variables)(observations, train=False)
+        ...
+
+    def apply_train(
+        self, variables: Variables, observations: Array, key: Array
+    ) -> tuple[Prediction, dict[str, Any]]:
+        """Returns the predictions to learn from, and the new `variables["stats"]`.
+
+        It is called under `shard_map` over `azjax.sharding.AXIS`. By default it is `apply`.
+
+        Args:
+          variables: the arrays, as `init` makes them.
+          observations: this device's share of the batch, float32 [B, height, width, channels].
+          key: PRNG key of this device, for dropout.
+        """
+        del key
+        return self.apply(variables, observations), variables["stats"]
 
     def for_inference(self, variables: Variables) -> Variables:
         """Returns variables that `apply` needs fewer operations for, to use them many times.
 
-        Batch normalisation is folded into the layers before it, and the parameters have the
-        dtype of the arithmetic. The predictions are the same but for rounding.
+        By default they are the same.
 
         Args:
           variables: the arrays, as `init` makes them.
-
-        Returns:
-          {"inference": nested dict of arrays}. They cannot be trained.
-
-        Raises:
-          ValueError: the variables have other shapes than this network's.
         """
-        _check_variables(variables, self)
-        params = variables["params"]
-        if self.config.norm == "batch":
-            params = fold_batch_norm(params, variables["stats"])
-        return {"inference": outputs_first(cast_layers(params, self.config))}
-
-    def apply_train(self, variables: Variables, observations: Array) -> tuple[Prediction, Any]:
-        """Returns the predictions, normalised by the batch's statistics.
-
-        Must be called under `shard_map` over the axis `sharding.AXIS`. Arguments as in `apply`.
-
-        Returns:
-          (predictions, the updated `variables["stats"]`, which are each device's own without
-          `shared_statistics`).
-        """
-        self._check_observations(observations)
-        module = self._module(variables)
-        if not self.shared_statistics:
-            module.set_attributes(nnx.BatchNorm, axis_name=None, raise_if_not_found=False)
-        prediction = module(observations, train=True)
-        stats = nnx.state(module, nnx.filterlib.Not(nnx.Param))
-        return prediction, _plain(stats)
-
-    def _check_observations(self, observations: Array) -> None:
-        check_array(observations, ("B", *self.observation_shape), float, name="observations")
-
-    def _module(self, variables: Variables) -> _TwoHeads:
-        graph, params, stats = _check_variables(variables, self)
-        nnx.replace_by_pure_dict(params, variables["params"])
-        nnx.replace_by_pure_dict(stats, variables["stats"])
-        return nnx.merge(graph, params, stats)
-
-
-def make_network(game: Game, config: NetworkConfig) -> Network:
-    """Returns the network of the configured architecture for a game.
-
-    Raises:
-      UserError: the policy head has planes, but the number of actions is not a multiple of the
-        number of cells.
-    """
-    return Network(game.observation_shape, game.num_actions, config)
-
-
-def in_fast_arithmetic(network: Network) -> Network:
-    """Returns the network in float32 if it is in bfloat16 and this machine computes that slowly.
-
-    The arrays of a network are float32 either way.
-    """
-    if network.config.dtype == "bfloat16" and bfloat16_is_slow():
-        return replace(network, config=replace(network.config, dtype="float32"))
-    return network
-
-
-def first_variables(network: Network, key: Array) -> Variables:
-    """Returns the variables of a new run whose training state is made from `key`."""
-    _, network_key, _ = jax.random.split(key, 3)
-    return network.init(network_key)
+        return variables
 
 
 def count_parameters(variables: Variables) -> int:
     """Returns the number of trained parameters."""
     return sum(x.size for x in jax.tree.leaves(variables["params"]))
-
-
-class _ParameterKeys:
-    """Gives a module the keys of its parameters, the same as `nnx.Rngs(params=key)` gives.
-
-    `nnx.Rngs` counts in a traced array. While tracing, each access to it searches all equations so
-    far, so that the time grows with the square of the number of layers.
-    """
-
-    def __init__(self, key: Array):
-        self._key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
-        self._count = itertools.count()
-
-    def params(self) -> Array:
-        """Returns the next key."""
-        return jax.random.fold_in(self._key, next(self._count))
-
-
-def _parameter_keys(key: Array) -> nnx.Rngs:
-    return cast(nnx.Rngs, _ParameterKeys(key))
-
-
-def _abstract(network: Network) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
-    """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
-    module = nnx.eval_shape(lambda: _TwoHeads(network, _parameter_keys(jax.random.key(0))))
-    graph, params, stats = nnx.split(module, nnx.Param, ...)
-    return graph, params, stats
-
-
-def _check_variables(
-    variables: Variables, network: Network
-) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
-    """Checks that every array of a network is there with its shape, and returns its `_abstract`."""
-    graph, params, stats = _abstract(network)
-    for kind, state in (("params", params), ("stats", stats)):
-        shapes = jax.tree.map(jnp.shape, _plain(state), is_leaf=lambda x: hasattr(x, "shape"))
-        given = jax.tree.map(jnp.shape, variables.get(kind, {}))
-        if given != shapes:
-            raise ValueError(
-                f'variables["{kind}"] must be of this network, made by `init` for the same game '
-                f"and config: {_first_difference(given, shapes)}"
-            )
-    return graph, params, stats
-
-
-def _first_difference(given: Any, expected: Any, path: str = "") -> str:
-    """Describes where two nested dicts of shapes begin to differ."""
-    if not isinstance(given, dict) or not isinstance(expected, dict):
-        return f"{path} has the shape {given}, expected {expected}"
-    for key in dict.fromkeys([*expected, *given]):
-        if key not in given or key not in expected:
-            return f"{path}[{key!r}] is {'missing' if key in expected else 'unknown'}"
-        if given[key] != expected[key]:
-            return _first_difference(given[key], expected[key], f"{path}[{key!r}]")
-    return "they are equal"
-
-
-def _plain(state: nnx.State) -> dict[str, Any]:
-    """Returns nested dicts with string keys only, which every file format can hold."""
-
-    def strings(tree: Any) -> Any:
-        return {str(k): strings(v) for k, v in tree.items()} if isinstance(tree, dict) else tree
-
-    return strings(nnx.to_pure_dict(state))
-
-
-class _TwoHeads(nnx.Module):
-    """The whole network: one trunk under all heads, or a second trunk under the value head."""
-
-    def __init__(self, network: Network, rngs: nnx.Rngs):
-        config = network.config
-        dtype = jnp.dtype(config.dtype)
-        height, width, _ = network.observation_shape
-        cells = height * width
-        is_conv, self.by_cell = config.architecture == "resnet", config.policy_head == "planes"
-        policy_filters = config.channels if self.by_cell else config.policy_channels
-        value_filters = config.value_channels
-        # One convolution serves both heads: batch normalisation works channel by channel anyway.
-        self.split, separate = policy_filters if is_conv else None, config.towers == "separate"
-        first_filters = policy_filters + (0 if separate else value_filters)
-        self.body = _Body(network, first_filters, rngs)
-        self.value_body = _Body(network, value_filters, rngs) if separate else None
-        # Small last layers make the priors of an untrained network nearly uniform and its values
-        # nearly zero. So the rules guide the first searches, not the initialisation's noise.
-        small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
-        last = functools.partial(nnx.Linear, dtype=dtype, kernel_init=small, rngs=rngs)
-        policy_inputs = cells * policy_filters if is_conv else config.channels
-        value_inputs = cells * value_filters if is_conv else config.channels
-        if self.by_cell:
-            self.policy = last(policy_filters, network.num_actions // cells)
-        else:
-            self.policy = last(policy_inputs, network.num_actions)
-        self.value_hidden = nnx.Linear(value_inputs, config.value_hidden, dtype=dtype, rngs=rngs)
-        self.value = last(config.value_hidden, 3 if config.value_head == "wdl" else 1)
-        has = config.auxiliary
-        self.score = last(config.value_hidden, 1) if "score" in has else None
-        owners = 1 if is_conv else cells
-        self.ownership = last(config.channels, owners) if "ownership" in has else None
-
-    def __call__(self, observations: Array, train: bool) -> Prediction:
-        batch = observations.shape[0]
-        x, first = self.body(observations, train)
-        p = v = first
-        if self.value_body is not None:
-            p, observations = in_order(first, observations)
-            x, v = self.value_body(observations, train)
-        elif self.split is not None:
-            # Cells are one axis here: XLA's GPU products of a slice need powers of two otherwise.
-            cells = first.reshape(-1, first.shape[-1])
-            p, v = cells[:, : self.split], cells[:, self.split :]
-        # A dense layer over each cell's channels is a 1x1 convolution.
-        logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
-        hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))
-        value_logits = self.value(hidden).astype(jnp.float32)
-        if value_logits.shape[-1] == 3:
-            probabilities = jax.nn.softmax(value_logits)
-            value = probabilities[:, 0] - probabilities[:, 2]
-        else:
-            value = jnp.tanh(value_logits[:, 0])
-        return Prediction(
-            policy_logits=logits.reshape(batch, -1).astype(jnp.float32),
-            value_logits=value_logits,
-            value=value,
-            score=_tanh(self.score, hidden, (batch,)),
-            ownership=_tanh(self.ownership, x, (batch, -1)),
-        )
-
-
-def _tanh(head: nnx.Module | None, x: Array, shape: tuple[int, ...]) -> Array | None:
-    return None if head is None else jnp.tanh(head(x).astype(jnp.float32).reshape(shape))
-
-
-class _Body(nnx.Module):
-    """A trunk, and on top of a convolutional trunk the heads' convolution."""
-
-    def __init__(self, network: Network, filters: int, rngs: nnx.Rngs):
-        config = network.config
-        self.trunk = make_trunk(network.observation_shape, config, rngs)
-        size = 3 if config.policy_head == "planes" else 1
-        conv = config.architecture == "resnet"
-        self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
-
-    def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
-        """Returns the trunk's features and the heads' inputs.
-
-        A convolutional trunk's heads have inputs [B, height, width, filters]. Of a dense trunk
-        the two are the same.
-        """
-        x = self.trunk(observations, train)
-        return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
-
-
-@jax.custom_vjp
-def in_order(first: Array, second: Array) -> tuple[Array, Array]:
-    """Returns both arrays unchanged, but makes computations from `second` wait for `first`.
-
-    Gradients wait the other way round. Each trunk's batch statistics are collectives, and XLA's CPU
-    backend must never have two of them in flight (see docs/architecture.md).
-    """
-    return jax.lax.optimization_barrier((first, second))
-
-
-in_order.defvjp(
-    lambda first, second: (in_order(first, second), None),
-    lambda _, gradients: jax.lax.optimization_barrier(gradients),
-)

@@ -13,7 +13,9 @@ from matplotlib.figure import Figure
 
 from azjax.players.load import load_run_config
 from azjax.runs import plots
-from azjax.runs.metrics import Value, evaluation_text, read_metrics
+from azjax.runs.loggers import Value
+from azjax.runs.metrics import evaluation_text, read_metrics
+from azjax.runs.progress import Progress
 
 # Time between two drawings: at least this long, and this many times the time of a drawing.
 _PAUSE_S, _PAUSE_FACTOR = 3.0, 10.0
@@ -28,10 +30,10 @@ class LiveCurves:
         self._handle = handle
         self._next = 0.0
 
-    def __call__(self, run_dir: Path, ends: bool) -> None:
+    def __call__(self, progress: Progress) -> None:
         """Draws the run as it is now, if the last drawing is old enough or the run ends here."""
-        started = time.monotonic()
-        if started < self._next and not ends:
+        started, run_dir = time.monotonic(), progress.run_dir
+        if started < self._next and not progress.last:
             return
         lines = read_metrics(run_dir)
         figures = [plots.losses(lines), plots.evaluation(lines), plots.game_lengths(lines)]
@@ -45,7 +47,7 @@ class LiveCurves:
 def live_curves() -> LiveCurves:
     """Returns curves that show a run below the cell while it trains.
 
-        azjax.train(config, run_dir, watch=live_curves())
+        azjax.train(config, run_dir, on_cycle=live_curves())
 
     `azjax.resume` takes them too. The curves are the losses, the evaluations and the lengths of
     self-play games, as in the run's folder `plots`. Interrupting the cell stops the run after its

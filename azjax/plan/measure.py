@@ -13,7 +13,7 @@ from azjax_envs import Game
 
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.plan.counting import Counts, count
 from azjax.plan.hlo import Frame
 from azjax.plan.regions import Assumed, Region

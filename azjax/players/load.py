@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,13 +15,9 @@ from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.errors import UserError, printable
 from azjax.games import game_from_name, own_game
-from azjax.network.network import (
-    Network,
-    Variables,
-    first_variables,
-    in_fast_arithmetic,
-    make_network,
-)
+from azjax.network.network import Network, Variables
+from azjax.network.own_network import network_of
+from azjax.network.two_headed import in_fast_arithmetic
 from azjax.players.base import Player
 from azjax.players.card import about_run, describe_training
 from azjax.players.engines.gtp import gtp_player
@@ -44,6 +39,7 @@ from azjax.players.spec import (
 from azjax.players.uct import UCTPlayer
 from azjax.players.weights_file import SavedPlayer, load_saved, save_player
 from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.keys import first_keys
 
 CONFIG_FILE = "config.toml"
 START_FILE = "start.safetensors"
@@ -59,6 +55,7 @@ def load_player(
     spec: str | Path | PlayerSpec,
     *,
     game: Game | str | None = None,
+    network: Network | None = None,
     simulations: int | None = None,
     checkpoint: Checkpoint | None = None,
     trust: bool = False,
@@ -73,12 +70,13 @@ def load_player(
         ("gtp:gnugo --level 3", "uci:stockfish?nodes=1000"). See `azjax.players.spec.parse_spec`.
       game: the game to play, or its name. A network knows the name of its game; a game that cannot
         be made from a name must be given. All other players need a game.
+      network: the network of a run or a file, if it is the user's own and no name leads to it.
       simulations: simulations per move of a network with search, instead of the number in `spec`.
         By default a run's player searches as in the run's evaluations.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle, instead of the one in
         `spec`.
-      trust: let a player's file import the module of its game, if it names one. This can run any
-        code. A run directory is taken to be your own, and may always do so.
+      trust: let a player's file import the modules of its game and its network, if it names any.
+        This can run any code. A run directory is taken to be your own, and may always do so.
       warn: called with a line about each checkpoint that is broken and skipped.
 
     Returns:
@@ -96,7 +94,9 @@ def load_player(
             simulations=spec.simulations if simulations is None else simulations,
             checkpoint=spec.checkpoint if checkpoint is None else checkpoint,
         )
-        return _network_player(spec, game, trust, warn)
+        return _network_player(spec, game, network, trust, warn)
+    if network is not None:
+        raise UserError(f"{spec.text}: only runs and files take a network")
     if simulations is not None or checkpoint is not None:
         raise UserError(f"{spec.text}: only runs and files take simulations and checkpoints here")
     if game is None:
@@ -109,21 +109,25 @@ def load_player(
 
 
 def untrained_player(
-    run_dir: str | Path, *, game: Game | None = None, simulations: int | None = None
+    run_dir: str | Path,
+    *,
+    game: Game | None = None,
+    network: Network | None = None,
+    simulations: int | None = None,
 ) -> SearchPlayer:
     """Returns the player of a run's untrained network: the control of every measurement.
 
     Args:
       run_dir: a run directory.
       game: as in `load_player`.
+      network: as in `load_player`.
       simulations: simulations per move; None for the number in the run's evaluations.
     """
     config = load_run_config(run_dir)
     game = own_game(config, game, owner=str(run_dir))
-    network = make_network(game, config.network)
+    network = network_of(game, config.network, network, owner=str(run_dir))
     search = played_search(config, simulations)
-    key = jax.random.PRNGKey(config.seed)
-    variables = jax.jit(functools.partial(first_variables, network))(key)
+    variables = jax.jit(network.init)(first_keys(jax.random.PRNGKey(config.seed)).network)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
 
@@ -143,6 +147,7 @@ def load_network(
     run_dir: str | Path,
     *,
     game: Game | None = None,
+    network: Network | None = None,
     checkpoint: Checkpoint = "newest",
     warn: Callable[[str], None] = warn_on_stderr,
 ) -> tuple[Game, Network, Variables]:
@@ -151,6 +156,7 @@ def load_network(
     Args:
       run_dir: a run directory.
       game: as in `load_player`.
+      network: as in `load_player`.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
       warn: called with a line about each checkpoint that is broken and skipped.
 
@@ -160,7 +166,7 @@ def load_network(
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
     game = own_game(config, game, owner=str(run_dir))
-    network = make_network(game, config.network)
+    network = network_of(game, config.network, network, owner=str(run_dir))
     device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     abstract = jax.tree.map(
@@ -175,38 +181,50 @@ def load_network(
         return game, network, checkpoints.restore_variables(abstract, cycle, warn=warn)
 
 
-def export_player(run: str | Path, path: str | Path, *, game: Game | None = None) -> None:
+def export_player(
+    run: str | Path,
+    path: str | Path,
+    *,
+    game: Game | None = None,
+    network: Network | None = None,
+) -> None:
     """Writes the player of a run into a single file.
 
     Args:
       run: a run directory, RUN@best or RUN@CYCLE.
       path: the new file.
       game: as in `load_player`.
+      network: as in `load_player`.
 
     Raises:
       UserError: there is no such run or checkpoint, or the file exists.
     """
-    saved = saved_player(parse_run(run), game=game)
+    saved = saved_player(parse_run(run), game=game, network=network)
     save_player(path, saved.config, saved.variables, saved.about)
 
 
-def saved_player(spec: NetworkSpec, *, game: Game | None = None) -> SavedPlayer:
+def saved_player(
+    spec: NetworkSpec, *, game: Game | None = None, network: Network | None = None
+) -> SavedPlayer:
     """Returns what the file of a player holds; that of a run's player may not be written yet.
 
     Args:
       spec: a file, or a run's checkpoint.
       game: as in `load_player`.
+      network: as in `load_player`.
 
     Raises:
       UserError: there is no such file, run or checkpoint.
     """
     if spec.source == "file":
-        return load_saved(spec.path, game=game)
+        return load_saved(spec.path, game=game, network=network)
     config, cycle = load_run_config(spec.path), checkpoint_cycle(spec)
-    _, _, variables = load_network(spec.path, game=game, checkpoint=spec.checkpoint)
+    _, _, variables = load_network(
+        spec.path, game=game, network=network, checkpoint=spec.checkpoint
+    )
     start, before = spec.path / START_FILE, ""
     if start.is_file():
-        before = describe_training(load_saved(start, game=game).about)
+        before = describe_training(load_saved(start, game=game, network=network).about)
     return SavedPlayer(config, variables, about_run(spec.path, cycle, before=before))
 
 
@@ -235,20 +253,24 @@ def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -
 
 
 def _network_player(
-    spec: NetworkSpec, game: Game | None, trust: bool, warn: Callable[[str], None]
+    spec: NetworkSpec,
+    game: Game | None,
+    network: Network | None,
+    trust: bool,
+    warn: Callable[[str], None],
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
     if spec.source == "run":
         config = load_run_config(spec.path)
         game, network, variables = load_network(
-            spec.path, game=game, checkpoint=spec.checkpoint, warn=warn
+            spec.path, game=game, network=network, checkpoint=spec.checkpoint, warn=warn
         )
     else:
         if spec.checkpoint != "newest":
             raise UserError(f"{spec.text}: only runs have checkpoints; a file holds one player")
-        saved = load_saved(spec.path, game=game, trust=trust)
+        saved = load_saved(spec.path, game=game, network=network, trust=trust)
         config, variables = saved.config, saved.variables
         game = own_game(config, game, owner=spec.text)
-        network = make_network(game, config.network)
+        network = network_of(game, config.network, network, owner=spec.text)
     network = in_fast_arithmetic(network)
     if spec.how == "search":
         search = played_search(config, spec.simulations)

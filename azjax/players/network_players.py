@@ -92,7 +92,7 @@ class SearchPlayer:
     network: Network = static()
     variables: Variables
     config: SearchConfig = static()
-    search: Search = static(default=search)
+    search: Search = static(default=search, repr=False)
     jittable: ClassVar[bool] = True
 
     @property

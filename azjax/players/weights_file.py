@@ -26,7 +26,8 @@ from azjax.config import Config
 from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import game_config, own_game
-from azjax.network.network import Variables, make_network
+from azjax.network.network import Network, Variables
+from azjax.network.own_network import network_of
 from azjax.players.card import checked_about, describe_in_short, describe_player
 from azjax.players.compact_weights import pack_weights, unpack_weights
 
@@ -52,7 +53,10 @@ class SavedPlayer:
 
 
 def save_player(
-    path: str | Path, config: Config, variables: Variables, about: dict[str, Any]
+    path: str | Path,
+    config: Config,
+    variables: Variables,
+    about: dict[str, Any] | None = None,
 ) -> None:
     """Writes a player's file.
 
@@ -60,7 +64,7 @@ def save_player(
       path: the file, with the suffix `.safetensors`.
       config: of the run.
       variables: of its network.
-      about: its results, see `about_run`.
+      about: its results, see `about_run`; None if nothing was measured.
 
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.
@@ -78,17 +82,26 @@ def save_player(
         raise UserError(
             f"{path}: not written, as {found} has values that are not finite numbers up to 65504"
         )
+    about = about or {"cycles": None, "report": [], "matches": []}
     header = {"config": json.dumps(config_to_dict(config)), "about": json.dumps(about)}
     path.write_bytes(file_bytes(arrays, header))
 
 
-def load_saved(path: str | Path, *, game: Game | None = None, trust: bool = False) -> SavedPlayer:
+def load_saved(
+    path: str | Path,
+    *,
+    game: Game | None = None,
+    network: Network | None = None,
+    trust: bool = False,
+) -> SavedPlayer:
     """Reads a player's file, and checks everything in it.
 
     Args:
       path: the file.
       game: its game, if that cannot be made from a name.
-      trust: import the module of its game, if the file names one. This can run any code.
+      network: its network, if that is the user's own and no name leads to it.
+      trust: import the modules of its game and its network, if the file names any. This can run any
+        code.
 
     Raises:
       UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.
@@ -96,22 +109,25 @@ def load_saved(path: str | Path, *, game: Game | None = None, trust: bool = Fals
     header, weights = _read(path)
     config = _parse_config(path, header["config"])
     about = checked_about(path, _parse_json(path, "results", header["about"]))
-    _check_trust(path, config, game, trust)
+    _check_trust(path, config, game, network, trust)
     game = own_game(config, game, owner=str(path))
+    own = network is not None or config.network.module
     misfit = UserError(
-        f"{path}: the weights do not fit the network of its config; use the version of azjax "
+        f"{path}: the weights do not fit the given network; it must be the one that was trained"
+        if own
+        else f"{path}: the weights do not fit the network of its config; use the version of azjax "
         "that wrote the file"
     )
     # Each layer has arrays of its own. A network with more layers than that takes long to trace.
-    if max(config.network.blocks, config.network.convolutions) > len(weights):
+    if not own and max(config.network.blocks, config.network.convolutions) > len(weights):
         raise misfit
-    network = make_network(game, config.network)
+    network = network_of(game, config.network, network, owner=str(path))
     shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
-    expected = {_name(keys): x.shape for keys, x in flat}
-    if expected != {name: x.shape for name, x in weights.items()}:
+    expected = {_name(keys): x for keys, x in flat}
+    if {k: x.shape for k, x in expected.items()} != {k: x.shape for k, x in weights.items()}:
         raise misfit
-    leaves = [jnp.asarray(weights[name]) for name in expected]
+    leaves = [jnp.asarray(weights[name], x.dtype) for name, x in expected.items()]
     return SavedPlayer(config, jax.tree.unflatten(structure, leaves), about)
 
 
@@ -192,14 +208,20 @@ def _parse_config(path: str | Path, text: str) -> Config:
         raise UserError(f"{path}: {error}") from error
 
 
-def _check_trust(path: str | Path, config: Config, game: Game | None, trust: bool) -> None:
-    """Raises a UserError if making the file's game would import a module that the file names."""
-    if trust or ":" not in config.game.name:
-        return
+def _check_trust(
+    path: str | Path, config: Config, game: Game | None, network: Network | None, trust: bool
+) -> None:
+    """Raises a UserError if making the player would import a module that the file names."""
+    names = []
     if game is None or game_config(game) != config.game:
+        names.append(config.game.name)
+    if network is None:
+        names.append(config.network.module)
+    asked = [name for name in names if ":" in name]
+    if asked and not trust:
         raise UserError(
-            f"{path} asks to import {config.game.name}, which can run any code; if you trust the "
-            "file's author, allow it with --trust (in Python: trust=True)"
+            f"{path} asks to import {' and '.join(asked)}, which can run any code; if you trust "
+            "the file's author, allow it with --trust (in Python: trust=True)"
         )
 
 

@@ -12,6 +12,8 @@ from tensorboardX.proto.event_pb2 import Event, SessionLog
 from tensorboardX.proto.summary_pb2 import Summary
 from tensorboardX.record_writer import RecordWriter
 
+from azjax.runs.loggers import Value, tagged
+
 _FLUSH_EVERY_S = 10.0
 
 
@@ -46,11 +48,12 @@ class TensorBoardFile:
             start = SessionLog(status=SessionLog.START)
             self._write(Event(step=first_step, session_log=start))
 
-    def add_scalars(self, values: Mapping[str, float], step: int) -> None:
-        """Adds values by their tags; they are on disk some seconds later, or after `close`."""
+    def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
+        """Adds numbers; they are on disk some seconds later, or after `close`."""
         # One event for all: tensorboardX takes a tenth of a millisecond to write an event.
-        summary = Summary(value=[Summary.Value(tag=k, simple_value=v) for k, v in values.items()])
-        self._write(Event(wall_time=time.time(), step=step, summary=summary))
+        values = [Summary.Value(tag=k, simple_value=v) for k, v in tagged(kind, scalars).items()]
+        if values and kind != "start":
+            self._write(Event(wall_time=time.time(), step=cycle, summary=Summary(value=values)))
 
     def close(self) -> None:
         """Writes what is left."""

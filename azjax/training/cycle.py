@@ -13,8 +13,9 @@ import jax.flatten_util
 import jax.numpy as jnp
 import optax
 
+from azjax.learning.batch import make_batch
 from azjax.learning.state import LearnerState
-from azjax.learning.update import learning_rate_schedule, make_batch, update
+from azjax.learning.update import update
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
 from azjax.replay.targets import Targets
@@ -86,6 +87,7 @@ def self_play(
         keys.self_play,
         state.games,
         config,
+        search=experiment.search,
         openings=experiment.openings,
         full_search_mask=selfplay.draw_full_search_mask(keys.shared, config),
         resign_threshold=threshold,
@@ -134,7 +136,14 @@ def learn(
             auxiliary_targets(replay, targets, indices),
             symmetries=config.learning.symmetries,
         )
-        return update(experiment.network, experiment.optimizer, config, learner, batch)
+        return update(
+            experiment.network,
+            experiment.optimizer,
+            experiment.loss,
+            learner,
+            batch,
+            jax.random.fold_in(key, 1),  # the batch's symmetries use `key` itself
+        )
 
     def update_and_sum(step: Array, done: tuple[LearnerState, Metrics]) -> tuple[Any, Metrics]:
         learner, losses = one_update(step, done[0])
@@ -149,8 +158,9 @@ def learn(
     learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
     metrics = jax.tree.map(lambda x: x / count, sums)
     metrics["train/updates"] = count
-    rate = learning_rate_schedule(config.learning, config.total_updates)
-    metrics["train/learning_rate"] = jnp.asarray(rate(learner.num_updates))  # of the next update
+    if experiment.learning_rate is not None:  # of the next update
+        rate = experiment.learning_rate(learner.num_updates)
+        metrics["train/learning_rate"] = jnp.asarray(rate, jnp.float32)
     # This shows at once that an update has ruined the parameters; the losses show it a step later.
     metrics["train/param_norm"] = optax.tree.norm(learner.variables["params"])
     return replace(state, learner=learner), metrics

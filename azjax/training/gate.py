@@ -29,7 +29,11 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
     key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
     key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
     player = functools.partial(
-        SearchPlayer, game=experiment.game, network=experiment.network, config=config.search
+        SearchPlayer,
+        game=experiment.game,
+        network=experiment.network,
+        config=config.search,
+        search=experiment.search,
     )
     scores, _, _ = match_scores(
         experiment.game,

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import math
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from jax.experimental import multihost_utils
 from rich.console import Console
 
 from azjax.config import Config
+from azjax.config.own_parts import with_given
 from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
@@ -24,16 +25,23 @@ from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
 from azjax.games import game_config, make_game, own_game
-from azjax.learning.update import learning_rate_schedule
+from azjax.learning.loss import Loss
+from azjax.learning.update import Optimizer
+from azjax.network.network import Network
+from azjax.network.two_headed import dtype_of
 from azjax.players.load import CONFIG_FILE, START_FILE, load_player, load_run_config
-from azjax.players.network_players import SearchPlayer, played_search
 from azjax.players.weights_file import save_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE, run_lock
-from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, RunLogger, read_metrics
+from azjax.runs.loggers import Logger
+from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, read_metrics
+from azjax.runs.progress import OnCycle, Progress
+from azjax.runs.run_logger import RunLogger
+from azjax.search.search import Search
+from azjax.sharding import local
 from azjax.training.memory import check_memory
-from azjax.training.pipeline import MetricsInFlight, Pipeline, local
+from azjax.training.pipeline import MetricsInFlight, Pipeline
 from azjax.training.start import first_state, read_start
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.stop_signals import StopSignals
@@ -42,19 +50,20 @@ from azjax.training.trainer import Trainer, make_trainer
 OPENINGS_FILE = "openings.txt"
 """A run's own copy of its `selfplay.openings`."""
 
-Watch = Callable[[Path, bool], None]
-"""A function of (run directory, whether the run ends here) that is called after each cycle. All
-metrics so far are on disk then."""
-
 
 def train(
     config: Config,
     run_dir: str | Path,
     *,
     game: Game | None = None,
+    network: Network | None = None,
+    optimizer: Optimizer | None = None,
+    loss: Loss | None = None,
+    search: Search | None = None,
     start_from: str | Path | None = None,
     console: Console | None = None,
-    watch: Watch | None = None,
+    loggers: Sequence[Logger] = (),
+    on_cycle: OnCycle | None = None,
 ) -> TrainState:
     """Trains in a new run directory.
 
@@ -63,11 +72,18 @@ def train(
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
+      network: as in `make_trainer`, like the next three. An object that is handed over here must be
+        handed over again to `resume`; a network also to `load_player`.
+      optimizer: as in `make_trainer`.
+      loss: as in `make_trainer`.
+      search: as in `make_trainer`.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
       console: where progress is printed; standard output by default.
-      watch: shows the run in place of the printed progress, as `azjax.notebook.live_curves` does.
+      loggers: get the run's metrics in addition to `metrics.jsonl` and TensorBoard's files.
+      on_cycle: called with a `Progress` after each cycle, as `azjax.notebook.live_curves` is. True
+        saves the state and stops the run. On accelerators the next cycle waits for it.
 
     Returns:
       The last training state.
@@ -81,7 +97,9 @@ def train(
         game = make_game(config)
     else:
         config = replace(config, game=game_config(game))
-    trainer = make_trainer(game, config)
+    parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
+    trainer = make_trainer(game, config, **parts)
+    config = with_given(config, **parts)
     _check_opponents(trainer)
     with contextlib.ExitStack() as stack:
         with _failing_together():
@@ -89,7 +107,10 @@ def train(
             if jax.process_index() == 0:
                 _check_empty(run_dir)
             check_memory(trainer)
-            start = None if start_from is None else read_start(start_from, game, config)
+            start = None
+            if start_from is not None:
+                own = trainer.network if config.network.module else None
+                start = read_start(start_from, game, config, own)
             if jax.process_index() == 0:
                 run_dir.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(run_lock(run_dir))
@@ -102,23 +123,33 @@ def train(
                 shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
         checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         state = first_state(trainer, run_dir)
-        return run_cycles(trainer, state, run_dir, checkpoints, console, watch)
+        return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
 
 
 def resume(
     run_dir: str | Path,
     *,
     game: Game | None = None,
+    network: Network | None = None,
+    optimizer: Optimizer | None = None,
+    loss: Loss | None = None,
+    search: Search | None = None,
     console: Console | None = None,
-    watch: Watch | None = None,
+    loggers: Sequence[Logger] = (),
+    on_cycle: OnCycle | None = None,
 ) -> TrainState:
     """Continues a run from its newest intact checkpoint, as if it had never stopped.
 
     Args:
       run_dir: the run's directory.
       game: as in `train`.
+      network: as in `train`.
+      optimizer: as in `train`.
+      loss: as in `train`.
+      search: as in `train`.
       console: as in `train`.
-      watch: as in `train`.
+      loggers: as in `train`.
+      on_cycle: as in `train`.
 
     Returns:
       The last training state.
@@ -129,7 +160,10 @@ def resume(
     """
     run_dir = Path(run_dir)
     config = _with_own_openings(load_run_config(run_dir), run_dir)
-    trainer = make_trainer(own_game(config, game, owner=str(run_dir)), config)
+    game = own_game(config, game, owner=str(run_dir))
+    trainer = make_trainer(
+        game, config, network=network, optimizer=optimizer, loss=loss, search=search
+    )
     _check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:
@@ -144,7 +178,7 @@ def resume(
         else:
             # The run was stopped before its first checkpoint, so it starts again.
             state = first_state(trainer, run_dir)
-        return run_cycles(trainer, state, run_dir, checkpoints, console, watch)
+        return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
 
 
 def _with_own_openings(config: Config, run_dir: Path) -> Config:
@@ -161,7 +195,8 @@ def run_cycles(
     run_dir: Path,
     checkpoints: Checkpoints,
     console: Console | None,
-    watch: Watch | None,
+    loggers: Sequence[Logger],
+    on_cycle: OnCycle | None,
 ) -> TrainState:
     """Runs the cycles that are left, and what the config asks for between them.
 
@@ -174,7 +209,8 @@ def run_cycles(
       run_dir: the run directory.
       checkpoints: the run's checkpoints.
       console: as in `train`.
-      watch: as in `train`.
+      loggers: as in `train`.
+      on_cycle: as in `train`.
 
     Returns:
       The last state, which is saved.
@@ -196,14 +232,14 @@ def run_cycles(
         first_cycle=first,
         machine=describe_machine(),
         console=console,
+        loggers=loggers,
         quiet=not lead,
-        lines=watch is None,
     )
     suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
     pipeline = Pipeline(trainer, state, first)
     waiting = True  # for the first update
     with log, StopSignals() as stopping:
-        if first:
+        if first and trainer.learning_rate is not None:
             _note_learning_rate(log, run_dir, first, trainer, state)
         _note_arithmetic(log, trainer)
         log.note("compiling the first cycle")
@@ -213,7 +249,7 @@ def run_cycles(
             # Several processes agree by a message, which waits until the last cycle has ended.
             ahead = (
                 trainer.asynchronous
-                and not (gates or evaluates or saves)
+                and not (gates or evaluates or saves or on_cycle)
                 and not _any_process(bool(stopping))
             )
             pipeline.start(cycle + ahead)
@@ -232,18 +268,21 @@ def run_cycles(
             if evaluates and not stop:
                 selection_metric = _evaluate(trainer, pipeline.state, log, cycle, suites, stopping)
                 stop = _any_process(bool(stopping))
+            if stop:  # where one process gave the evaluation up, none may count it
+                selection_metric = None
+            if on_cycle is not None:
+                progress = Progress(run_dir, cycle, metrics, pipeline.state, last or stop)
+                ends = lead and bool(on_cycle(progress)) and not last
+                stop = _any_process(stop or ends)
             if saves or stop:
-                # Where one process gave the evaluation up, none may count it.
-                metric = None if stop else selection_metric
-                save_state(checkpoints, pipeline.state, selection_metric=metric)
+                save_state(checkpoints, pipeline.state, selection_metric=selection_metric)
             if last or stop:
                 checkpoints.finish()  # while signals cannot end the process
-            if watch is not None and lead:
-                watch(run_dir, last or stop)
             if stop:
-                log.note(_stopped(config, run_dir, cycle))
+                missing = evaluates and selection_metric is None
+                log.note(_stopped(run_dir, cycle, last=last, missing=missing))
                 break
-    if lead and not stop:
+    if lead and not stopping:
         try:
             plots.draw(run_dir)
         except OSError as error:  # everything else is saved
@@ -261,19 +300,18 @@ def _due(config: Config, cycle: int) -> tuple[bool, bool, bool]:
     )
 
 
-def _stopped(config: Config, run_dir: Path, cycle: int) -> str:
-    """Says where a signal has stopped the run, and what was left out."""
-    _, evaluates, _ = _due(config, cycle)
-    if cycle == config.cycles:
-        missing = f", but not evaluated; azjax report {run_dir} measures it" if evaluates else ""
-        return f"done{missing}"
-    without = ", without its evaluation" if evaluates else ""
+def _stopped(run_dir: Path, cycle: int, *, last: bool, missing: bool) -> str:
+    """Says where the run was stopped, and whether its evaluation is missing."""
+    if last:
+        measures = f", but not evaluated; azjax report {run_dir} measures it" if missing else ""
+        return f"done{measures}"
+    without = ", without its evaluation" if missing else ""
     return f"stopped after cycle {cycle}{without}; continue with: azjax resume {run_dir}"
 
 
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
     """Says if the network computes in another type than the config's."""
-    if trainer.network.config.dtype != trainer.config.network.dtype:
+    if dtype_of(trainer.network) not in ("", trainer.config.network.dtype):
         log.note("this CPU has no instructions for bfloat16, so the network computes in float32")
 
 
@@ -281,8 +319,8 @@ def _note_learning_rate(
     log: RunLogger, run_dir: Path, cycle: int, trainer: Trainer, state: TrainState
 ) -> None:
     """Says if a resumed run goes on with another learning rate, since its config was changed."""
-    schedule = learning_rate_schedule(trainer.config.learning, trainer.config.total_updates)
-    rate = float(np.asarray(schedule(int(local(state.learner.num_updates)))))
+    assert trainer.learning_rate is not None
+    rate = float(np.asarray(trainer.learning_rate(int(local(state.learner.num_updates)))))
     lines = read_metrics(run_dir) if (run_dir / METRICS_FILE).is_file() else []
     rates = [x.get("train/learning_rate") for x in lines if x["cycle"] == cycle]
     before = next((x for x in rates if x), None)
@@ -324,12 +362,7 @@ def _evaluate(
       None if a signal came, at which the evaluation is given up: it can be repeated.
     """
     settings = trainer.config.evaluation
-    player = SearchPlayer(
-        game=trainer.game,
-        network=trainer.network,
-        variables=local(state.acting),  # on this process's first device
-        config=played_search(trainer.config),
-    )
+    player = trainer.player(state)
     key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
     scores = []
     try:

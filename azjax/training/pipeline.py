@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import collections
 import time
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from azjax.sharding import local
 from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer
 from azjax.types import Array, Metrics
@@ -64,11 +64,6 @@ class MetricsInFlight:
     def read(self) -> dict[str, float]:
         """Waits for the metrics and returns them."""
         return dict(zip(self._names, jax.device_get(self._values).tolist(), strict=True))
-
-
-def local(tree: Any) -> Any:
-    """Returns this process's copy of arrays that are the same on all devices."""
-    return jax.tree.map(lambda x: x.addressable_data(0), tree)
 
 
 @jax.jit

@@ -11,23 +11,29 @@ from azjax_envs import Game
 
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import Variables
+from azjax.network.network import Network, Variables
+from azjax.network.own_network import check_first_predictions
+from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.players.load import START_FILE, saved_player
 from azjax.players.spec import NetworkSpec, parse_spec
 from azjax.players.weights_file import SavedPlayer, load_saved
+from azjax.sharding import local
 from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer
 
 _NOT_WEIGHTS = ("dtype",)  # keys of [network] that may differ
 
 
-def read_start(spec: str | Path, game: Game, config: Config) -> SavedPlayer:
+def read_start(
+    spec: str | Path, game: Game, config: Config, network: Network | None = None
+) -> SavedPlayer:
     """Reads the player whose network a run is to begin with.
 
     Args:
       spec: a run, RUN@best, RUN@CYCLE, a player's file, or the name of one that comes with azjax.
       game: the game of the run.
       config: the run.
+      network: the run's network, if it is the user's own.
 
     Raises:
       UserError: there is no such player, it plays another game, or its network has other layers.
@@ -38,7 +44,9 @@ def read_start(spec: str | Path, game: Game, config: Config) -> SavedPlayer:
     if (parsed.how, parsed.simulations) != ("search", None):
         alone = parsed.text.partition(":")[0]
         raise UserError(f"{spec}: a run starts from a network alone; write {alone}")
-    saved = saved_player(parsed, game=game)
+    saved = saved_player(parsed, game=game, network=network)
+    if network is not None:
+        return saved  # whose arrays are those of this network
     for key in (field.name for field in dataclasses.fields(NetworkConfig)):
         theirs, ours = getattr(saved.config.network, key), getattr(config.network, key)
         if theirs != ours and key not in _NOT_WEIGHTS:
@@ -59,9 +67,12 @@ def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
     """
     state = trainer.init(jax.random.PRNGKey(trainer.config.seed))
     file = run_dir / START_FILE
+    if not isinstance(trainer.network, TwoHeadedNetwork):
+        check_first_predictions(trainer.network, trainer.game, local(state.acting))
     if not file.is_file():
         return state
-    return with_network(state, load_saved(file, game=trainer.game).variables)
+    saved = load_saved(file, game=trainer.game, network=trainer.network)
+    return with_network(state, saved.variables)
 
 
 def with_network(state: TrainState, variables: Variables) -> TrainState:

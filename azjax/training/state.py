@@ -11,11 +11,13 @@ import optax
 from azjax_envs import Game
 
 from azjax.config import Config
+from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
 from azjax.replay.buffer import Replay
 from azjax.runs.checkpoint import Checkpoints
 from azjax.search.model import Evaluate, network_evaluate
+from azjax.search.search import Search
 from azjax.selfplay.openings import Games, Openings
 from azjax.selfplay.resignation import ResignationStats
 from azjax.types import Array
@@ -28,7 +30,10 @@ class Experiment:
     game: Game
     network: Network
     optimizer: optax.GradientTransformation
+    loss: Loss
+    search: Search  # of self-play, gates and evaluations
     config: Config
+    learning_rate: optax.Schedule | None = None  # by update, where it is known
     openings: Openings | None = None  # where games begin, if not at the game's own start
 
     @property

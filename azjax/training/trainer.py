@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from azjax_envs import Game
 from jax.sharding import Mesh, PartitionSpec
 
 from azjax.config import Config
 from azjax.errors import UserError
+from azjax.learning.loss import Loss, loss_of
 from azjax.learning.state import LearnerState
-from azjax.learning.update import init_learner, make_optimizer
-from azjax.network.network import Network, first_variables, in_fast_arithmetic, make_network
+from azjax.learning.update import Optimizer, init_learner, optimizer_of
+from azjax.network.network import Network
+from azjax.network.own_network import network_of
+from azjax.network.two_headed import in_fast_arithmetic, with_statistics
+from azjax.players.network_players import SearchPlayer, played_search
 from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import Replay, empty_replay
+from azjax.runs.keys import first_keys
+from azjax.search.search import Search, search_of
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import self_play
-from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT, local, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
 from azjax.training.state import Experiment, TrainState
@@ -37,12 +44,31 @@ class Trainer:
 
     game: Game
     network: Network
+    search: Search
+    learning_rate: optax.Schedule | None  # by update, where it is known
     config: Config
     mesh: Mesh
     init: Callable[[Array], TrainState]  # from a PRNG key
     cycle: Step  # donates its argument
     gate: Step  # likewise
     asynchronous: bool  # whether a step returns before its results are there
+
+    def player(self, state: TrainState, *, simulations: int | None = None) -> SearchPlayer:
+        """Returns the player of a training state, on this process's first device.
+
+        Its arrays are lost when the next cycle takes the state, so play before that.
+
+        Args:
+          state: the state, as `init` and `cycle` return it.
+          simulations: simulations per move; None for the number of the run's evaluations.
+        """
+        return SearchPlayer(
+            game=self.game,
+            network=self.network,
+            variables=local(state.acting),
+            config=played_search(self.config, simulations),
+            search=self.search,
+        )
 
     def abstract_state(self) -> TrainState:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""
@@ -57,33 +83,52 @@ class Trainer:
         )
 
 
-def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Trainer:
+def make_trainer(
+    game: Game,
+    config: Config,
+    mesh: Mesh | None = None,
+    *,
+    network: Network | None = None,
+    optimizer: Optimizer | None = None,
+    loss: Loss | None = None,
+    search: Search | None = None,
+) -> Trainer:
     """Builds the functions of a run; nothing is compiled yet.
 
     Args:
       game: the game.
       config: the run.
       mesh: the devices, see `sharding.make_mesh`; None for all of them.
+      network: a network of your own, see `azjax.Network` and `azjax.flax_network`, in place of the
+        one that the config describes or names.
+      optimizer: an optax optimizer of your own, or a function that makes one of the schedule of the
+        config's learning rate.
+      loss: a loss of your own; `azjax.alphazero_loss(config)` by default.
+      search: a search of your own, with the arguments and the result of `azjax.search.search`.
 
     Raises:
-      UserError: the games or the batch cannot be split evenly over the devices, or the game lacks
-        what the network is to predict.
+      UserError: the games or the batch cannot be split evenly over the devices, the game lacks
+        what the network is to predict, or the network's predictions have wrong shapes.
     """
     mesh = make_mesh() if mesh is None else mesh
     _check_divisible(config, mesh.size)
     check_auxiliary(game, config)
     path = config.selfplay.openings
-    network = make_network(game, config.network)
+    network = network_of(game, config.network, network)
     on_cpus = _platform(mesh) == "cpu"
+    if on_cpus:
+        network = in_fast_arithmetic(network)
+    rule, learning_rate = optimizer_of(config, optimizer)
     experiment = Experiment(
         game=game,
         # To share statistics, accelerators would wait for each other twice a layer. On CPUs, N
         # devices compute what one does.
-        network=replace(
-            in_fast_arithmetic(network) if on_cpus else network, shared_statistics=on_cpus
-        ),
-        optimizer=make_optimizer(config.learning, config.total_updates),
+        network=with_statistics(network, shared=on_cpus),
+        optimizer=rule,
+        loss=loss_of(config, loss),
+        search=search_of(config.search, search),
         config=config,
+        learning_rate=learning_rate,
         openings=read_openings(game, path) if path else None,
     )
     specs = state_specs(config)
@@ -96,6 +141,8 @@ def make_trainer(game: Game, config: Config, mesh: Mesh | None = None) -> Traine
     return Trainer(
         game=game,
         network=experiment.network,
+        search=experiment.search,
+        learning_rate=learning_rate,
         config=config,
         mesh=mesh,
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
@@ -114,9 +161,9 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
     """
     game, config, network = experiment.game, experiment.config, experiment.network
     devices = jax.lax.axis_size(AXIS)
-    run_key, _, games_key = jax.random.split(key, 3)
-    variables = first_variables(network, key)
-    games_key = jax.random.fold_in(games_key, jax.lax.axis_index(AXIS))
+    keys = first_keys(key)
+    variables = network.init(keys.network)
+    games_key = jax.random.fold_in(keys.games, jax.lax.axis_index(AXIS))
     games = start_games(
         game,
         games_key,
@@ -125,9 +172,11 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         experiment.openings,
     )
     _, transitions, _ = jax.eval_shape(
-        lambda v, k, g: self_play(game, experiment.evaluate, v, k, g, config),
+        lambda v, k, g: self_play(
+            game, experiment.evaluate, v, k, g, config, search=experiment.search
+        ),
         variables,
-        run_key,
+        keys.run,
         games,
     )
     layout = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), transitions)
@@ -138,7 +187,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         games=games,
         replay=empty_replay(layout, config.replay.capacity_plies),
         resignation=initial_stats() if config.selfplay.resign_false_positive_rate else None,
-        key=run_key,
+        key=keys.run,
         cycle=jnp.zeros((), jnp.int32),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from azjax_envs.game import HasClicks, HasScore, HasWinningCells
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
+from azjax.network.two_headed import in_float32
 from azjax.pytrees import expand
 from azjax.search.model import mask_logits
 from azjax.types import Array, State
@@ -54,7 +55,7 @@ def make_evaluation(
     mover's perspective, `view` int32 [cells]. Some games add `clicks` int32 [A, 3], `score`
     float32 [2], and `winning` bool [cells].
     """
-    network = replace(network, config=replace(network.config, dtype="float32"))
+    network = in_float32(network)
     structure = jax.tree.structure(jax.eval_shape(game.init))
 
     def evaluate(*inputs: Array) -> list[Array]:

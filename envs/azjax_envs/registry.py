@@ -106,7 +106,7 @@ def _load(path: str) -> type:
     if not module_name or not class_name:
         raise ValueError(f"{path!r} names no game: write module:Class")
     try:
-        module = _import(module_name)
+        module = import_module(module_name)
     except (ImportError, SyntaxError) as error:
         raise ValueError(f"cannot import {module_name!r} for the game {path!r}: {error}") from error
     found = getattr(module, class_name, None)
@@ -125,7 +125,7 @@ def _is_class_of(value: Any, module_name: str) -> bool:
     return inspect.isclass(value) and value.__module__ == module_name
 
 
-def _import(module_name: str):
+def import_module(module_name: str):
     """Imports a module; also from the working directory, which console scripts do not search."""
     try:
         return importlib.import_module(module_name)

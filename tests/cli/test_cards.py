@@ -11,7 +11,7 @@ import pytest
 from azjax.cli import play as play_commands
 from azjax.cli.main import main
 from azjax.games import make_game
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.load import describe, load_player
 from azjax.players.weights_file import save_player
 from tests import tiny

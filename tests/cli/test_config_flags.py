@@ -28,7 +28,7 @@ from tests import tiny
     ],
 )
 def test_a_config_with_a_mistake(text, said, refused, tmp_path, monkeypatch):
-    monkeypatch.setattr(train_module, "_run", lambda *arguments: pytest.fail("it trains"))
+    monkeypatch.setattr(train_module, "run_cycles", lambda *arguments: pytest.fail("it trains"))
     file = tmp_path / "wrong.toml"
     file.write_text(text)
     message = refused("train", file, "--run-dir", tmp_path / "run")
@@ -63,7 +63,7 @@ def test_a_config_that_is_not_there(refused, tmp_path):
     ],
 )
 def test_a_flag_with_a_mistake(flags, said, refused, tmp_path, monkeypatch):
-    monkeypatch.setattr(train_module, "_run", lambda *arguments: pytest.fail("it trains"))
+    monkeypatch.setattr(train_module, "run_cycles", lambda *arguments: pytest.fail("it trains"))
     file = tiny.write_config(tmp_path / "tiny.toml")
     assert said in refused("train", file, "--run-dir", tmp_path / "run", *flags)
     assert not (tmp_path / "run").exists()

@@ -7,7 +7,8 @@ import optax
 from azjax_envs import make
 
 from azjax.config import LearningConfig
-from azjax.learning.update import learning_rate_schedule, make_optimizer, policy_loss, value_loss
+from azjax.learning.loss import policy_loss, value_loss
+from azjax.learning.update import learning_rate_schedule, make_optimizer
 from azjax.network.network import Prediction
 
 GAME = make("tic_tac_toe")

@@ -6,7 +6,7 @@ import jax
 from azjax_envs import make
 
 from azjax.config import NetworkConfig
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.sharding import EVERYWHERE, make_mesh, shard
 from tests.oracles.searches import random_positions
 
@@ -27,7 +27,8 @@ def observations():
 @functools.lru_cache
 def compiled(network):
     """(init, apply, apply_train) of a network, the last on a mesh of one device."""
-    train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
+    apply_train = functools.partial(network.apply_train, key=jax.random.key(0))
+    train = shard(apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
     # Unoptimised: compiling takes far longer than running.
     compiled = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
     return compiled(network.init), compiled(network.apply), compiled(train)

@@ -1,5 +1,7 @@
 """Variables that are made for play: batch norm is folded into the layers before it."""
 
+import functools
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -61,7 +63,8 @@ def test_inference_variables_cannot_be_trained():
     network = network_of(norm="batch")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     folded = jax.eval_shape(network.for_inference, variables)
-    train = shard(network.apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
+    apply_train = functools.partial(network.apply_train, key=jax.random.key(0))
+    train = shard(apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
     with pytest.raises(ValueError, match="must be of this network"):
         jax.eval_shape(train, folded, observations())
     other = network_of(norm="batch", channels=4)

@@ -1,3 +1,4 @@
+import functools
 import itertools
 import sys
 
@@ -10,7 +11,8 @@ from azjax_envs import make
 from flax import nnx
 
 from azjax.config import NetworkConfig
-from azjax.network.network import _parameter_keys, count_parameters, make_network
+from azjax.network.network import count_parameters
+from azjax.network.two_headed import _parameter_keys, make_network
 from tests.network.networks import BATCH, CHECKED, compiled, network_of, observations
 
 
@@ -190,7 +192,8 @@ def test_parameters_of_alphago_zeros_network():
 def test_wrong_observations_are_named_with_the_right_shape(observations, given):
     network = network_of(architecture="mlp")
     variables = jax.eval_shape(network.init, jax.random.key(0))
-    for apply in (network.apply, network.apply_train):
+    apply_train = functools.partial(network.apply_train, key=jax.random.key(0))
+    for apply in (network.apply, apply_train):
         with pytest.raises(ValueError, match="observations") as caught:
             jax.eval_shape(apply, variables, observations)
         assert str(caught.value) == f"observations must be float [B, 3, 3, 2], given {given}"

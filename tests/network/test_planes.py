@@ -11,13 +11,13 @@ import pytest
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import Network
+from azjax.network.two_headed import TwoHeadedNetwork
 from tests.network.networks import BATCH, GAME, SMALL, compiled, observations
 
 
 def by_cell(**options):
     """Returns a network for tic-tac-toe's board with three actions for each of its nine cells."""
-    return Network(
+    return TwoHeadedNetwork(
         GAME.observation_shape, 27, NetworkConfig(**SMALL | {"policy_head": "planes"} | options)
     )
 
@@ -77,7 +77,7 @@ def test_planes_with_every_norm(norm):
 
 def test_planes_of_chess_are_small():
     config = NetworkConfig(channels=64, policy_head="planes")
-    network = Network((8, 8, 19), 4672, config)
+    network = TwoHeadedNetwork((8, 8, 19), 4672, config)
     params = jax.eval_shape(network.init, jax.random.key(0))["params"]
     assert params["policy"]["kernel"].shape == (64, 73)
     assert params["body"]["heads"]["conv"]["kernel"].shape == (3, 3, 64, 65)
@@ -87,6 +87,6 @@ def test_planes_need_the_same_number_of_actions_for_every_cell():
     with pytest.raises(
         UserError, match="for each of the 3 x 3 cells, but the game has 10; use"
     ) as caught:
-        Network((3, 3, 2), 10, NetworkConfig(policy_head="planes"))
+        TwoHeadedNetwork((3, 3, 2), 10, NetworkConfig(policy_head="planes"))
     assert "\n" not in str(caught.value)
-    Network((3, 3, 2), 10, NetworkConfig())
+    TwoHeadedNetwork((3, 3, 2), 10, NetworkConfig())

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from azjax.config import NetworkConfig
-from azjax.network.network import Network
+from azjax.network.two_headed import TwoHeadedNetwork
 
 
 def other_network(**changes):
     sizes = {"blocks": 2, "channels": 8, "value_hidden": 8} | changes
-    return Network((4, 5, 3), 7, NetworkConfig(**sizes))
+    return TwoHeadedNetwork((4, 5, 3), 7, NetworkConfig(**sizes))
 
 
 def test_pooling_shows_every_cell_the_whole_board():

@@ -10,7 +10,8 @@ from rich.console import Console
 
 from azjax.config.toml import save_config
 from azjax.errors import UserError
-from azjax.runs.metrics import RunLogger
+from azjax.runs.progress import Progress
+from azjax.runs.run_logger import RunLogger
 from tests import tiny
 
 pytest.importorskip("IPython")
@@ -60,15 +61,19 @@ def write(run_dir, cycles):
     return run_dir
 
 
+def progress(run_dir, last):
+    return Progress(run_dir, 1, {}, None, last)
+
+
 def test_a_run_is_drawn_in_one_place(recorded, tmp_path):
     watch = curves.live_curves()
     run_dir = write(tmp_path / "run", [1])
-    watch(run_dir, False)
+    watch(progress(run_dir, False))
     assert "cycle 1 of 6 after 0:00" in recorded.shown[1]
     write(run_dir, [2, 3])
-    watch(run_dir, False)  # too soon after the last drawing
+    watch(progress(run_dir, False))  # too soon after the last drawing
     assert len(recorded.shown) == 2
-    watch(run_dir, True)  # but the end is shown
+    watch(progress(run_dir, True))  # but the end is shown
     assert "cycle 3 of 6" in recorded.shown[2]
     assert "cycle 3: 2 mistakes in 900 positions" in recorded.shown[2]
     images = re.findall(r"data:image/png;base64,([^\"]+)", recorded.shown[2])

@@ -16,7 +16,7 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.errors import UserError
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.notebook import search_tree
 from azjax.notebook.trees import _back_up
 from azjax.players.minimax import MinimaxPlayer

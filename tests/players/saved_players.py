@@ -8,7 +8,7 @@ import safetensors.numpy
 from azjax_envs import make
 
 from azjax.errors import UserError
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.weights_file import file_bytes, load_saved
 from tests import tiny
 

@@ -8,7 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, PUCTConfig, SearchConfig
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.base import Player
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.monte_carlo import MonteCarloPlayer

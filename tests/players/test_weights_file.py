@@ -48,7 +48,7 @@ def test_a_file_is_named_like_a_run(file):
 
 @pytest.mark.parametrize("slow", [True, False])
 def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypatch, slow):
-    monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda: slow)
+    monkeypatch.setattr("azjax.network.two_headed.bfloat16_is_slow", lambda: slow)
     path = tmp_path / "half.safetensors"
     config = tiny.config(network={"dtype": "bfloat16"})
     save_player(path, config, network()[2], ABOUT)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from azjax.learning.update import make_batch
+from azjax.learning.batch import make_batch
 from azjax.replay.buffer import (
     TopPolicy,
     Transition,

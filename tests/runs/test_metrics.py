@@ -16,9 +16,10 @@ from tensorboardX.record_writer import RecordWriter
 
 from azjax.errors import UserError
 from azjax.runs.compile_time import CompileClock, compile_clock
-from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
+from azjax.runs.metrics import evaluation_text, read_metrics
 from azjax.runs.plots import draw
-from azjax.runs.progress import Progress
+from azjax.runs.progress_display import ProgressDisplay
+from azjax.runs.run_logger import RunLogger
 
 
 def piped():
@@ -169,7 +170,8 @@ def test_without_space_for_the_metrics_training_stops(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with logger(tmp_path) as log:
-        monkeypatch.setattr(log, "_file", SimpleNamespace(write=full))
+        file = SimpleNamespace(write=full, close=log._loggers[0]._file.close)
+        monkeypatch.setattr(log._loggers[0], "_file", file)
         with pytest.raises(UserError, match=r"metrics\.jsonl: No space left on device; training s"):
             log.cycle(1, {})
 
@@ -225,7 +227,7 @@ def test_rates_leave_out_the_cycle_that_compiles(tmp_path):
 
 def test_the_live_display_keeps_its_height():
     console = terminal()
-    progress = Progress("run", 10, 0)
+    progress = ProgressDisplay("run", 10, 0)
     heights = [len(console.render_lines(progress.display()))]
     progress.update(
         1,
@@ -262,8 +264,8 @@ def test_the_live_display_gives_the_terminal_back(tmp_path):
 
 
 def test_time_left_follows_from_cycles_that_learn(monkeypatch):
-    monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
-    shown = Progress("run", total_cycles=12, first_cycle=0)
+    monkeypatch.setattr(ProgressDisplay, "time_s", lambda self: self._now)
+    shown = ProgressDisplay("run", total_cycles=12, first_cycle=0)
 
     def after(cycle, end, updates):
         shown._now = end
@@ -278,10 +280,10 @@ def test_time_left_follows_from_cycles_that_learn(monkeypatch):
 
 def test_time_left_leaves_out_compilations(monkeypatch):
     """The evaluation after cycle 3 takes four seconds and compiles for a hundred."""
-    monkeypatch.setattr(Progress, "time_s", lambda self: self._now)
+    monkeypatch.setattr(ProgressDisplay, "time_s", lambda self: self._now)
     compiled = CompileClock()
-    monkeypatch.setattr("azjax.runs.progress.compile_clock", lambda: compiled)
-    shown = Progress("run", total_cycles=12, first_cycle=0)
+    monkeypatch.setattr("azjax.runs.progress_display.compile_clock", lambda: compiled)
+    shown = ProgressDisplay("run", total_cycles=12, first_cycle=0)
 
     def after(cycle, end):
         shown._now = end

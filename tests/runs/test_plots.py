@@ -7,8 +7,9 @@ from matplotlib._pylab_helpers import Gcf
 from rich.console import Console
 
 from azjax.errors import UserError
-from azjax.runs.metrics import RunLogger, evaluation_text, read_metrics
+from azjax.runs.metrics import evaluation_text, read_metrics
 from azjax.runs.plots import draw, elo, evaluation, losses, mistakes_by_class, smooth
+from azjax.runs.run_logger import RunLogger
 
 
 def run(run_dir, cycles, evaluations=()):

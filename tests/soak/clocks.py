@@ -24,7 +24,7 @@ import tyro
 
 from azjax.config.toml import config_from_dict
 from azjax.games import make_game
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.weights_file import save_player
 
 PROTOCOLS = {"chess": "uci", "shogi": "usi", "gardner_chess": "uci", "go_9x9": "gtp"}

@@ -41,7 +41,7 @@ from azjax.config.toml import (
 )
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.load import load_player
 from azjax.players.weights_file import file_bytes, load_saved, save_player
 

@@ -52,7 +52,6 @@ def test_cycles_on_a_mesh_of(count, devices):
             "train/loss",
             "train/policy_loss",
             "train/value_loss",
-            "train/l2_penalty",
             "train/grad_norm",
             "train/param_norm",
         ),

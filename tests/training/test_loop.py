@@ -19,7 +19,8 @@ from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILE
-from azjax.runs.metrics import RunLogger, read_metrics
+from azjax.runs.metrics import read_metrics
+from azjax.runs.run_logger import RunLogger
 from azjax.sharding import make_mesh
 from azjax.training import loop as train_module
 from azjax.training import stop_signals
@@ -41,8 +42,8 @@ def compile_once(monkeypatch):
 def ahead(monkeypatch):
     """Lets the loop start the next cycle early, as it does where steps are asynchronous."""
 
-    def make_asynchronous(*arguments):
-        return tiny.replace(tiny.shared_make_trainer(*arguments), asynchronous=True)
+    def make_asynchronous(*arguments, **parts):
+        return tiny.replace(tiny.shared_make_trainer(*arguments, **parts), asynchronous=True)
 
     monkeypatch.setattr(train_module, "make_trainer", make_asynchronous)
 
@@ -117,7 +118,7 @@ def test_starting_early_changes_nothing(changes, tmp_path, monkeypatch):
     monkeypatch.setattr(RunLogger, "cycle", logged)
     monkeypatch.setattr(train_module.Pipeline, "start", started)
     trainer = tiny.replace(tiny.shared_make_trainer(make_game(config), config), asynchronous=True)
-    monkeypatch.setattr(train_module, "make_trainer", lambda *_: trainer)
+    monkeypatch.setattr(train_module, "make_trainer", lambda *_, **parts: trainer)
     early = train(config, tmp_path / "early", console=console())
     tiny.assert_equal(straight, early)
     assert without_times(tmp_path / "straight") == without_times(tmp_path / "early")
@@ -272,23 +273,57 @@ def test_two_signals_together_are_one_and_a_later_one_interrupts(monkeypatch):
             pytest.fail("a signal came before")
 
 
-def test_a_watcher_is_called_after_every_cycle(tmp_path, monkeypatch):
+def test_a_function_is_called_after_every_cycle(tmp_path, monkeypatch):
     config, out, calls = tiny.config(), console(), []
 
-    def watch(run_dir, ends):
-        lines = read_metrics(run_dir)
+    def on_cycle(progress):
+        lines = read_metrics(progress.run_dir)
         evaluated = [x["cycle"] for x in lines if x["kind"] == "eval"]
-        calls.append((lines[-1]["cycle"], evaluated, ends))
+        calls.append((lines[-1]["cycle"], evaluated, progress.last))
+        assert progress.cycle == int(progress.state.cycle) == lines[-1]["cycle"]
+        assert progress.metrics["selfplay/plies"] == lines[-1].get("selfplay/plies", 128)
 
     at_cycle(monkeypatch, 4, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    train(config, tmp_path / "run", console=out, watch=watch)
-    resume(tmp_path / "run", console=out, watch=watch)
+    train(config, tmp_path / "run", console=out, on_cycle=on_cycle)
+    resume(tmp_path / "run", console=out, on_cycle=on_cycle)
     assert [cycle for cycle, _, _ in calls] == [1, 2, 3, 4, 5, 6]
     assert [ends for _, _, ends in calls] == [False, False, False, True, False, True]
     assert [evaluated for _, evaluated, _ in calls] == [[], [], [3], [3], [3], [3, 6]]
-    # The watcher shows the cycles; evaluations are still printed.
     assert "against random" in out.file.getvalue()
-    assert "elapsed" not in out.file.getvalue()
+    assert "elapsed" in out.file.getvalue()  # the progress is still printed
+
+
+def test_a_function_stops_the_run(tmp_path):
+    config, out = tiny.config(**QUIET), console()
+    state = train(
+        config, tmp_path / "run", console=out, on_cycle=lambda progress: progress.cycle == 2
+    )
+    assert int(state.cycle) == newest_cycle(tmp_path / "run") == 2
+    assert "stopped after cycle 2" in out.file.getvalue()
+    resumed = resume(tmp_path / "run", console=console())
+    tiny.assert_equal(train(config, tmp_path / "straight", console=console()), resumed)
+
+
+class Lines:
+    """A logger that keeps what it gets."""
+
+    def __init__(self):
+        self.lines, self.closed = [], False
+
+    def write(self, kind, cycle, scalars):
+        assert not self.closed
+        self.lines.append({"kind": kind, "cycle": cycle} | dict(scalars))
+
+    def close(self):
+        self.closed = True
+
+
+def test_loggers_get_the_lines_of_the_metrics_file(tmp_path):
+    own = Lines()
+    train(tiny.config(), tmp_path / "run", console=console(), loggers=[own])
+    written = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    assert own.lines == [json.loads(line) for line in written]
+    assert own.closed
 
 
 def times(run):

@@ -86,7 +86,7 @@ def untrained(**changes):
     ],
 )
 def test_bfloat16_is_trained_in_float32_where_that_is_faster(dtype, slow, used, monkeypatch):
-    monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda: slow)
+    monkeypatch.setattr("azjax.network.two_headed.bfloat16_is_slow", lambda: slow)
     trainer = untrained(network={"dtype": dtype})
     assert trainer.network.config.dtype == used
     assert trainer.config.network.dtype == dtype
@@ -101,7 +101,7 @@ def test_a_run_continues_in_the_other_arithmetic(monkeypatch):
     """A run may move between machines, so both kinds of states are alike."""
     shapes = []
     for slow in True, False:
-        monkeypatch.setattr("azjax.network.network.bfloat16_is_slow", lambda slow=slow: slow)
+        monkeypatch.setattr("azjax.network.two_headed.bfloat16_is_slow", lambda slow=slow: slow)
         trainer = untrained(network={"dtype": "bfloat16"})
         shapes.append(jax.tree.map(lambda x: (x.shape, x.dtype), trainer.abstract_state()))
     assert shapes[0] == shapes[1]

@@ -9,7 +9,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.web import server
 

@@ -10,7 +10,7 @@ import pytest
 from azjax_envs import available_games, make
 
 from azjax import load_player
-from azjax.network.network import make_network
+from azjax.network.two_headed import make_network
 from azjax.players.weights_file import pretrained
 from azjax.web.onnx_model import FACTS, export_model
 from tests.web.sites import TOWERS

@@ -1,0 +1,192 @@
+"""Networks made of Flax modules, nnx or linen."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import linen, nnx
+
+from azjax.errors import UserError
+from azjax.network.network import Network, Prediction, Variables
+from azjax.network.nnx_arrays import check_variables, plain_dicts
+from azjax.pytrees import check_key
+from azjax.types import Array
+
+
+def flax_network(
+    make_module: Callable[..., Any], *, observation_shape: tuple[int, ...] | None = None
+) -> Network:
+    """Returns the network of a Flax module.
+
+        azjax.flax_network(lambda rngs: Transformer(num_actions=7, rngs=rngs))
+
+    The module maps observations, float32 [B, height, width, channels], to policy logits [B, A] and
+    values: [B] or [B, 1] in [-1, 1], or [B, 3] logits of win, draw and loss. It may also return a
+    `Prediction`. While it learns, an nnx module is in its mode `train()`, and a linen module whose
+    `__call__` has an argument `train` gets `train=True`. Batch normalisation and dropout work.
+    On several devices, each normalises by its own share of the batch, and the running statistics
+    are averaged.
+
+    Args:
+      make_module: a function of `nnx.Rngs` that returns an nnx module, or a function without
+        arguments that returns a linen module.
+      observation_shape: the game's, for a linen module, which makes its parameters from an example.
+
+    Raises:
+      UserError: `make_module` returns no Flax module, or a linen module lacks its shape.
+    """
+    if inspect.signature(make_module).parameters:
+        return NNXNetwork(make_module)
+    module = make_module()
+    if not isinstance(module, linen.Module):
+        raise UserError(
+            "flax_network needs a function of rngs that returns an nnx module, or a function "
+            f"without arguments that returns a linen module; it returned a {type(module).__name__}"
+        )
+    if observation_shape is None:
+        raise UserError(
+            "a linen module needs flax_network(..., observation_shape=(h, w, channels))"
+        )
+    return LinenNetwork(module, tuple(observation_shape))
+
+
+@dataclass(frozen=True)
+class NNXNetwork(Network):
+    """The network of an nnx module.
+
+    The module is never kept: its graph is made anew while JAX traces, and the arrays are put in.
+    """
+
+    make_module: Callable[[nnx.Rngs], Any]
+
+    def init(self, key: Array) -> Variables:
+        """Returns new variables: the module's parameters, and its other arrays as statistics."""
+        check_key(key)
+        _, params, _, stats = self._split(self._make(key))
+        return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
+
+    def apply(self, variables: Variables, observations: Array) -> Prediction:
+        """Returns the predictions for B positions, without dropout."""
+        module = self._module(variables)
+        module.eval()
+        return prediction_of(module(observations))
+
+    def apply_train(
+        self, variables: Variables, observations: Array, key: Array
+    ) -> tuple[Prediction, dict[str, Any]]:
+        """Returns the predictions to learn from, and new statistics."""
+        module = self._module(variables, key)
+        module.train()
+        prediction = prediction_of(module(observations))
+        return prediction, plain_dicts(self._split(module)[3])
+
+    def _make(self, key: Array) -> Any:
+        if key.dtype == jnp.uint32:
+            key = jax.random.wrap_key_data(key)
+        module = self.make_module(nnx.Rngs(key))
+        if not isinstance(module, nnx.Module):
+            raise UserError(
+                "flax_network: a function of rngs must return an nnx module, not a "
+                f"{type(module).__name__}"
+            )
+        return module
+
+    @staticmethod
+    def _split(module: Any) -> tuple[Any, nnx.State, nnx.State, nnx.State]:
+        """Returns the graph, the parameters, the state of random numbers, and all other arrays."""
+        graph, params, random, stats = nnx.split(module, nnx.Param, nnx.RngState, ...)
+        return graph, params, random, stats
+
+    def _module(self, variables: Variables, key: Array | None = None) -> Any:
+        """Returns the module with these arrays, and with random numbers from `key` if it is given.
+
+        Without a key, the module's streams of random numbers hold no arrays.
+        """
+        abstract = nnx.eval_shape(lambda: self._make(jax.random.key(0)))
+        graph, params, random, stats = self._split(abstract)
+        check_variables(variables, params=params, stats=stats)
+        nnx.replace_by_pure_dict(params, variables["params"])
+        nnx.replace_by_pure_dict(stats, variables["stats"])
+        if key is None:
+            return nnx.merge(graph, params, random, stats)
+        key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
+        leaves, structure = jax.tree.flatten(random)
+        # Every stream of random numbers gets a key of its own, and counts from 0.
+        fresh = [
+            jax.random.fold_in(key, number)
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            else jnp.zeros(leaf.shape, leaf.dtype)
+            for number, leaf in enumerate(leaves)
+        ]
+        return nnx.merge(graph, params, jax.tree.unflatten(structure, fresh), stats)
+
+
+@dataclass(frozen=True)
+class LinenNetwork(Network):
+    """The network of a linen module."""
+
+    module: linen.Module
+    observation_shape: tuple[int, ...]
+
+    def init(self, key: Array) -> Variables:
+        """Returns new variables: the collection "params", and all others as statistics."""
+        check_key(key)
+        params_key, dropout_key = jax.random.split(key)
+        rngs = {"params": params_key, "dropout": dropout_key}
+        example = jnp.zeros((1, *self.observation_shape), jnp.float32)
+        variables = dict(self.module.init(rngs, example, **self._mode(train=False)))
+        return {"params": variables.pop("params"), "stats": variables}
+
+    def apply(self, variables: Variables, observations: Array) -> Prediction:
+        """Returns the predictions for B positions, without dropout."""
+        arrays = {"params": variables["params"], **variables["stats"]}
+        return prediction_of(self.module.apply(arrays, observations, **self._mode(train=False)))
+
+    def apply_train(
+        self, variables: Variables, observations: Array, key: Array
+    ) -> tuple[Prediction, dict[str, Any]]:
+        """Returns the predictions to learn from, and new statistics."""
+        arrays = {"params": variables["params"], **variables["stats"]}
+        outputs, stats = self.module.apply(
+            arrays,
+            observations,
+            **self._mode(train=True),
+            rngs={"dropout": key},
+            mutable=list(variables["stats"]),
+        )
+        return prediction_of(outputs), dict(stats)
+
+    def _mode(self, *, train: bool) -> dict[str, Any]:
+        takes = inspect.signature(self.module.__call__).parameters
+        return {"train": train} if "train" in takes else {}
+
+
+def prediction_of(outputs: Any) -> Prediction:
+    """Returns the outputs of a module as a prediction, in float32.
+
+    Raises:
+      UserError: they are no pair of logits and values.
+    """
+    if isinstance(outputs, Prediction):
+        return outputs
+    if not isinstance(outputs, tuple | list) or len(outputs) != 2:
+        raise UserError(
+            "a network's module must return (policy logits [B, A], value [B], [B, 1] or [B, 3]), "
+            f"not {_described(outputs)}"
+        )
+    logits, value = (jnp.asarray(x, jnp.float32) for x in outputs)
+    if value.ndim == 2 and value.shape[-1] == 3:
+        chances = jax.nn.softmax(value)
+        return Prediction(logits, value, chances[:, 0] - chances[:, 2])
+    value = value.reshape(value.shape[:1]) if value.shape[1:] in ((), (1,)) else value
+    return Prediction(logits, value[..., None], value)
+
+
+def _described(outputs: Any) -> str:
+    shapes = jax.tree.map(lambda x: list(jnp.shape(x)), outputs)
+    return f"{type(outputs).__name__} of shapes {shapes}"

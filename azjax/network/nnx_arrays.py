@@ -1,0 +1,52 @@
+"""The arrays of an nnx module as nested dicts, and checks of their shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from azjax.network.network import Variables
+
+
+def check_variables(variables: Variables, **expected: nnx.State) -> None:
+    """Checks that every array of a network is there with its shape.
+
+    Args:
+      variables: a network's arrays.
+      **expected: the shapes of `params` and `stats`.
+
+    Raises:
+      ValueError: an array is missing, unknown, or of another shape.
+    """
+    for kind, state in expected.items():
+        shapes = jax.tree.map(jnp.shape, plain_dicts(state), is_leaf=lambda x: hasattr(x, "shape"))
+        given = jax.tree.map(jnp.shape, variables.get(kind, {}))
+        if given != shapes:
+            raise ValueError(
+                f'variables["{kind}"] must be of this network, made by `init` for the same game '
+                f"and config: {_first_difference(given, shapes)}"
+            )
+
+
+def _first_difference(given: Any, expected: Any, path: str = "") -> str:
+    """Describes where two nested dicts of shapes begin to differ."""
+    if not isinstance(given, dict) or not isinstance(expected, dict):
+        return f"{path} has the shape {given}, expected {expected}"
+    for key in dict.fromkeys([*expected, *given]):
+        if key not in given or key not in expected:
+            return f"{path}[{key!r}] is {'missing' if key in expected else 'unknown'}"
+        if given[key] != expected[key]:
+            return _first_difference(given[key], expected[key], f"{path}[{key!r}]")
+    return "they are equal"
+
+
+def plain_dicts(state: nnx.State) -> dict[str, Any]:
+    """Returns nested dicts with string keys only, which every file format can hold."""
+
+    def strings(tree: Any) -> Any:
+        return {str(k): strings(v) for k, v in tree.items()} if isinstance(tree, dict) else tree
+
+    return strings(nnx.to_pure_dict(state))

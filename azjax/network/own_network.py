@@ -1,0 +1,117 @@
+"""The network of a config, which may be the user's own, and checks of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from azjax_envs import Game
+from flax import linen, nnx
+
+from azjax.config import NetworkConfig
+from azjax.config.own_parts import call_own, own_part
+from azjax.errors import UserError
+from azjax.network.flax_network import flax_network
+from azjax.network.network import Network, Variables
+from azjax.network.two_headed import make_network
+from azjax.pytrees import check_array
+
+_KEY = "network.module"
+
+
+def network_of(
+    game: Game, config: NetworkConfig, given: Network | None = None, *, owner: str = ""
+) -> Network:
+    """Returns the network that a config describes or names, or the given one.
+
+    Args:
+      game: the game.
+      config: the network's section of a config.
+      given: the user's network; None for that of the config.
+      owner: what has the config, such as a run directory, for the messages.
+
+    Raises:
+      UserError: the name leads nowhere, the network must be given, or its outputs are wrong.
+    """
+    try:
+        found = own_part(config.module, given, key=_KEY, argument="network")
+        if found is None:
+            return make_network(game, config)
+        network = found if given is not None else _named(found, game, config)
+        check_network(network, game, auxiliary=config.auxiliary)
+    except UserError as error:
+        raise UserError(f"{owner}: {error}") if owner else error from error
+    return network
+
+
+def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) -> None:
+    """Checks the shapes of a network's predictions; nothing is computed.
+
+    Raises:
+      UserError: it lacks a method, or a shape or a dtype is wrong.
+    """
+    if not isinstance(network, Network):
+        raise UserError(
+            f"network must be an azjax.Network, not a {type(network).__name__}; azjax.flax_network "
+            "makes one of a Flax module"
+        )
+    count = 2
+    example = jax.ShapeDtypeStruct((count, *game.observation_shape), jnp.float32)
+    variables = jax.eval_shape(network.init, jax.random.key(0))
+    if not isinstance(variables, dict) or set(variables) != {"params", "stats"}:
+        raise UserError('the variables of a network must be {"params": ..., "stats": ...}')
+    prediction = jax.eval_shape(network.apply, variables, example)
+    expected = {"policy_logits": (count, game.num_actions), "value": (count,)}
+    expected["value_logits"] = (count, 3 if prediction.value_logits.shape[-1:] == (3,) else 1)
+    if "score" in auxiliary:
+        expected["score"] = (count,)
+    if "ownership" in auxiliary:
+        height, width, _ = game.observation_shape
+        expected["ownership"] = (count, height * width)
+    for name, shape in expected.items():
+        array = getattr(prediction, name)
+        if array is None:
+            raise UserError(f"the network predicts no {name}, which network.auxiliary asks for")
+        try:
+            check_array(
+                array, shape, jnp.float32, name=f"the network's {name} of {count} positions"
+            )
+        except ValueError as error:
+            raise UserError(f"{error} for {game.name}") from None
+
+
+def check_first_predictions(network: Network, game: Game, variables: Variables) -> None:
+    """Checks that an untrained network's predictions at the start are numbers of the right range.
+
+    Raises:
+      UserError: a logit is not finite, or a value is not in [-1, 1].
+    """
+    state = game.init(jax.random.key(0))
+    prediction = jax.jit(network.apply)(variables, game.observe(state)[None])
+    for name in ("policy_logits", "value_logits", "value"):
+        numbers = np.asarray(getattr(prediction, name))
+        if not np.isfinite(numbers).all():
+            raise UserError(
+                f"the untrained network's {name} at the start of {game.name} are not "
+                f"finite numbers: {numbers.ravel()[:8].tolist()}"
+            )
+    value = float(prediction.value[0])
+    if abs(value) > 1:
+        raise UserError(
+            f"the untrained network's value at the start of {game.name} is {value:.3g}; a value "
+            "must be in [-1, 1] (use tanh), or three logits for win, draw and loss"
+        )
+
+
+def _named(part: Any, game: Game, config: NetworkConfig) -> Network:
+    """Returns the network of a module's class or function that a config names."""
+    make = functools.partial(call_own, part, game, options=config.options, key=_KEY)
+    if inspect.isclass(part) and issubclass(part, nnx.Module):
+        return flax_network(lambda rngs: make(rngs=rngs))
+    if inspect.isclass(part) and issubclass(part, linen.Module):
+        return flax_network(lambda: make(), observation_shape=game.observation_shape)
+    return make()

@@ -1,0 +1,307 @@
+"""The two-headed network: a trunk with a policy head and a value head.
+
+The modules of Flax NNX are used functionally: `init` splits a module into its graph and its arrays,
+and `apply` merges them again while tracing.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+from azjax_envs import Game
+from flax import nnx
+
+from azjax.config import NetworkConfig
+from azjax.devices import bfloat16_is_slow
+from azjax.errors import UserError
+from azjax.network.inference import (
+    cast_layers,
+    fold_batch_norm,
+    outputs_first,
+    outputs_last,
+    without_batch_norm,
+)
+from azjax.network.network import Network, Prediction, Variables
+from azjax.network.nnx_arrays import check_variables, plain_dicts
+from azjax.network.trunks import Conv, make_trunk
+from azjax.pytrees import check_array, check_key
+from azjax.types import Array
+
+
+@dataclass(frozen=True)
+class TwoHeadedNetwork(Network):
+    """The network that a config describes.
+
+    Args:
+      observation_shape: (height, width, channels).
+      num_actions: the policy's size.
+      config: the layers.
+      shared_statistics: whether `apply_train` normalises by the statistics of all devices'
+        batches, so that N devices compute what one does, or each device by those of its own.
+
+    Raises:
+      UserError: the policy head has planes, but the number of actions is not a multiple of the
+        number of cells.
+    """
+
+    observation_shape: tuple[int, int, int]
+    num_actions: int
+    config: NetworkConfig
+    shared_statistics: bool = True
+
+    def __post_init__(self) -> None:
+        height, width, _ = self.observation_shape
+        if self.config.policy_head == "planes" and self.num_actions % (height * width):
+            raise UserError(
+                'network.policy_head = "planes" needs the same number of actions for each of the '
+                f'{height} x {width} cells, but the game has {self.num_actions}; use "dense"'
+            )
+
+    def init(self, key: Array) -> Variables:
+        """Returns new variables: random parameters and initial running statistics, float32.
+
+        Args:
+          key: PRNG key.
+        """
+        check_key(key)
+        state = nnx.split(_TwoHeads(self, _parameter_keys(key)))[1]
+        params, stats = nnx.split_state(state, nnx.Param, ...)
+        return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
+
+    def apply(self, variables: Variables, observations: Array) -> Prediction:
+        """Returns the predictions for B positions.
+
+        Args:
+          variables: the arrays, as `init` or `for_inference` makes them.
+          observations: float32 [B, height, width, channels].
+
+        Raises:
+          ValueError: the observations or the variables have other shapes than this network's.
+        """
+        self._check_observations(observations)
+        network = self
+        if "inference" in variables:
+            network = replace(self, config=without_batch_norm(self.config))
+            variables = {"params": outputs_last(variables["inference"]), "stats": {}}
+        return network._module(variables)(observations, train=False)
+
+    def for_inference(self, variables: Variables) -> Variables:
+        """Returns variables that `apply` needs fewer operations for, to use them many times.
+
+        Batch normalisation is folded into the layers before it, and the parameters have the
+        dtype of the arithmetic. The predictions are the same but for rounding.
+
+        Args:
+          variables: the arrays, as `init` makes them.
+
+        Returns:
+          {"inference": nested dict of arrays}. They cannot be trained.
+
+        Raises:
+          ValueError: the variables have other shapes than this network's.
+        """
+        _, params, stats = _abstract(self)
+        check_variables(variables, params=params, stats=stats)
+        params = variables["params"]
+        if self.config.norm == "batch":
+            params = fold_batch_norm(params, variables["stats"])
+        return {"inference": outputs_first(cast_layers(params, self.config))}
+
+    def apply_train(
+        self, variables: Variables, observations: Array, key: Array
+    ) -> tuple[Prediction, dict[str, Any]]:
+        """Returns the predictions, normalised by the batch's statistics, and new statistics.
+
+        Must be called under `shard_map` over the axis `sharding.AXIS`. The key is not used.
+        """
+        del key
+        self._check_observations(observations)
+        module = self._module(variables)
+        if not self.shared_statistics:
+            module.set_attributes(nnx.BatchNorm, axis_name=None, raise_if_not_found=False)
+        prediction = module(observations, train=True)
+        stats = nnx.state(module, nnx.filterlib.Not(nnx.Param))
+        return prediction, plain_dicts(stats)
+
+    def _check_observations(self, observations: Array) -> None:
+        check_array(observations, ("B", *self.observation_shape), float, name="observations")
+
+    def _module(self, variables: Variables) -> _TwoHeads:
+        graph, params, stats = _abstract(self)
+        check_variables(variables, params=params, stats=stats)
+        nnx.replace_by_pure_dict(params, variables["params"])
+        nnx.replace_by_pure_dict(stats, variables["stats"])
+        return nnx.merge(graph, params, stats)
+
+
+def make_network(game: Game, config: NetworkConfig) -> TwoHeadedNetwork:
+    """Returns the network of the configured architecture for a game.
+
+    Raises:
+      UserError: the policy head has planes, but the number of actions is not a multiple of the
+        number of cells.
+    """
+    return TwoHeadedNetwork(game.observation_shape, game.num_actions, config)
+
+
+def in_fast_arithmetic(network: Network) -> Network:
+    """Returns the network in float32 if it is in bfloat16 and this machine computes that slowly.
+
+    The arrays of a network are float32 either way. A network of one's own is returned unchanged.
+    """
+    if dtype_of(network) == "bfloat16" and bfloat16_is_slow():
+        return in_float32(network)
+    return network
+
+
+def in_float32(network: Network) -> Network:
+    """Returns the network with arithmetic in float32; a network of one's own unchanged."""
+    if not isinstance(network, TwoHeadedNetwork):
+        return network
+    return replace(network, config=replace(network.config, dtype="float32"))
+
+
+def with_statistics(network: Network, *, shared: bool) -> Network:
+    """Returns the network with `shared_statistics`; a network of one's own unchanged."""
+    if not isinstance(network, TwoHeadedNetwork):
+        return network
+    return replace(network, shared_statistics=shared)
+
+
+def dtype_of(network: Network) -> str:
+    """Returns the dtype of the arithmetic that the config sets; "" for a network of one's own."""
+    return network.config.dtype if isinstance(network, TwoHeadedNetwork) else ""
+
+
+class _ParameterKeys:
+    """Gives a module the keys of its parameters, the same as `nnx.Rngs(params=key)` gives.
+
+    `nnx.Rngs` counts in a traced array. While tracing, each access to it searches all equations so
+    far, so that the time grows with the square of the number of layers.
+    """
+
+    def __init__(self, key: Array):
+        self._key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
+        self._count = itertools.count()
+
+    def params(self) -> Array:
+        """Returns the next key."""
+        return jax.random.fold_in(self._key, next(self._count))
+
+
+def _parameter_keys(key: Array) -> nnx.Rngs:
+    return cast(nnx.Rngs, _ParameterKeys(key))
+
+
+def _abstract(network: TwoHeadedNetwork) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
+    """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
+    module = nnx.eval_shape(lambda: _TwoHeads(network, _parameter_keys(jax.random.key(0))))
+    graph, params, stats = nnx.split(module, nnx.Param, ...)
+    return graph, params, stats
+
+
+class _TwoHeads(nnx.Module):
+    """The whole network: one trunk under all heads, or a second trunk under the value head."""
+
+    def __init__(self, network: TwoHeadedNetwork, rngs: nnx.Rngs):
+        config = network.config
+        dtype = jnp.dtype(config.dtype)
+        height, width, _ = network.observation_shape
+        cells = height * width
+        is_conv, self.by_cell = config.architecture == "resnet", config.policy_head == "planes"
+        policy_filters = config.channels if self.by_cell else config.policy_channels
+        value_filters = config.value_channels
+        # One convolution serves both heads: batch normalisation works channel by channel anyway.
+        self.split, separate = policy_filters if is_conv else None, config.towers == "separate"
+        first_filters = policy_filters + (0 if separate else value_filters)
+        self.body = _Body(network, first_filters, rngs)
+        self.value_body = _Body(network, value_filters, rngs) if separate else None
+        # Small last layers make the priors of an untrained network nearly uniform and its values
+        # nearly zero. So the rules guide the first searches, not the initialisation's noise.
+        small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
+        last = functools.partial(nnx.Linear, dtype=dtype, kernel_init=small, rngs=rngs)
+        policy_inputs = cells * policy_filters if is_conv else config.channels
+        value_inputs = cells * value_filters if is_conv else config.channels
+        if self.by_cell:
+            self.policy = last(policy_filters, network.num_actions // cells)
+        else:
+            self.policy = last(policy_inputs, network.num_actions)
+        self.value_hidden = nnx.Linear(value_inputs, config.value_hidden, dtype=dtype, rngs=rngs)
+        self.value = last(config.value_hidden, 3 if config.value_head == "wdl" else 1)
+        has = config.auxiliary
+        self.score = last(config.value_hidden, 1) if "score" in has else None
+        owners = 1 if is_conv else cells
+        self.ownership = last(config.channels, owners) if "ownership" in has else None
+
+    def __call__(self, observations: Array, train: bool) -> Prediction:
+        batch = observations.shape[0]
+        x, first = self.body(observations, train)
+        p = v = first
+        if self.value_body is not None:
+            p, observations = in_order(first, observations)
+            x, v = self.value_body(observations, train)
+        elif self.split is not None:
+            # Cells are one axis here: XLA's GPU products of a slice need powers of two otherwise.
+            cells = first.reshape(-1, first.shape[-1])
+            p, v = cells[:, : self.split], cells[:, self.split :]
+        # A dense layer over each cell's channels is a 1x1 convolution.
+        logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
+        hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))
+        value_logits = self.value(hidden).astype(jnp.float32)
+        if value_logits.shape[-1] == 3:
+            probabilities = jax.nn.softmax(value_logits)
+            value = probabilities[:, 0] - probabilities[:, 2]
+        else:
+            value = jnp.tanh(value_logits[:, 0])
+        return Prediction(
+            policy_logits=logits.reshape(batch, -1).astype(jnp.float32),
+            value_logits=value_logits,
+            value=value,
+            score=_tanh(self.score, hidden, (batch,)),
+            ownership=_tanh(self.ownership, x, (batch, -1)),
+        )
+
+
+def _tanh(head: nnx.Module | None, x: Array, shape: tuple[int, ...]) -> Array | None:
+    return None if head is None else jnp.tanh(head(x).astype(jnp.float32).reshape(shape))
+
+
+class _Body(nnx.Module):
+    """A trunk, and on top of a convolutional trunk the heads' convolution."""
+
+    def __init__(self, network: TwoHeadedNetwork, filters: int, rngs: nnx.Rngs):
+        config = network.config
+        self.trunk = make_trunk(network.observation_shape, config, rngs)
+        size = 3 if config.policy_head == "planes" else 1
+        conv = config.architecture == "resnet"
+        self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
+
+    def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
+        """Returns the trunk's features and the heads' inputs.
+
+        A convolutional trunk's heads have inputs [B, height, width, filters]. Of a dense trunk
+        the two are the same.
+        """
+        x = self.trunk(observations, train)
+        return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
+
+
+@jax.custom_vjp
+def in_order(first: Array, second: Array) -> tuple[Array, Array]:
+    """Returns both arrays unchanged, but makes computations from `second` wait for `first`.
+
+    Gradients wait the other way round. Each trunk's batch statistics are collectives, and XLA's CPU
+    backend must never have two of them in flight (see docs/architecture.md).
+    """
+    return jax.lax.optimization_barrier((first, second))
+
+
+in_order.defvjp(
+    lambda first, second: (in_order(first, second), None),
+    lambda _, gradients: jax.lax.optimization_barrier(gradients),
+)
