@@ -18,7 +18,7 @@ from azjax.plan.kernels import Kernel, is_kernel, kernel_of
 class Region:
     """A part of the program, its kernels and the regions in it."""
 
-    kind: str  # "entry", "loop", "branch" or "call"
+    kind: str  # "entry", "loop", "condition" of a loop, "branch" or "call"
     frames: tuple[Frame, ...]  # where it stands in the source, innermost first
     kernels: tuple[Kernel, ...]
     children: tuple[Region, ...]
@@ -157,16 +157,16 @@ class _Reader:
         self, instruction: Instruction, table: dict[str, Instruction], inside: tuple[float, ...]
     ) -> list[Region]:
         frames = self.program.frames_of(instruction)
-        times, source, reads = self.program.trip_count(instruction, table), "known", 0.0
+        times, source = self.program.trip_count(instruction, table), "known"
+        is_known = times is not None  # then the host counts, and never computes the condition
         if times is None:
             times, source = self.runs.trips(frames, inside)
-            reads = 1.0
         body = self.region(instruction.attribute("body") or "", "loop", frames, (*inside, times))
-        found = [replace(body, times=float(times), source=source, reads=body.reads + reads)]
-        if reads:  # otherwise the condition is never computed: the host counts
+        found = [replace(body, times=float(times), source=source)]
+        if not is_known:
             test = instruction.attribute("condition") or ""
             again = self.region(test, "condition", frames, inside)
-            found.append(replace(again, times=times + 1.0))
+            found.append(replace(again, times=times + 1.0, reads=again.reads + 1))
         return found
 
     def _branches(self, instruction: Instruction, inside: tuple[float, ...]) -> list[Region]:

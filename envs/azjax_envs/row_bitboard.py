@@ -3,12 +3,12 @@
 A board is an unsigned array [..., height]: bit c of word r is the cell in row r and column c.
 """
 
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+
+from azjax_envs.xla_gpu import on_gpu
 
 
 def word_type(width: int) -> np.dtype:
@@ -21,6 +21,21 @@ def one_cell(cell: Array, height: int, width: int) -> Array:
     word = word_type(width)
     bit = jnp.ones((), word) << (cell % width).astype(word)
     return jnp.where(np.arange(height) == cell // width, bit, np.zeros((), word))
+
+
+def every_cell(size: int) -> Array:
+    """Returns a board of each cell of a square board alone, [size * size, size]."""
+    return jax.vmap(one_cell, (0, None, None))(jnp.arange(size**2), size, size)
+
+
+def only_if(condition: Array, board: Array) -> Array:
+    """Returns `board` where `condition` holds, and an empty board elsewhere."""
+    return jnp.where(condition, board, jnp.zeros_like(board))
+
+
+def union(boards: Array) -> Array:
+    """Returns the union [height] of boards [K, height]."""
+    return jnp.bitwise_or.reduce(boards, axis=0)
 
 
 def neighbours(board: Array) -> Array:
@@ -54,7 +69,7 @@ def unpack(board: Array, width: int) -> Array:
     return board[..., None] >> shifts & 1 != 0
 
 
-def flood(seeds: Array, mask: Array) -> Array:
+def flood(seeds: Array, mask: Array, width: int) -> Array:
     """Returns the cells of `mask` that are connected to `seeds` through cells of `mask`.
 
     Each pass goes down the rows and up again, and fills every row on its way. The number of passes
@@ -63,66 +78,117 @@ def flood(seeds: Array, mask: Array) -> Array:
     Args:
       seeds: unsigned [..., height], the cells to start from.
       mask: unsigned [..., height], the cells that may be filled.
+      width: number of columns.
 
     Returns:
       unsigned [..., height].
     """
-    return _flood(seeds, mask)
-
-
-# Batched by hand for two reasons. `vmap` of a while loop adds a select that keeps finished boards
-# unchanged, which they are anyway. With all boards on the last axis, a row is one long vector.
-@jax.custom_batching.custom_vmap
-def _flood(seeds: Array, mask: Array) -> Array:
     height = mask.shape[-1]
-    mask_rows = jnp.moveaxis(mask, -1, 0).reshape(height, -1)
-    start = jnp.moveaxis(seeds & mask, -1, 0).reshape(height, -1)
+    # A shortest way turns from down to up, or back, only in runs of at least three cells of a row,
+    # once in each. A pass follows it down and up again; the first pass may find no way down.
+    turns = height * ((width + 1) // 4)
+    passes = (turns + 1) // 2 + 1
 
-    def sweep(carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        before, _ = carry
-        # Each turn of a loop is some launches on a GPU. On a CPU loops are faster than long code.
-        rows = jax.lax.platform_dependent(
-            before,
-            mask_rows,
-            cpu=functools.partial(down_and_up, unroll=1),
-            default=functools.partial(down_and_up, unroll=height),
+    # Batched by hand for two reasons. `vmap` of a while loop adds a select that keeps finished
+    # boards unchanged, which they are anyway. With all boards on the last axis, a row is one long
+    # vector.
+    @jax.custom_batching.custom_vmap
+    def fill(seeds: Array, mask: Array) -> Array:
+        mask_rows = jnp.moveaxis(mask, -1, 0).reshape(height, -1)
+        start = jnp.moveaxis(seeds & mask, -1, 0).reshape(height, -1)
+
+        masks = tuple(mask_rows)
+
+        def sweep(rows: Array) -> Array:
+            # On a CPU loops are faster than long code, and shorter passes than few.
+            return jax.lax.platform_dependent(
+                rows,
+                mask_rows,
+                cpu=down_and_up_by_loops,
+                default=lambda rows, _: jnp.stack(down_and_up(tuple(rows), masks, width)),
+            )
+
+        def until_full(start: Array) -> Array:
+            def again(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+                rows = sweep(carry[0])
+                return rows, jnp.any(rows != carry[0])
+
+            carry = (start, jnp.any(start != 0))
+            return jax.lax.while_loop(lambda carry: carry[1], again, carry)[0]
+
+        def counted(start: Array) -> Array:
+            # As rows are arrays of their own, each turn is one kernel.
+            def again(_: int, rows: tuple[Array, ...]) -> tuple[Array, ...]:
+                return down_and_up(rows, masks, width)
+
+            return jnp.stack(jax.lax.fori_loop(0, passes, again, tuple(start)))
+
+        rows = on_gpu(counted, until_full)(start)
+        return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
+
+    @fill.def_vmap
+    def fill_batch(size: int, batched: list[bool], seeds: Array, mask: Array) -> tuple[Array, bool]:
+        seeds, mask = (
+            x if is_batched else jnp.broadcast_to(x, (size, *x.shape))
+            for x, is_batched in zip((seeds, mask), batched, strict=True)
         )
-        return rows, jnp.any(rows != before)
+        return fill(seeds, mask), True
 
-    rows, _ = jax.lax.while_loop(lambda carry: carry[1], sweep, (start, jnp.any(start != 0)))
-    return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
+    return fill(seeds, mask)
 
 
-def down_and_up(rows: Array, mask_rows: Array, *, unroll: int) -> Array:
+def down_and_up(rows: tuple[Array, ...], masks: tuple[Array, ...], width: int) -> tuple[Array, ...]:
     """Fills each row from the row before it, down the board and up again.
 
     Args:
+      rows: unsigned [boards] each, the cells filled so far.
+      masks: unsigned [boards] each, the cells that may be filled.
+      width: number of columns.
+
+    Returns:
+      unsigned [boards] each.
+    """
+    for _ in range(2):
+        last, filled = jnp.zeros_like(rows[0]), []
+        for row, mask in zip(rows, masks, strict=True):
+            last = _spread(last, row, mask, width)
+            filled.append(last)
+        rows, masks = tuple(filled[::-1]), masks[::-1]
+    return rows
+
+
+def down_and_up_by_loops(rows: Array, masks: Array) -> Array:
+    """Fills some of the same cells, at least one more if there is any.
+
+    Args:
       rows: unsigned [height, boards], the cells filled so far.
-      mask_rows: unsigned [height, boards], the cells that may be filled.
-      unroll: number of rows that are written out in one turn of the loop.
+      masks: unsigned [height, boards], the cells that may be filled.
 
     Returns:
       unsigned [height, boards].
     """
 
-    def spread(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:
-        row, row_mask = row_and_mask
-        row = (row | last) & row_mask
-        # A seed added to its run of the mask carries through the whole run above it.
-        row = ((row + row_mask) ^ row_mask | row) & row_mask
-        row = row | row >> 1 & row_mask
+    def step(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:
+        row = _spread(last, *row_and_mask, width=2)
         return row, row
 
     last = jnp.zeros_like(rows[0])
-    _, rows = jax.lax.scan(spread, last, (rows, mask_rows), unroll=unroll)
-    _, rows = jax.lax.scan(spread, last, (rows, mask_rows), reverse=True, unroll=unroll)
-    return rows
+    _, rows = jax.lax.scan(step, last, (rows, masks))
+    return jax.lax.scan(step, last, (rows, masks), reverse=True)[1]
 
 
-@_flood.def_vmap
-def _flood_batch(size: int, batched: list[bool], seeds: Array, mask: Array) -> tuple[Array, bool]:
-    seeds, mask = (
-        x if is_batched else jnp.broadcast_to(x, (size, *x.shape))
-        for x, is_batched in zip((seeds, mask), batched, strict=True)
-    )
-    return _flood(seeds, mask), True
+def _spread(last: Array, row: Array, mask: Array, width: int) -> Array:
+    """Returns a row's filled cells, with the runs of its mask that it and the `last` row touch.
+
+    The runs are filled from the first cell of each up, and less than `width` cells down.
+    """
+    row = (row | last) & mask
+    # A seed added to its run of the mask carries through the whole run above it.
+    row = ((row + mask) ^ mask | row) & mask
+    # Below it, the reach doubles with each step.
+    distance = 1
+    while distance < width:
+        row = row | row >> distance & mask
+        mask = mask & mask >> distance
+        distance *= 2
+    return row

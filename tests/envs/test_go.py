@@ -4,7 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import check_game, make
+from azjax_envs import check_game, make, row_bitboard
+from azjax_envs.go import rules, superko
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,6 +121,15 @@ def test_conforms():
     ("size", "suicide", "games", "bans"), [(3, True, 200, 400), (4, False, 100, 20)]
 )
 def test_random_games_by_the_plain_rules(size, suicide, games, bans):
+    assert agree(make("go", size=size, komi=0.5, suicide=suicide), games) >= bans
+
+
+@pytest.mark.parametrize(
+    ("size", "suicide", "games", "bans"), [(3, False, 150, 30), (3, True, 50, 50)]
+)
+def test_random_games_in_the_forms_of_a_gpu(size, suicide, games, bans, monkeypatch):
+    for module in (row_bitboard, rules, superko):
+        monkeypatch.setattr(module, "on_gpu", lambda form, elsewhere: form)
     assert agree(make("go", size=size, komi=0.5, suicide=suicide), games) >= bans
 
 

@@ -54,7 +54,8 @@ def test_results_are_those_of_the_function():
     """Counting must not change what is computed, or other repetitions would be counted."""
     game = make("go_5x5")
     states = jax.vmap(lambda _: game.init())(jnp.arange(2))
-    counts = count(jax.vmap(game.step), states, jnp.array([12, 25]))
-    runs, repeated = counts.loops[next(line for line in counts.loops if line[1] == "_flood")]
+    states = jax.vmap(game.step)(states, jnp.array([12, 25]))
+    counts = count(jax.vmap(game.score), states)
+    runs, repeated = counts.loops[next(line for line in counts.loops if line[1] == "until_full")]
     assert runs >= 1
     assert repeated >= 1

@@ -148,8 +148,8 @@ def test_launches_repeat_with_their_loops():
     # Five times: a product, a fusion, three steps of two kernels and four of the condition's one,
     # the larger branch of two kernels. Once: a collective, whose end is no launch of its own.
     assert whole.launches == 5 * (2 + 3 * 2 + 4 + 2) + 1
-    # Five times: the condition's four answers, of which XLA's host counts three, and the branch.
-    assert whole.host_reads == 5 * (3 + 1)
+    # Five times: the condition's four answers, and the branch.
+    assert whole.host_reads == 5 * (4 + 1)
     assert collectives(whole) == {"all-reduce": (1, 8 * 8 * 4)}
 
 

@@ -23,6 +23,7 @@ class GoState:
 
     boards: Array  # [8, 2, size], the latest 8 boards, newest first; black's stones, white's
     atari: Array  # [size], the stones in chains with one liberty
+    chains: Array  # [bits, size], the bits of the number of each stone's chain
     open: Array  # [size], the cells on which the player to move may place a stone
     fingerprint: Array  # uint32 [3], the board's fingerprint
     history: Array  # uint32 [3, max_steps], the fingerprints of all boards, by ply
@@ -93,6 +94,7 @@ class Go:
         return GoState(
             boards=jnp.zeros((_BOARDS, 2, self.size), word),
             atari=jnp.zeros(self.size, word),
+            chains=jnp.zeros_like(rules.numbers(self.size)),
             open=jnp.full(self.size, 2**self.size - 1, word),
             fingerprint=jnp.zeros(3, jnp.uint32),
             history=jnp.zeros((3, self.max_steps), jnp.uint32),
@@ -126,6 +128,7 @@ class Go:
         state = GoState(
             boards=jnp.where(moves, boards, state.boards),
             atari=after.atari,
+            chains=after.chains,
             open=state.open,
             fingerprint=now,
             history=jnp.where(written, now[:, None], state.history),
@@ -207,7 +210,7 @@ class Go:
 
     def _position(self, state: GoState) -> rules.Position:
         own, other = jnp.where(self.current_player(state) == 0, *self._orders(*state.boards[0]))
-        return rules.Position(own=own, other=other, atari=state.atari)
+        return rules.Position(own=own, other=other, atari=state.atari, chains=state.chains)
 
     def _orders(self, a: Array, b: Array) -> tuple[Array, Array]:
         return jnp.stack([a, b]), jnp.stack([b, a])

@@ -13,7 +13,8 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.go import rules
-from azjax_envs.row_bitboard import any_cell, one_cell, unpack
+from azjax_envs.row_bitboard import any_cell, every_cell, one_cell, only_if, union, unpack
+from azjax_envs.xla_gpu import on_gpu
 
 _CELL_BITS = 9  # enough for 361 cells
 _NO_CELL = np.uint32(2**_CELL_BITS - 1)
@@ -60,23 +61,35 @@ def repetitions(position: rules.Position, player: Array, now: Array, history: Ar
     # The earlier board has one more own stone only if the difference is the word of a cell.
     candidates = jnp.where((added == _cell_word(cells)) & (cells < size**2), cells, _NO_CELL)
 
-    def look(carry):
-        candidates, found = carry
-        cell = jnp.min(candidates)
-        stone = one_cell(cell.astype(jnp.int32), size, size)
-        gone = fingerprint(rules.captures(position, stone), 1 - player)
-        gained = _pair_word(cell, player)
-        same = (
+    def repeated(cell: Array, gone: Array) -> Array:
+        """Returns the boards, bool [T], that a move on `cell` repeats; `gone` is captured."""
+        return (
             (candidates == cell)
             & (other == _select(player, now[1] - gone[1], now[0] - gone[0]))
-            & (history[2] == now[2] + gained - gone[2])
+            & (history[2] == now[2] + _pair_word(cell, player) - gone[2])
         )
-        found = jnp.where(jnp.any(same), found | stone, found)
-        return jnp.where(candidates == cell, _NO_CELL, candidates), found
 
-    nothing = jnp.zeros_like(position.own)
-    some = lambda carry: jnp.any(carry[0] != _NO_CELL)  # noqa: E731
-    return jax.lax.while_loop(some, look, (candidates, nothing))[1]
+    def captured(stone: Array) -> Array:
+        return fingerprint(rules.captures(position, stone), 1 - player)
+
+    def one_by_one() -> Array:
+        def look(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            left, found = carry
+            cell = jnp.min(left)
+            stone = one_cell(cell.astype(jnp.int32), size, size)
+            is_found = jnp.any(repeated(cell, captured(stone)))
+            return jnp.where(left == cell, _NO_CELL, left), found | only_if(is_found, stone)
+
+        some = lambda carry: jnp.any(carry[0] != _NO_CELL)  # noqa: E731
+        return jax.lax.while_loop(some, look, (candidates, jnp.zeros_like(position.own)))[1]
+
+    def at_once() -> Array:
+        gone = jax.vmap(captured)(every_cell(size))
+        gone = gone[jnp.minimum(candidates, size**2 - 1)].T
+        stones = jax.vmap(one_cell, (0, None, None))(candidates.astype(jnp.int32), size, size)
+        return union(jax.vmap(only_if)(repeated(candidates, gone), stones))
+
+    return on_gpu(at_once, one_by_one)()
 
 
 def repeating_suicides(
@@ -84,15 +97,24 @@ def repeating_suicides(
 ) -> Array:
     """Returns those of `moves`, all suicides, that repeat an earlier board; see `repetitions`."""
 
-    def look(carry):
-        moves, found = carry
-        stone = _first(moves)
+    def repeats(stone: Array) -> Array:
         after = now - fingerprint(rules.suicides(position, stone), player)
-        repeats = jnp.any(jnp.all(history == after[:, None], axis=0))
-        return moves ^ stone, jnp.where(repeats, found | stone, found)
+        return jnp.any(jnp.all(history == after[:, None], axis=0))
 
-    some = lambda carry: any_cell(carry[0])  # noqa: E731
-    return jax.lax.while_loop(some, look, (moves, jnp.zeros_like(moves)))[1]
+    def one_by_one(moves: Array) -> Array:
+        def look(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+            left, found = carry
+            stone = _first(left)
+            return left ^ stone, found | only_if(repeats(stone), stone)
+
+        some = lambda carry: any_cell(carry[0])  # noqa: E731
+        return jax.lax.while_loop(some, look, (moves, jnp.zeros_like(moves)))[1]
+
+    def at_once(moves: Array) -> Array:
+        stones = every_cell(len(moves))
+        return moves & union(jax.vmap(only_if)(jax.vmap(repeats)(stones), stones))
+
+    return on_gpu(at_once, one_by_one)(moves)
 
 
 def _first(board: Array) -> Array:
