@@ -1,9 +1,9 @@
 """The descent of a simulation: from the root to a node and an action that leads to no node yet.
 
 A CPU walks down level by level, which touches few numbers. On other platforms each level would be
-many launches and a predicate that the host reads. There, where all edges of a tree are few enough,
-an action is selected at every node at once. Then each node jumps to the end of its way in a number
-of steps that grows with the logarithm of the nodes. Both forms give exactly the same numbers.
+many launches and a predicate that the host reads. There, unless the trees have too many edges, an
+action is selected at every node at once. Then each node jumps to the end of its way in a number of
+steps that grows with the logarithm of the nodes. Both forms give exactly the same numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import mctx
 
 from azjax.search.tree import child_at, edges_at, has_few_edges
 from azjax.types import Array
+
+_MOST_EDGES = 2**25  # of all trees; looking at more takes a GPU longer than waiting ten times
 
 
 def descend(
@@ -41,8 +43,9 @@ def descend(
     by_level = functools.partial(
         descend_by_level, select_root=select_root, select_interior=select_interior
     )
-    _, nodes, actions = tree.children_prior_logits.shape
-    if not (deterministic and has_few_edges(nodes, actions)):
+    batch, nodes, actions = tree.children_prior_logits.shape
+    is_small = has_few_edges(nodes, actions) and batch * nodes * actions <= _MOST_EDGES
+    if not (deterministic and is_small):
         return by_level(key, tree)
     at_once = functools.partial(
         descend_at_once, select_root=select_root, select_interior=select_interior

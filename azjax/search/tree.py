@@ -21,7 +21,7 @@ from azjax_envs.xla_cpu import computed_once
 from azjax.search.backup import Lineages, new_lineages
 from azjax.types import Array, State
 
-_FEW_EDGES = 2**14  # nodes times actions of a tree whose edges can all be looked at at once
+_FEW_EDGES = 2**16  # nodes times actions of a tree whose edges can all be looked at at once
 
 # In numbers of four bytes.
 _NODE_NUMBERS = 7  # of each node: [B, N] arrays of `mctx.Tree` and of `Moves`

@@ -48,14 +48,20 @@ def test_both_forms_find_the_same_end(name):
 
 
 @pytest.mark.parametrize(
-    ("few_edges", "deterministic", "loops"),
-    [(2**14, True, False), (2**14, False, True), (2999, True, True)],
+    ("few_edges", "most_edges", "deterministic", "loops"),
+    [
+        (3000, 3000 * BATCH, True, False),
+        (3000, 3000 * BATCH, False, True),
+        (2999, 3000 * BATCH, True, True),
+        (3000, 3000 * BATCH - 1, True, True),
+    ],
 )
-def test_a_loop_walks_down_where_it_must(few_edges, deterministic, loops, monkeypatch):
+def test_a_loop_walks_down_where_it_must(few_edges, most_edges, deterministic, loops, monkeypatch):
     """Where selections draw, or where there are too many edges to select at all nodes."""
     tree = tree_of(WIDE)
     assert tree.children_prior_logits[0].size == 3000
     monkeypatch.setattr("azjax.search.tree._FEW_EDGES", few_edges)
+    monkeypatch.setattr("azjax.search.descent._MOST_EDGES", most_edges)
 
     def program():
         find = functools.partial(
