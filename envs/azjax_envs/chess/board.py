@@ -79,11 +79,7 @@ class Bits:
 
     def union(self) -> "Bits":
         """Returns the union of sets [..., n], as [...]."""
-        sets = [
-            Bits(tuple(w[..., i] for w in self.words), self.size)
-            for i in range(self.words[0].shape[-1])
-        ]
-        return functools.reduce(operator.or_, sets)
+        return Bits(tuple(jnp.bitwise_or.reduce(w, axis=-1) for w in self.words), self.size)
 
     def flip(self) -> "Bits":
         """Returns the board upside down, from the perspective of the other side."""

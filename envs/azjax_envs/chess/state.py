@@ -81,7 +81,11 @@ def play(size: int, state: ChessState, action: Array) -> ChessState:
         before, square(state.passed.astype(jnp.int32), size), start, target, plane
     )
     leaps = (before.pawns & square(start, size)).any() & (start - target == 2 * size)
-    turned = computed_once(*(board.flip() for board in (after.theirs, *after[1:])))
+    # All six at once, which compiles faster.
+    boards = zip(*(board.words for board in (after.theirs, *after[1:])), strict=True)
+    flipped = Bits(tuple(map(jnp.stack, boards)), size).flip()
+    turned = unstack_pieces(jnp.stack(flipped.words, axis=1), size)
+    turned = computed_once(*turned)
     return _arrive(
         size,
         Pieces(*turned),

@@ -38,9 +38,9 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
       empty: the cells without a piece.
     """
     sliding, stepping = slides(side, up=up), steps(side, up=up)
-    hit = rays.slide(sliding, either(empty, king))
+    hit = rays.slide(sliding, rays.gaps(either(empty, king)))
     near = rays.step(stepping)
-    seen = rays.slide(rays.spread(king, rays.EVERY), empty, back=True)
+    seen = rays.slide(rays.spread(king, rays.EVERY), rays.gaps(empty, back=True))
     hit, near, seen = computed_once(hit, near, seen)
 
     jumped = either(*rays.jumps(side.knight, forward=up))
@@ -88,7 +88,7 @@ def is_mated_by_pawn(own: Pieces, other: Pieces, pawn: Words, *, theirs: Words, 
 
     # No piece can block the check. A piece pinned along the file may take the pawn: the pawn is
     # between its attacker and the king, so the piece is not among the pinned ones here.
-    seen = rays.slide(rays.spread(pawn, rays.EVERY), empty, back=True)
+    seen = rays.slide(rays.spread(pawn, rays.EVERY), rays.gaps(empty, back=True))
     nearby = rays.step(rays.spread(pawn, rays.EVERY), back=True)
     takers = either(both(seen, slides(other, up=False)), both(nearby, steps(other, up=False)))
     (takers,) = computed_once(takers)

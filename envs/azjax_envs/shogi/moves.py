@@ -89,12 +89,13 @@ def _board_moves(own: Pieces, danger: Threats, *, ours: Words, empty: Words):
 
     free = each(lambda along, pinned: along | ~pinned, danger.along, danger.pinned)
     sliding, stepping = (both(move(changing, up=True), free) for move in (slides, steps))
-    first = rays.slide_and_step(both(sliding, starts), both(stepping, starts), empty)
+    gaps = rays.gaps(empty)
+    first = rays.slide(both(sliding, starts), gaps, both(stepping, starts))
     sliding, stepping = (
         both(either(move(others, up=True), without(rest, starts)), free)
         for move, rest in ((slides, sliding), (steps, stepping))
     )
-    second = rays.slide_and_step(sliding, stepping, empty)
+    second = rays.slide(sliding, gaps, stepping)
     first, second = computed_once(first, second)
 
     targets = without(danger.answers, ours)

@@ -8,6 +8,7 @@ each direction. They run at half to all of the speed.
 
 import functools
 import operator
+from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -37,8 +38,12 @@ def spread(words: Words, where: np.ndarray) -> Rays:
 
 def step(rays: Rays, *, back: bool = False) -> Rays:
     """Moves each lane one cell in its direction, or against it; drops what leaves the board."""
+    return _move(rays, _TABLES[-1 if back else 1])
+
+
+def _move(rays: Rays, tables: tuple[np.ndarray, ...]) -> Rays:
     low, middle, high = rays
-    down, over_down, up, over_up, arrives_down, arrives_up = _BACK if back else _AHEAD
+    down, over_down, up, over_up, arrives_down, arrives_up = tables
     return (
         (low >> down | middle << over_down) & arrives_down | low << up & arrives_up,
         (middle >> down | high << over_down) & arrives_down
@@ -47,20 +52,26 @@ def step(rays: Rays, *, back: bool = False) -> Rays:
     )
 
 
-def slide(rays: Rays, through: Words, *, back: bool = False) -> Rays:
-    """Returns what the lanes reach in their direction, through `through` and one cell beyond."""
-    return step(_flood(rays, through, back), back=back)
+class Gaps(NamedTuple):
+    """Cells that slides go through, once and twice in a row, in each direction or against it."""
+
+    once: Words
+    twice: Rays
+    back: bool
 
 
-def slide_and_step(slides: Rays, steps: Rays, through: Words) -> Rays:
-    """Returns what `slides` reach by sliding and `steps` by a single step."""
-    return step(either(_flood(slides, through, False), steps))
+def gaps(through: Words, *, back: bool = False) -> Gaps:
+    """Prepares the cells `through` for slides in each direction, or against it."""
+    return Gaps(through, both(through, step(spread(through, EVERY), back=back)), back)
 
 
-def _flood(rays: Rays, through: Words, back: bool) -> Rays:
-    for _ in range(7):
-        rays = either(rays, both(step(rays, back=back), through))
-    return rays
+def slide(rays: Rays, through: Gaps, steps: Rays | None = None) -> Rays:
+    """Returns what the lanes reach through `through` and one cell beyond, and `steps` in one."""
+    one, two = (-1, -2) if through.back else (1, 2)
+    rays = either(rays, both(_move(rays, _TABLES[one]), through.once))
+    for _ in range(3):
+        rays = either(rays, both(_move(rays, _TABLES[two]), through.twice))
+    return _move(rays if steps is None else either(rays, steps), _TABLES[one])
 
 
 def merge(rays: Rays) -> Words:
@@ -103,5 +114,8 @@ def _tables(directions) -> tuple[np.ndarray, ...]:
     )
 
 
-_AHEAD = _tables(DIRECTIONS)
-_BACK = _tables([(-row, -column) for row, column in DIRECTIONS])
+# By the number of cells, negative against the direction.
+_TABLES = {
+    cells: _tables([(cells * row, cells * column) for row, column in DIRECTIONS])
+    for cells in (-2, -1, 1, 2)
+}
