@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,10 @@ import numpy as np
 from azjax_envs.sampling import choose_legal
 
 WARM_LANES = 32  # games that are played first, to have positions of all ages
+FEW_PLIES = 4  # of a game's first program
+PROGRAM_S = (
+    0.02  # a program that takes less is replaced by one of more plies: its start counts, too
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,35 +47,51 @@ class RandomPlayer:
     """
 
     def __init__(self, rules: Rules, warm: Any, batch: int, seconds: float) -> None:
-        self._rules, self._batch, self._seconds = rules, batch, seconds
+        self._rules, self._batch = rules, batch
         lanes = jnp.arange(batch) % WARM_LANES
         self._states = jax.tree_util.tree_map(lambda x: x[lanes], warm)
         self._time = 0
-        self._plies = _times_to_fill(seconds, self._play)
+        self._plies, self._programs = FEW_PLIES, 1  # a call runs the program of plies so many times
+        taken, enough = self._seconds(), min(PROGRAM_S, seconds)
+        while taken < enough / 2:
+            self._plies = math.ceil(self._plies * enough / taken)
+            taken = self._seconds()
+        self._programs = max(1, round(seconds / taken))
 
     @property
     def steps(self) -> int:
         """The number of steps of one call, over all games."""
-        return self._plies * self._batch
+        return self._programs * self._plies * self._batch
 
     def __call__(self) -> Any:
-        return self._play(self._plies)
-
-    def _play(self, plies: int) -> Any:
-        self._states = play(self._rules, self._states, jnp.uint32(self._time), plies)
-        self._time += plies
+        for _ in range(self._programs):
+            self._states = play(self._rules, self._states, jnp.uint32(self._time), self._plies)
+            self._time += self._plies
         return self._states
 
+    def _seconds(self) -> float:
+        """Returns how long a call takes once it is compiled: the shortest time, as others work."""
+        jax.block_until_ready(self())
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            jax.block_until_ready(self())
+            times.append(time.perf_counter() - started)
+        return min(times)
 
-@functools.partial(jax.jit, static_argnums=0)
-def play(rules: Rules, states: Any, now: jax.Array, plies: jax.Array) -> Any:
+
+@functools.partial(jax.jit, static_argnums=(0, 3))
+def play(rules: Rules, states: Any, now: jax.Array, plies: int) -> Any:
     """Returns the states after `plies` random plies of each game; a game that ends starts again.
+
+    The number of plies is static: a GPU asks the host before each repetition of a loop whose end it
+    does not know, which takes longer than a ply of most games.
 
     Args:
       rules: the game.
       states: games in progress [B, ...], none at its end.
       now: number of the first ply, uint32 []. Other numbers give other games.
-      plies: int32 [], traced, so that one program serves any number.
+      plies: the number of plies.
     """
     return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i), states)
 
@@ -102,19 +123,6 @@ def random_bits(count: int, now: jax.Array) -> jax.Array:
     x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
     x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
     return x ^ (x >> 16)
-
-
-def _times_to_fill(seconds: float, call: Callable[[int], Any]) -> int:
-    """Returns the number of repeats with which `call` takes `seconds`."""
-    times = 1
-    jax.block_until_ready(call(times))  # compiles
-    while True:
-        started = time.perf_counter()
-        jax.block_until_ready(call(times))
-        taken = time.perf_counter() - started
-        if taken > seconds / 4:
-            return max(1, round(times * seconds / taken))
-        times *= 4
 
 
 def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:

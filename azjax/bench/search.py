@@ -56,6 +56,7 @@ class SearchBenchmark:
         game = game_from_name(self.game)
         settings = NetworkConfig(blocks=self.blocks, channels=self.channels, dtype=self.dtype)
         network = make_network(game, settings)
+        operations = (self.simulations + 1) * self.batch * forward_operations(network)
         key = jax.random.PRNGKey(0)
         # Folded and cast once, as a training cycle does, and not in every contestant.
         variables = jax.jit(lambda key: network.for_inference(network.init(key)))(key)
@@ -82,7 +83,6 @@ class SearchBenchmark:
             "unit": f"milliseconds; ratio to {self.simulations + 1} evaluations of the network "
             "alone",
         }
-        operations = (self.simulations + 1) * self.batch * forward_operations(network)
         for name, times in seconds.items():
             ratio = median(times) / median(seconds["network"])
             facts[name] = spread(times) | {"ratio": round(ratio, 3)}

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import io
+import itertools
+import os
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
 
@@ -14,6 +21,7 @@ import jax.numpy as jnp
 import tyro
 from azjax_envs import Game
 from jax.sharding import Mesh
+from rich.console import Console
 
 from azjax.bench.timing import (
     interleave,
@@ -25,6 +33,7 @@ from azjax.bench.timing import (
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import describe_machine, use_all_cores
+from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.learning.batch import Batch
 from azjax.learning.loss import alphazero_loss
@@ -32,10 +41,13 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
 from azjax.network.two_headed import TwoHeadedNetwork, make_network
+from azjax.runs.checkpoint import Checkpoints
+from azjax.runs.loggers import Value
 from azjax.selfplay.selfplay import draw_full_search_mask
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from azjax.training.loop import run_cycles
 from azjax.training.state import TrainState
-from azjax.training.trainer import make_trainer, state_specs
+from azjax.training.trainer import Trainer, make_trainer, state_specs
 from azjax.types import Array, Metrics
 
 
@@ -65,17 +77,18 @@ class TrainingBenchmark:
             say=functools.partial(print, file=sys.stderr),
         )
         game = make_game(config)
-        meshes = {"": make_mesh()}
-        if make_mesh().size > 1:
-            meshes[" on one device"] = make_mesh(jax.devices()[:1])
-        contestants: dict[str, Callable[[], Any]] = {}
-        for suffix, mesh in meshes.items():
-            trainer = make_trainer(game, config, mesh)
-            state = trainer.init(jax.random.PRNGKey(config.seed))
-            contestants[f"cycle{suffix}"] = learning = LearningCycle(trainer.cycle, state)
-            if not suffix:
-                contestants |= _parts(game, trainer.network, config, mesh, learning.state)
+        operations = cycle_operations(game, config)
+        mesh, key = make_mesh(), jax.random.PRNGKey(config.seed)
+        trainer = make_trainer(game, config, mesh)
+        learning = LearningCycle(trainer.cycle, trainer.init(key))
+        parts = _parts(game, trainer.network, config, mesh, learning.state)
+        contestants: dict[str, Callable[[], Any]] = {"cycle": learning, **parts}
+        if mesh.size > 1:
+            alone = make_trainer(game, config, make_mesh(jax.devices()[:1]))
+            contestants["cycle on one device"] = LearningCycle(alone.cycle, alone.init(key))
         seconds = interleave(contestants, self.repeats)
+        in_the_loop = seconds_in_the_loop(trainer, learning.state, cycles=4 * self.repeats)
+        seconds = {"cycle": seconds["cycle"], "cycle in azjax train": in_the_loop} | seconds
         medians = {name: median(times) for name, times in seconds.items()}
         alone = medians["network forwards alone"] + medians["gradient steps alone"]
         facts: dict[str, Any] = {
@@ -87,12 +100,12 @@ class TrainingBenchmark:
             "positions per second": round(
                 config.selfplay.parallel_games * config.selfplay.plies_per_cycle / medians["cycle"]
             ),
-            **matrix_share(cycle_operations(game, config), medians["cycle"]),
+            **matrix_share(operations, medians["cycle"]),
             **peak_memory(),
         }
         if "cycle on one device" in medians:
             speedup = medians["cycle on one device"] / medians["cycle"]
-            facts[f"speedup of {make_mesh().size} devices"] = round(speedup, 2)
+            facts[f"speedup of {mesh.size} devices"] = round(speedup, 2)
         return facts
 
 
@@ -112,6 +125,59 @@ class LearningCycle:
     def __call__(self) -> Metrics:
         self.state, metrics = self._cycle(self.state)
         return metrics
+
+
+def seconds_in_the_loop(trainer: Trainer, state: TrainState, cycles: int) -> list[float]:
+    """Returns the seconds of cycles in the loop of `azjax train`, which writes their metrics.
+
+    There is no gate, evaluation or checkpoint among these cycles.
+
+    Args:
+      trainer: the functions of the run.
+      state: the state to continue from; its arrays are taken over.
+      cycles: the number of cycles.
+    """
+    after = int(state.cycle) + cycles + 3
+    config = trainer.config
+    config = dataclasses.replace(
+        config,
+        cycles=after,
+        selfplay=dataclasses.replace(config.selfplay, actor="latest"),
+        evaluation=dataclasses.replace(config.evaluation, every=0),
+        checkpoint=dataclasses.replace(config.checkpoint, every=after),
+    )
+    clock = _Clock(cycles)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.suppress(_EnoughError),
+        Checkpoints(Path(folder)) as checkpoints,
+    ):
+        trainer = dataclasses.replace(trainer, config=config)
+        console = Console(file=io.StringIO())
+        run_cycles(trainer, state, Path(folder), checkpoints, console, [clock], None)
+    return [end - start for start, end in itertools.pairwise(clock.ends)]
+
+
+class _Clock:
+    """A logger of the times at which cycles end; it stops the run after `cycles` of them."""
+
+    def __init__(self, cycles: int) -> None:
+        self._cycles = cycles
+        self.ends: list[float] = []
+
+    def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
+        """Notes the time."""
+        if kind == "cycle":
+            self.ends.append(time.perf_counter())
+        if len(self.ends) > self._cycles:
+            raise _EnoughError
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+class _EnoughError(Exception):
+    """The end of a run of which enough cycles were measured."""
 
 
 def count_evaluations(config: Config) -> int:
@@ -137,11 +203,26 @@ def cycle_operations(game: Game, config: Config) -> float:
 
 
 def forward_operations(network: TwoHeadedNetwork) -> float:
-    """Returns the operations of one evaluation, as XLA counts them in the program."""
-    observations = jnp.zeros((1, *network.observation_shape))
+    """Returns the operations of one evaluation, as XLA counts them in the program.
+
+    XLA counts them in programs for a CPU only.
+
+    Raises:
+      UserError: JAX may not use the CPU.
+    """
+    observations = jax.ShapeDtypeStruct((1, *network.observation_shape), jnp.float32)
     variables = jax.eval_shape(network.init, jax.random.key(0))
     variables = jax.eval_shape(network.for_inference, variables)
-    analysis: Any = jax.jit(network.apply).lower(variables, observations).cost_analysis()
+    try:
+        cpu = jax.devices("cpu")[0]
+    except RuntimeError as error:
+        raise UserError(
+            "benchmarks count a network's operations by JAX's CPU backend, which JAX_PLATFORMS "
+            f"leaves out; add it: JAX_PLATFORMS={os.environ.get('JAX_PLATFORMS', '')},cpu"
+        ) from error
+    with jax.default_device(cpu):
+        lowered = jax.jit(network.apply).lower(variables, observations)
+        analysis: Any = lowered.cost_analysis()
     return float(analysis["flops"])
 
 

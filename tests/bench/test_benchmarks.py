@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import pytest
 from azjax_envs import make
 
@@ -15,6 +16,7 @@ from azjax.bench.training import (
     TrainingBenchmark,
     count_evaluations,
     cycle_operations,
+    forward_operations,
 )
 from azjax.cli.main import main
 from azjax.config import (
@@ -25,9 +27,37 @@ from azjax.config import (
     SearchConfig,
     SelfPlayConfig,
 )
+from azjax.errors import UserError
+from azjax.network.two_headed import make_network
 
 
-def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
+@pytest.fixture
+def accelerator(monkeypatch):
+    """Imitates a GPU: XLA counts operations only in programs for a CPU, if one was asked for."""
+    count = jax.stages.Lowered.cost_analysis
+
+    def on_request(lowered):
+        return None if jax.config.jax_default_device is None else count(lowered)
+
+    monkeypatch.setattr(jax.stages.Lowered, "cost_analysis", on_request)
+    for name in ("cost_analysis", "memory_analysis"):
+        monkeypatch.setattr(jax.stages.Compiled, name, lambda compiled: None)
+
+
+def test_operations_are_counted_on_an_accelerator(accelerator, monkeypatch):
+    network = make_network(make("tic_tac_toe"), NetworkConfig(architecture="mlp", channels=8))
+    assert jax.jit(jnp.dot).lower(jnp.ones(3), jnp.ones(3)).cost_analysis() is None
+    assert forward_operations(network) > 2 * 18 * 8
+
+    def without_cpu(backend):
+        raise RuntimeError(f"Unknown backend {backend}")
+
+    monkeypatch.setattr(jax, "devices", without_cpu)
+    with pytest.raises(UserError, match=r"add it: JAX_PLATFORMS=.*,cpu"):
+        forward_operations(network)
+
+
+def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(accelerator, capsys):
     SearchBenchmark(
         game="tic_tac_toe", batch=4, simulations=4, blocks=1, channels=4, repeats=1, json=True
     ).run()
@@ -38,7 +68,7 @@ def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(capsys):
 
 
 @pytest.mark.slow
-def test_train_benchmark_prints_the_split(tmp_path, capsys):
+def test_train_benchmark_prints_the_split(accelerator, tmp_path, capsys):
     config = tmp_path / "tiny.toml"
     config.write_text(
         """
@@ -57,6 +87,7 @@ def test_train_benchmark_prints_the_split(tmp_path, capsys):
     assert facts["TFLOP/s of the network"] >= 0
     assert facts["peak memory of the process in MiB"] > 100
     assert facts["cycle"]["median"] > 0
+    assert facts["cycle in azjax train"]["median"] > 0
 
 
 def test_cycles_are_measured_from_the_first_that_learns_on():

@@ -8,7 +8,7 @@ import numpy as np
 from azjax_envs import make
 
 from azjax.bench.games import rules_of
-from azjax.bench.random_play import play, random_bits, spread_out
+from azjax.bench.random_play import FEW_PLIES, RandomPlayer, play, random_bits, spread_out
 
 
 def test_random_bits_are_spread():
@@ -35,6 +35,23 @@ def test_random_play_is_fair_and_starts_anew():
     np.testing.assert_allclose(choices, expected / moves, rtol=0.005)
     later = play(rules, states, jnp.uint32(1000), 64)
     assert (np.asarray(later.taken) != np.asarray(played.taken)).mean() > 0.5
+
+
+def test_the_loop_knows_its_end():
+    """Otherwise a GPU would ask the host before each ply."""
+    rules = rules_of(make("tic_tac_toe"))
+    states = spread_out(rules, 9)
+    program = jax.make_jaxpr(play, static_argnums=(0, 3))(rules, states, jnp.uint32(0), 37)
+    assert "length=37" in str(program)
+
+
+def test_a_call_repeats_a_program_until_it_takes_long_enough():
+    rules = rules_of(make("tic_tac_toe"))
+    player = RandomPlayer(rules, spread_out(rules, 9), 8, seconds=0.05)
+    assert player._plies > FEW_PLIES
+    before = player._time
+    player()
+    assert player.steps == 8 * (player._time - before) > 0
 
 
 @functools.cache
