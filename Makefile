@@ -41,9 +41,10 @@ train: $(VENV)/ready
 test: $(VENV)/ready-dev
 	$(UNOPTIMIZED) $(TESTS)
 
-# With the lowest versions, which must hold on the lowest Python.
+# With the lowest versions. Before 0.10.2 jax prints an error about the CPU for each program that it
+# reads from the cache, although nothing is wrong; so none is kept.
 test-lowest:
-	$(MAKE) test STACK=lowest
+	JAX_ENABLE_COMPILATION_CACHE=0 $(MAKE) test STACK=lowest
 
 # What `make test` leaves out: the second tier, and the slow tests of protocols, docs and notebooks.
 test-rest: $(VENV)/ready-dev
