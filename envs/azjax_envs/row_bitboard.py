@@ -86,9 +86,12 @@ def flood(seeds: Array, mask: Array, width: int) -> Array:
       unsigned [..., height].
     """
     height = mask.shape[-1]
-    # A shortest way turns from down to up, or back, only in runs of at least three cells of a row,
-    # once in each. A pass follows it down and up again; the first pass may find no way down.
-    turns = height * ((width + 1) // 4)
+    # A shortest way from run to run of the rows turns from down to up, or back, only in runs of at
+    # least three cells. The three cells on the other side of such a run are not on the way, nor is
+    # a cell between its two neighbours. Each cell off the way counts for at most two turns. So
+    # 3 turns <= cells on the way, and 4 turns <= 2 (cells off the way) + 2 width for the borders.
+    turns = (height + 1) * width // 5
+    # A pass follows the way down and up again; the first pass may find no way down.
     passes = (turns + 1) // 2 + 1
 
     # Batched by hand for two reasons. `vmap` of a while loop adds a select that keeps finished

@@ -253,7 +253,7 @@ BUDGETS = {
 
 @no_plugin
 def test_compiled_searches_keep_their_budgets():
-    # A game of dense masks, one of floods, and one of listed moves. The record has all games.
+    # A game of dense masks, one that floods areas, and one of listed moves. The record has all games.
     games = ["connect_four", "go_9x9", "gardner_chess"]
     words = "--json --blocks 1 --channels 32 --measured-games 16"
     found = subprocess.run(
@@ -266,6 +266,7 @@ def test_compiled_searches_keep_their_budgets():
     facts = json.loads(found.stdout)
     for game in games:
         assert 10 < facts[game]["besides the forward"] <= BUDGETS[game], game
+        assert facts[game]["waits for predicates"] == 0, game
     assert facts["go_9x9"]["step"] <= 60
 
 
@@ -274,6 +275,7 @@ def test_the_record_keeps_the_budgets():
     facts = json.loads(record.read_text())
     for game, budget in BUDGETS.items():
         assert 10 < facts[game]["besides the forward"] <= budget, game
+        assert facts[game]["waits for predicates"] == 0, game
         convolutions = 2 * 6 + 2  # of the blocks, before them, and of the heads
         assert facts[game]["forward"] <= 2.5 * convolutions, game
     assert facts["go_9x9"]["step"] <= 60
