@@ -85,7 +85,9 @@ def test_help_of(command, capsys):
 
 
 def test_what_the_system_refuses_is_one_line(refused, monkeypatch, tmp_path):
-    assert "File name too long" in refused("play", "a" * 300)
+    # Python 3.14 answers "no" when it is asked whether such a file exists.
+    said = "File name too long" if sys.version_info < (3, 14) else "there is no player"
+    assert said in refused("play", "a" * 300)
     assert "File name too long" in refused("web", "connect_four", "--out", tmp_path / ("a" * 300))
 
     def full(arguments):
