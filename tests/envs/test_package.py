@@ -40,7 +40,7 @@ def test_installs_alone():
     assert games["name"] == azjax["name"]
     assert games["version"] == azjax["version"] + "+games"
     assert games["requires-python"] == azjax["requires-python"]
-    assert games["dependencies"] == ["jax>=0.8.0"]
+    assert games["dependencies"] == ["jax>=0.9.0"]
     assert games["dependencies"][0] in azjax["dependencies"]
     assert (ENVS / "LICENSE").is_file()
     assert (ENVS / "azjax_envs" / "py.typed").is_file()
