@@ -255,7 +255,7 @@ BUDGETS = {
 
 @no_plugin
 def test_compiled_searches_keep_their_budgets():
-    # A game of dense masks, one that floods areas, and one of listed moves. The record has all games.
+    # A game of dense masks, one that floods areas, and one of listed moves. The record has all.
     games = ["connect_four", "go_9x9", "gardner_chess"]
     words = "--json --blocks 1 --channels 32 --measured-games 16"
     found = subprocess.run(
