@@ -21,9 +21,7 @@ from azjax_envs.sampling import choose_legal
 
 WARM_LANES = 32  # games that are played first, to have positions of all ages
 FEW_PLIES = 4  # of a game's first program
-PROGRAM_S = (
-    0.02  # a program that takes less is replaced by one of more plies: its start counts, too
-)
+PROGRAM_S = 0.1  # of a program at least, because its start counts, too
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,7 +51,7 @@ class RandomPlayer:
         self._time = 0
         self._plies, self._programs = FEW_PLIES, 1  # a call runs the program of plies so many times
         taken, enough = self._seconds(), min(PROGRAM_S, seconds)
-        while taken < enough / 2:
+        while taken < 0.8 * enough:
             self._plies = math.ceil(self._plies * enough / taken)
             taken = self._seconds()
         self._programs = max(1, round(seconds / taken))

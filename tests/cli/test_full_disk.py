@@ -7,7 +7,7 @@ import sys
 from azjax.runs.checkpoint import Checkpoints
 from tests import tiny
 
-# Limits the size of files to what the first metrics need, when the first checkpoint is saved.
+# Limits the size of files to less than TensorBoard needs, when the first checkpoint is saved.
 FULL = """
 import resource, signal, sys
 import azjax.training.loop as loop
@@ -28,7 +28,7 @@ sys.exit(main(sys.argv[2:]))
 def test_a_failed_save_ends_the_process_at_once(tmp_path):
     file = tiny.write_config(tmp_path / "tiny.toml", evaluation={"every": 0})
     run = tmp_path / "run"
-    command = [sys.executable, "-c", FULL, "2000", "train", str(file), "--run-dir", str(run)]
+    command = [sys.executable, "-c", FULL, "1000", "train", str(file), "--run-dir", str(run)]
     # Before, it ended after twenty minutes.
     done = subprocess.run(command, capture_output=True, text=True, timeout=tiny.PATIENCE_S)
     assert done.returncode == 2
