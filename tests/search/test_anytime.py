@@ -277,12 +277,13 @@ def check_counts(progress):
     assert (tree.parents[0, count:] == tree.NO_PARENT).all()
 
 
-# The last tree has many edges, of which few are used, so it keeps no array of children.
+# The last tree has more edges than the limit, and few of them are used: no array of children.
 @pytest.mark.parametrize(
     ("name", "max_nodes"), [("tic_tac_toe", 256), ("dots_and_boxes_2x2", 256), ("gomoku", 100)]
 )
-def test_a_continued_search_equals_a_search_of_the_position(name, max_nodes):
+def test_a_continued_search_equals_a_search_of_the_position(name, max_nodes, monkeypatch):
     """All simulations go to one move, so the tree below it is that of a search from there."""
+    monkeypatch.setattr("azjax.search.tree._FEW_EDGES", 2**14)
     search = anytime_search(name, max_nodes=max_nodes)
     first, more = max_nodes // 2, max_nodes // 4
     record = start_game(search.game)
