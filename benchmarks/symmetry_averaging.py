@@ -22,7 +22,8 @@ from azjax_envs import Game
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.position_suites import GameSuites, PositionSuite
 from azjax.evaluation.scores import score_actions
-from azjax.network.network import Network, Prediction, Variables
+from azjax.network.network import Prediction, Variables
+from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer, SearchPlayer
 from azjax.types import Array
@@ -41,7 +42,7 @@ class Arguments:
 
 
 @dataclasses.dataclass(frozen=True)
-class AveragedNetwork(Network):
+class AveragedNetwork(TwoHeadedNetwork):
     """A network whose policy and value are averaged over the symmetries of a game."""
 
     game: Game | None = None
@@ -68,7 +69,8 @@ def main(options: Arguments) -> None:
     player = load_player(options.player)
     if not isinstance(player, SearchPlayer):
         raise SystemExit(f"{options.player} must be a player with a network and a search")
-    fields = {f.name: getattr(player.network, f.name) for f in dataclasses.fields(Network)}
+    names = [field.name for field in dataclasses.fields(TwoHeadedNetwork)]
+    fields = {name: getattr(player.network, name) for name in names}
     averaged = AveragedNetwork(**fields, game=player.game)
     suites = GameSuites(player.game).fixed
     rows = []

@@ -172,7 +172,11 @@ def update(
     """Makes one update on this device's share of a batch."""
 
     def loss(params: Any) -> tuple[Array, Any]:
-        prediction, stats = network.apply_train(variables | {"params": params}, batch.observation)
+        prediction, stats = network.apply_train(
+            variables | {"params": params},
+            batch.observation,
+            jax.random.key(0),  # no dropout
+        )
         policy = optax.softmax_cross_entropy(prediction.policy_logits, batch.policy)
         value = optax.l2_loss(prediction.value, batch.value) * batch.has_value
         return jnp.mean(policy) + jnp.mean(value), stats

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from azjax.config import NetworkConfig
 from azjax.network.network import Network, Variables
+from azjax.network.two_headed import TwoHeadedNetwork
 
 OBSERVATION_SHAPE = (6, 7, 2)  # of connect four: the mover's discs, the opponent's discs
 NUM_ACTIONS = 7
@@ -27,7 +28,7 @@ class Setting:
 
     def make_network(self) -> Network:
         """Returns the network, for connect four's observations."""
-        return Network(OBSERVATION_SHAPE, NUM_ACTIONS, NetworkConfig(**self.network))
+        return TwoHeadedNetwork(OBSERVATION_SHAPE, NUM_ACTIONS, NetworkConfig(**self.network))
 
 
 class Work(NamedTuple):
