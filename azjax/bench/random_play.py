@@ -49,7 +49,8 @@ class RandomPlayer:
         lanes = jnp.arange(batch) % WARM_LANES
         self._states = jax.tree_util.tree_map(lambda x: x[lanes], warm)
         self._time = 0
-        self._plies, self._programs = FEW_PLIES, 1  # a call runs the program of plies so many times
+        # A call runs a program of `_plies` plies `_programs` times.
+        self._plies, self._programs = FEW_PLIES, 1
         taken, enough = self._seconds(), min(PROGRAM_S, seconds)
         while taken < 0.8 * enough:
             self._plies = math.ceil(self._plies * enough / taken)
