@@ -10,10 +10,15 @@ from azjax_envs import make
 from azjax_envs.xla_cpu import computed_once, materialized, short_scan
 
 
-def other_platform(x, /, *args, cpu, default):
-    """Replaces `jax.lax.platform_dependent`: the branch of every platform but a CPU."""
-    del cpu
-    return default(x, *args)
+def other_platform(*args, default, **platforms):
+    """Replaces `jax.lax.platform_dependent`: the branch of platforms that are not named."""
+    del platforms
+    return default(*args)
+
+
+def cuda(*args, default, **platforms):
+    """Replaces `jax.lax.platform_dependent`: the branch of Nvidia's GPUs."""
+    return platforms.get("cuda", default)(*args)
 
 
 def test_each_platform_gets_its_form(monkeypatch):
@@ -54,6 +59,7 @@ def test_games_are_the_same_on_other_platforms(name, monkeypatch):
         return jax.lax.scan(ply, start, jax.random.split(key, plies))[1]
 
     looped = jax.jit(play)(jax.random.key(0))
-    monkeypatch.setattr(jax.lax, "platform_dependent", other_platform)
-    written_out = jax.jit(functools.partial(play))(jax.random.key(0))
-    jax.tree.map(np.testing.assert_array_equal, written_out, looped)
+    for platform in (other_platform, cuda) if name == "go_5x5" else (other_platform,):
+        monkeypatch.setattr(jax.lax, "platform_dependent", platform)
+        written_out = jax.jit(functools.partial(play))(jax.random.key(0))
+        jax.tree.map(np.testing.assert_array_equal, written_out, looped)

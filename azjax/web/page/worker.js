@@ -73,7 +73,8 @@ const methods = {
     ort.env.wasm.numThreads = 1; // more threads need special HTTP headers
     ort.env.wasm.wasmBinary = wasm;
     ort.env.logLevel = "error";
-    session = await ort.InferenceSession.create(model, { executionProviders: ["wasm"] });
+    const options = { executionProviders: ["wasm"], logSeverityLevel: 3 }; // errors
+    session = await ort.InferenceSession.create(model, options);
     const arrays = game.state.map(
       ({ dtype, shape, initial }) => new ort.Tensor(dtype, ARRAYS[dtype].from(initial), shape),
     );
