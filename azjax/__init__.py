@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from azjax import search as search
+    from azjax.analysis.analyse import analyse as analyse
+    from azjax.analysis.game_analysis import GameAnalysis as GameAnalysis
     from azjax.config import CheckpointConfig as CheckpointConfig
     from azjax.config import Config as Config
     from azjax.config import EvaluationConfig as EvaluationConfig
@@ -60,6 +62,7 @@ _HOMES = {
     "CheckpointConfig": "config",
     "Config": "config",
     "EvaluationConfig": "config",
+    "GameAnalysis": "analysis.game_analysis",
     "GameConfig": "config",
     "GateConfig": "config",
     "GumbelConfig": "config",
@@ -85,6 +88,7 @@ _HOMES = {
     "UCTPlayer": "players.uct",
     "UserError": "errors",
     "act": "players.base",
+    "analyse": "analysis.analyse",
     "alphazero_loss": "learning.loss",
     "export_onnx": "onnx_export.network",
     "flax_network": "network.flax_network",

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from azjax.cli.analyse import analyse
 from azjax.cli.arguments import PROGRAM
 from azjax.cli.compiled_programs import keep_compiled_programs
 from azjax.cli.ending import exit_at_once
@@ -25,6 +26,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "rate": rate,
     "solve": solve,
     "play": play,
+    "analyse": analyse,
     "gtp": gtp,
     "uci": uci,
     "usi": usi,

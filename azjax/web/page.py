@@ -1,6 +1,7 @@
 """The page: one HTML document, for the engine in the browser and for the local server.
 
-The gallery is another, which links to the pages of several games.
+The gallery is another, which links to the pages of several games. A third steps through a game that
+has been played.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from azjax_envs import Game
 
 _PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after the files it imports
 _WORKER = ("search.js", "worker.js")
+_REVIEW = ("chart.js", "board.js", "review.js")
 
 
 def render_page(
@@ -73,6 +75,25 @@ def _render_card(card: Card) -> str:
     return (
         f'<article><a href="{html.escape(card.folder)}/index.html">{card.drawing}'
         f"<h2>{html.escape(card.title)}</h2><p>{headline}</p></a>{more}</article>"
+    )
+
+
+def render_review(game: Game, *, title: str, about: str, setup: dict[str, Any]) -> str:
+    """Returns the HTML document that steps through a game.
+
+    Args:
+      game: the game whose board the page shows.
+      title: the heading.
+      about: a line about the game.
+      setup: data for the page's script: the positions and the players' names (see review.js).
+    """
+    return string.Template(_read("review.html")).substitute(
+        title=html.escape(title),
+        about=html.escape(about),
+        style=_read("style.css"),
+        drawing=game.svg_board(),
+        setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
+        script=join_scripts(_REVIEW),
     )
 
 

@@ -1,0 +1,230 @@
+"""Searches all positions of a game, many at once, and finds where it was decided."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+from azjax_envs import Game
+
+from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
+from azjax.errors import UserError
+from azjax.exact.known_values import exact_values
+from azjax.play.game_record import GameRecord, Position, record_from_state, start_game
+from azjax.players.base import Player
+from azjax.players.network_players import SearchPlayer
+from azjax.pytrees import take
+from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
+from azjax.search.model import network_evaluate
+from azjax.search.search import search, search_output, search_result
+from azjax.types import Array, State
+
+_BATCH = 32  # positions searched at once
+_LINE = 6  # the longest line, in moves
+_TRIED = 4  # moves whose visits are kept
+
+
+def analyse(
+    game: Game,
+    moves: Sequence[str | int] | GameRecord,
+    player: Player,
+    *,
+    start: State | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> GameAnalysis:
+    """Searches every position of a played game and compares the moves with the best ones found.
+
+    Args:
+      game: the game.
+      moves: its moves from the start, as text or as actions, or a record of the game.
+      player: a player with a search, such as `load_player("connect_four:400")`.
+      start: the position before the first move; None for the game's own start.
+      progress: called as `progress(positions searched, positions in all)`.
+
+    Returns:
+      The analysis, which prints as a table and draws itself in a notebook. Where exact values are
+      known quickly, it tells those.
+
+    Raises:
+      UserError: a move is illegal, or the player does not search or plays another game.
+
+    Example:
+        ```python
+        player = azjax.load_player("connect_four:400")
+        azjax.analyse(player.game, "4 4 3 5 2".split(), player)
+        ```
+    """
+    if not isinstance(player, SearchPlayer):
+        raise UserError(f"{player.name} has no search to analyse with: give a trained network's")
+    if player.game != game:
+        raise UserError(f"the player plays {player.game.name}, not {game.name}")
+    record = moves if isinstance(moves, GameRecord) else replay(game, moves, start=start)
+    positions = record.positions
+    searched = [position for position in positions if not position.over]
+    states = jax.tree.map(lambda *x: np.stack(x), *(jax.device_get(p.state) for p in searched))
+    found = _search_all(player, states, len(searched), progress)
+    scores = _exact_scores(game, states, len(searched))
+    values = [_value(p, i, found, scores) for i, p in enumerate(positions)]
+    analysed = [_analysed_move(record, i, values, found, scores) for i in range(len(positions) - 1)]
+    return GameAnalysis(
+        record=record,
+        player=player.name,
+        values=tuple(values),
+        moves=tuple(analysed),
+    )
+
+
+def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None) -> GameRecord:
+    """Returns the record of a game.
+
+    Args:
+      game: the game.
+      moves: as text or as actions.
+      start: the position before the first move; None for the game's own start.
+
+    Raises:
+      UserError: a move is illegal or comes after the end; the message tells its number.
+    """
+    record = start_game(game) if start is None else record_from_state(game, start)
+    for number, move in enumerate(moves, 1):
+        if record.current.over:
+            raise UserError(f"move {number}, {move}, comes after the end of the game")
+        legal = record.legal_moves()
+        if isinstance(move, str):
+            try:
+                action = int(game.string_to_action(jax.device_get(record.current.state), move))
+            except ValueError as error:
+                raise UserError(f"move {number}: {error}") from error
+        else:
+            action = int(move)
+        if action not in legal:
+            raise UserError(f"move {number}: action {action} is not legal there")
+        record = record.play(action, legal[action])
+    return record
+
+
+class _Found(NamedTuple):
+    """What the searches of B positions found; values are from the mover's perspective."""
+
+    action: Array  # int32 [B]
+    value: Array  # float32 [B]
+    visits: Array  # int32 [B, A]
+    line: Array  # int32 [B, _LINE], the moves expected, -1 after the last
+
+
+def _search_all(
+    player: SearchPlayer,
+    states: State,
+    count: int,
+    progress: Callable[[int, int], None] | None,
+) -> _Found:
+    """Searches in batches of one size, so that one program serves all."""
+    size = min(_BATCH, count)
+    parts = []
+    for rows in _batches(count, size):
+        key = jax.random.PRNGKey(int(rows[0]))
+        parts.append(jax.device_get(_search(player, key, take(states, rows))))
+        if progress is not None:
+            progress(min(int(rows[0]) + size, count), count)
+    return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
+
+
+def _batches(count: int, size: int) -> Iterator[np.ndarray]:
+    for first in range(0, count, size):
+        yield np.minimum(np.arange(first, first + size), count - 1)
+
+
+@jax.jit
+def _search(player: SearchPlayer, key: Array, states: State) -> _Found:
+    if player.search is not search:  # a search of the user's own tells no tree
+        result = player.analyse(key, states)
+        line = jnp.full((len(result.action), _LINE), -1).at[:, 0].set(result.action)
+        return _Found(result.action, result.value, result.visits, line)
+    game: Any = player.game
+    evaluate = network_evaluate(game, player.network)
+    listed = ListedMoves(game) if has_few_legal_actions(game) else None
+    if listed is not None:
+        game, evaluate = listed, listed.evaluation(evaluate)
+        states = jax.vmap(listed.list_moves)(states)
+    output = search_output(game, evaluate, player.variables, key, states, config=player.config)
+    result = search_result(output)
+    line = jax.vmap(functools.partial(_line, listed))(output.search_tree, result.action)
+    value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
+    if listed is not None:
+        result = listed.of_all_actions(states, result)
+    return _Found(result.action, value, result.visits, line)
+
+
+def _line(listed: ListedMoves | None, tree: mctx.Tree, first: Array) -> Array:
+    """Returns the line of one game's tree: the given move, then always the most visited one."""
+    count = tree.node_visits.shape[0]
+    numbers = jnp.arange(count)
+
+    def next_move(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
+        node, move = carry
+        below = (tree.parents == node) & (tree.node_visits > 0) & (numbers > 0)
+        wanted = below & ((move < 0) | (tree.action_from_parent == move))
+        child = jnp.argmax(jnp.where(wanted, tree.node_visits, -1))
+        played = jnp.where(wanted.any(), tree.action_from_parent[child], move)
+        if listed is not None:
+            played = jnp.where(played < 0, -1, tree.embeddings.actions[node, played])
+        # After a node without children no parent is found any more.
+        return (jnp.where(wanted.any(), child, -2), jnp.asarray(-1)), played.astype(jnp.int32)
+
+    return jax.lax.scan(next_move, (jnp.asarray(0), first), None, length=_LINE)[1]
+
+
+def _exact_scores(game: Game, states: State, count: int) -> np.ndarray | None:
+    """Returns the exact scores of all actions, [P, A], NaN where they are not known quickly."""
+    exact = exact_values(game)
+    if exact is None:
+        return None
+    known = np.flatnonzero(exact.known(states))
+    if not known.size:
+        return None
+    scores = np.full((count, game.num_actions), np.nan, np.float32)
+    scores[known] = np.sign(np.asarray(exact.load().action_scores(take(states, known))))
+    return scores
+
+
+def _value(position: Position, i: int, found: _Found, scores: np.ndarray | None) -> float:
+    """Returns the expected result of best play, from player 0's perspective."""
+    if position.over:
+        return position.returns[0]
+    value = float(found.value[i])
+    if scores is not None and not np.isnan(scores[i, 0]):
+        value = float(scores[i].max())
+    return -value if position.mover else value
+
+
+def _analysed_move(
+    record: GameRecord, i: int, values: list[float], found: _Found, scores: np.ndarray | None
+) -> AnalysedMove:
+    before, after = record.positions[i], record.positions[i + 1]
+    sign = -1.0 if before.mover else 1.0
+    best, visits = int(found.action[i]), found.visits[i]
+    lost = sign * (values[i] - values[i + 1]) if after.action != best else 0.0
+    line = [int(action) for action in found.line[i] if action >= 0]
+    exact = scores is not None and not np.isnan(scores[i, 0])
+    if exact:
+        lost = float(scores[i].max() - scores[i, after.action])
+        if scores[i, best] < scores[i].max():  # the search's own mistake
+            best = int(np.argmax(scores[i]))
+            line = [best]
+    now = record.truncate(i)
+    tried = np.argsort(-visits, kind="stable")[:_TRIED]
+    return AnalysedMove(
+        number=i + 1,
+        mover=before.mover,
+        move=after.move,
+        best=best,
+        line=tuple(now.move_names(line)),
+        loss=max(lost, 0.0) / 2,
+        exact=exact,
+        visits=tuple((int(a), int(visits[a])) for a in tried if visits[a]),
+    )

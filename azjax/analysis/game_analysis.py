@@ -1,0 +1,160 @@
+"""The analysis of one game: chances by move, and the moves that changed them."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+from azjax_envs import Game
+from azjax_envs.game import HasPlayerNames
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from azjax.analysis.page import describe_position
+from azjax.exact.display import Displayed
+from azjax.play.game_record import GameRecord
+from azjax.web.page import render_review
+from azjax.web.page_data import title_of
+
+MISTAKE = 0.1
+"""A move that gives up at least this share of the points is a turning point."""
+_MOST_IN_TABLE = 12
+
+
+@dataclass(frozen=True)
+class AnalysedMove:
+    """A move of the game beside the best one that the search found."""
+
+    number: int  # from 1
+    mover: int  # 0 or 1
+    move: str
+    best: int  # the action of the better move, or of this one
+    line: tuple[str, ...]  # how the game would go on with it
+    loss: float  # the share of the points that the move gave up, from 0 to 1
+    exact: bool  # whether exact values judge it
+    visits: tuple[tuple[int, int], ...]  # (action, visits) of the moves tried most
+
+    @property
+    def is_mistake(self) -> bool:
+        """Whether the move is a turning point."""
+        return self.loss >= MISTAKE
+
+
+@dataclass(frozen=True, eq=False)
+class GameAnalysis(Displayed):
+    """The analysis of a game of P moves; prints a table, and draws itself in a notebook."""
+
+    record: GameRecord
+    player: str  # which searched, such as search:400
+    values: tuple[float, ...]  # [P + 1], before each move and at the end, for player 0, in [-1, 1]
+    moves: tuple[AnalysedMove, ...]  # [P]
+
+    @property
+    def game(self) -> Game:
+        """The game."""
+        return self.record.game
+
+    @property
+    def chances(self) -> tuple[float, ...]:
+        """The share of the points that the first player can expect, [P + 1], from 0 to 1."""
+        return tuple((1 + value) / 2 for value in self.values)
+
+    @property
+    def turning_points(self) -> tuple[AnalysedMove, ...]:
+        """The moves that gave up at least a tenth of the points, worst first."""
+        worst = sorted(self.moves, key=lambda move: -move.loss)
+        return tuple(move for move in worst if move.is_mistake)
+
+    @property
+    def player_names(self) -> tuple[str, str]:
+        """What the two sides are called."""
+        return side_names(self.game)
+
+    def comment(self, move: AnalysedMove) -> str:
+        """Returns a line about a move, for people: "black 62% -> 41%; better e5 d4 c3"."""
+        before, after = (self._share(move, i) for i in (move.number - 1, move.number))
+        text = f"{self.player_names[move.mover]} {before} -> {after}"
+        if move.exact:
+            text += " (exact)"
+        if move.is_mistake:
+            text += f"; better {' '.join(move.line)}"
+        return text
+
+    def result(self) -> str:
+        """Returns how the game ended."""
+        last = self.record.current
+        if not last.over:
+            return f"not over after {len(self.moves)} moves"
+        if last.returns[0] == last.returns[1]:
+            return f"a draw after {len(self.moves)} moves"
+        return f"{self.player_names[last.returns[1] > 0]} won after {len(self.moves)} moves"
+
+    def _share(self, move: AnalysedMove, position: int) -> str:
+        chance = self.chances[position]
+        return f"{100 * (chance if move.mover == 0 else 1 - chance):.0f}%"
+
+    def _headline(self) -> str:
+        return f"{self.game.name}, {self.result()}; judged by {self.player}"
+
+    def __rich__(self) -> Text | Group:
+        shown = sorted(self.turning_points[:_MOST_IN_TABLE], key=lambda move: move.number)
+        if not shown:
+            return Text(f"{self._headline()}\nno move gave up a tenth of the points")
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for column in ("move", "", "played", "chances", "better"):
+            table.add_column(column, justify="right" if column == "move" else "left")
+        for move in shown:
+            before, after = (self._share(move, i) for i in (move.number - 1, move.number))
+            mark = " exact" if move.exact else ""
+            table.add_row(
+                str(move.number),
+                self.player_names[move.mover],
+                move.move,
+                f"{before} -> {after}{mark}",
+                " ".join(move.line),
+            )
+        return Group(Text(self._headline()), table)
+
+    def page(self, title: str | None = None) -> str:
+        """Returns an HTML document that steps through the game; it needs no network.
+
+        Args:
+          title: the heading; None for the game's name.
+        """
+        moves = [None, *self.moves, None]
+        pages = [self._described(i, *moves[i : i + 2]) for i in range(len(self.values))]
+        return render_review(
+            self.game,
+            title=title or title_of(self.game),
+            about=f"{self.result()}; judged by {self.player}",
+            setup={"pages": pages, "players": list(self.player_names)},
+        )
+
+    def _described(
+        self, i: int, came: AnalysedMove | None, move: AnalysedMove | None
+    ) -> dict[str, Any]:
+        """Returns a position for the page, between the move that led there and the next one."""
+        position = self.record.positions[i]
+        shown = {move.best, *(action for action, _ in move.visits)} if move else set()
+        return {
+            **describe_position(self.game, position.state, sorted(shown)),
+            "over": position.over,
+            "value": round(self.values[i], 4),
+            "last": position.action if came else None,
+            "visits": move.visits if move else [],
+            "best": move.best if move and move.is_mistake else None,
+            "name": came.move if came else None,
+            "comment": self.comment(came) if came else "",
+            "mistake": bool(came and came.is_mistake),
+        }
+
+    def _repr_html_(self) -> str:
+        document = html.escape(self.page(), quote=True)
+        return f'<iframe srcdoc="{document}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+def side_names(game: Game) -> tuple[str, str]:
+    """Returns what the two sides of a game are called."""
+    return game.player_names if isinstance(game, HasPlayerNames) else ("first", "second")

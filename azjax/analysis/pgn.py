@@ -1,0 +1,142 @@
+"""Games of chess in PGN: read, and written with comments and variations.
+
+Source: Edwards, "Portable Game Notation Specification and Implementation Guide", 1994.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from azjax_envs.chess import Chess
+
+from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
+from azjax.analysis.played_game import PlayedGame
+from azjax.analysis.san import read_san, to_san
+from azjax.errors import UserError
+from azjax.play.game_record import GameRecord, record_from_state, start_game
+
+_TOKEN = re.compile(
+    r"""\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\])*)"\s*\]
+    | (?P<comment>\{[^}]*\}|;[^\n]*|^%[^\n]*)
+    | (?P<bracket>[()]) | (?P<ignored>\$\d+|\d+\.*|\.+|[!?]+) (?=[\s(){;$]|[A-Za-z]|$)
+    | (?P<result>1-0|0-1|1/2-1/2|\*) | (?P<move>[A-Za-z0][\w+#=:/-]*[!?]*) | (?P<other>\S)""",
+    re.VERBOSE | re.MULTILINE,
+)
+_WIDTH = 80
+
+
+@dataclass(frozen=True)
+class Pgn:
+    """What a game's part of a file says."""
+
+    tags: dict[str, str]
+    moves: tuple[str, ...]  # of the main line
+    result: str
+
+
+def read_pgn(text: str) -> Iterator[Callable[[], PlayedGame]]:
+    """Yields a function for each game of a file, which returns it or raises a UserError."""
+    for pgn in split_games(text):
+        yield lambda pgn=pgn: _played(pgn)
+
+
+def split_games(text: str) -> Iterator[Pgn]:
+    """Yields the games of a file, without looking at their moves."""
+    tags: dict[str, str] = {}
+    moves: list[str] = []
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        kind = token.lastgroup
+        if kind == "value":
+            if moves:  # the game before has no result
+                yield Pgn(tags, tuple(moves), "*")
+                tags, moves, depth = {}, [], 0
+            tags[token["tag"]] = re.sub(r"\\(.)", r"\1", token["value"])
+        elif kind == "bracket":
+            depth = max(depth + (1 if token[0] == "(" else -1), 0)
+        elif depth:
+            continue
+        elif kind == "result":
+            yield Pgn(tags, tuple(moves), token[0])
+            tags, moves = {}, []
+        elif kind in ("move", "other"):
+            moves.append(token[0])
+    if tags or moves:
+        yield Pgn(tags, tuple(moves), "*")
+
+
+def write_pgn(analysis: GameAnalysis, source: Pgn) -> str:
+    """Returns the game as PGN, with a comment on each move and the better lines as variations."""
+    needed = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
+    tags = {name: source.tags.get(name, "?") for name in needed} | source.tags
+    tags |= {"Result": source.result, "Annotator": f"azjax ({analysis.player})"}
+    escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
+    lines = [f'[{name} "{value}"]' for name, value in escaped.items()]
+    words: list[str] = []
+    for move in analysis.moves:
+        before = analysis.record.truncate(move.number - 1)
+        number = _number(before)
+        words += [number, to_san(before, analysis.record.positions[move.number].action)]
+        words += ["$4" if move.loss >= 0.3 else "$2"] * move.is_mistake
+        words += ["{", *analysis.comment(move).partition(";")[0].split(), "}"]
+        if move.is_mistake:
+            words += ["(", number, *_variation(before, move), ")"]
+    return "\n".join([*lines, "", *_wrap([*words, source.result]), "", ""])
+
+
+def _played(pgn: Pgn) -> PlayedGame:
+    tags = pgn.tags
+    variant = tags.get("Variant", "Standard").lower()
+    if variant not in ("standard", "chess", "normal", "from position"):
+        raise UserError(f"its variant is {tags['Variant']!r}; only standard chess can be analysed")
+    game: Any = Chess()
+    record = start_game(game)
+    if "FEN" in tags:
+        try:
+            record = record_from_state(game, game.from_fen(tags["FEN"]))
+        except ValueError as error:
+            raise UserError(str(error)) from error
+    early = ""
+    for number, text in enumerate(pgn.moves, 1):
+        if record.current.over:
+            early = f"the game is over by its rules after {number - 1} moves"
+            break
+        try:
+            record = record.play(read_san(record, text))
+        except ValueError as error:
+            raise UserError(f"move {number}: {error}") from error
+    if not record.num_moves:
+        raise UserError("it has no moves")
+    named = [tags.get(side, "?") for side in ("White", "Black")]
+    title = "" if named == ["?", "?"] else " - ".join(named)
+    return PlayedGame(record, title, early, pgn)
+
+
+def _number(record: GameRecord) -> str:
+    """Returns the number before a move: "12." of White, "12..." of Black."""
+    ply = int(jnp.asarray(record.current.state.ply))
+    return f"{ply // 2 + 1}{'.' if ply % 2 == 0 else '...'}"
+
+
+def _variation(record: GameRecord, move: AnalysedMove) -> list[str]:
+    words: list[str] = []
+    for name in move.line:
+        action = next(a for a, text in record.legal_moves().items() if text == name)
+        if words and record.current.mover == 0:
+            words.append(_number(record))
+        words.append(to_san(record, action))
+        record = record.play(action)
+    return words
+
+
+def _wrap(words: list[str]) -> list[str]:
+    lines = [""]
+    for word in words:
+        if len(lines[-1]) + len(word) >= _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines

@@ -1,0 +1,152 @@
+"""Games of go in SGF: read, and written with comments and variations next to the game."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from azjax_envs.go import Go
+from sgfmill import sgf, sgf_grammar
+
+from azjax.analysis.game_analysis import GameAnalysis
+from azjax.analysis.played_game import PlayedGame
+from azjax.errors import UserError
+from azjax.play.game_record import GameRecord, start_game
+
+_PASS = "pass"
+_COLOURS = "bw"
+
+
+@dataclass(frozen=True)
+class SgfSource:
+    """The file's game, and the node of each move."""
+
+    game: sgf.Sgf_game
+    nodes: dict[int, Any]  # by the number of the move in the record, from 1
+
+
+def read_sgf(data: bytes, game: Go) -> Iterator[Callable[[], PlayedGame]]:
+    """Yields a function for each game of a file, which returns it or raises a UserError.
+
+    Stones that are set up count as played, with passes between; so do two moves of one colour.
+
+    Args:
+      data: the file.
+      game: go of the player's board. The file's komi takes the place of its own.
+    """
+    try:
+        trees = sgf_grammar.parse_sgf_collection(data)
+    except ValueError as error:
+        raise UserError("it is not an SGF file") from error
+    for tree in trees:
+        yield lambda tree=tree: _played(tree, game)
+
+
+def board_size(data: bytes) -> int:
+    """Returns the size of the first game's board; 19 where the file does not say."""
+    with contextlib.suppress(ValueError, KeyError):
+        return _opened(sgf_grammar.parse_sgf_collection(data)[0]).get_size()
+    return 19
+
+
+def write_sgf(analysis: GameAnalysis, source: SgfSource) -> bytes:
+    """Returns the file's game with a comment on each move and the better lines as variations."""
+    size = source.game.get_size()
+    for move in analysis.moves:
+        node = source.nodes.get(move.number)
+        if node is None:
+            continue  # a pass that the file does not have
+        text = f"{analysis.player}: {analysis.comment(move)}"
+        node.add_comment_text(text)
+        if not move.is_mistake:
+            continue
+        node.set("BM", 1)
+        branch, record = node.parent, analysis.record.truncate(move.number - 1)
+        for name in move.line:
+            colour = _COLOURS[record.current.mover]
+            branch = branch.new_child()
+            branch.set_move(colour, None if name == _PASS else _point(name, size))
+            legal = {text: action for action, text in record.legal_moves().items()}
+            record = record.play(legal[name])
+    return source.game.serialise()
+
+
+def _opened(tree: Any) -> sgf.Sgf_game:
+    root = tree.sequence[0]
+    sizes = root.get("SZ", [b"19"])[0].split(b":")
+    if len({size.strip() for size in sizes}) != 1:
+        raise UserError("its board is not square")
+    if len(sizes) == 2:
+        root["SZ"] = [sizes[0]]
+    try:
+        return sgf.Sgf_game.from_coarse_game_tree(tree)
+    except ValueError as error:
+        raise UserError(f"its board's size {sizes[0].decode('ascii', 'replace')!r}") from error
+
+
+def _played(tree: Any, game: Go) -> PlayedGame:
+    opened = _opened(tree)
+    root, size = opened.get_root(), opened.get_size()
+    kind = tree.sequence[0].get("GM", [b"1"])[0].strip()
+    if kind != b"1":
+        raise UserError("it is not a game of go")
+    if size != game.size:
+        raise UserError(f"it is a game on {size}x{size}, and the player plays {game.name}")
+    komi = game.komi
+    with contextlib.suppress(ValueError, KeyError):
+        komi = root.get("KM")
+    with contextlib.suppress(ValueError):
+        game = dataclasses.replace(game, komi=float(komi))
+    record, nodes, early = start_game(game), {}, ""
+    for node in opened.get_main_sequence():
+        if node.has_setup_stones():
+            black, white, _ = node.get_setup_stones()
+            for side, points in enumerate((black, white)):
+                for point in sorted(points):
+                    record = _play(record, side, point, size)
+        try:
+            colour, point = node.get_move()
+        except ValueError as error:
+            colour, raw = node.get_raw_move()
+            text = f"{(colour or '').upper()}[{(raw or b'').decode('ascii', 'replace')}]"
+            raise UserError(f"{text} is not a point of the board") from error
+        if colour is None:
+            continue
+        if record.current.over:
+            early = f"the game is over by its rules after {record.num_moves} moves"
+            break
+        record = _play(record, _COLOURS.index(colour), point, size)
+        nodes[record.num_moves] = node
+    if not record.num_moves:
+        raise UserError("it has no moves")
+    names = [opened.get_player_name(colour) or "" for colour in _COLOURS]
+    title = " - ".join(names) if all(names) else ""
+    return PlayedGame(record, title, early, SgfSource(opened, nodes))
+
+
+def _play(record: GameRecord, player: int, point: tuple[int, int] | None, size: int) -> GameRecord:
+    """Returns the record after a move; the other side passes first if it is to move."""
+    name = _PASS if point is None else _name(point)
+    if record.current.mover != player and not record.current.over:
+        record = _named(record, _PASS)
+    return _named(record, name)
+
+
+def _named(record: GameRecord, name: str) -> GameRecord:
+    legal = {text: action for action, text in record.legal_moves().items()}
+    if name not in legal:
+        raise UserError(f"move {record.num_moves + 1}, {name}, is not legal there")
+    return record.play(legal[name], name)
+
+
+def _name(point: tuple[int, int]) -> str:
+    """Returns the name in GTP of a point of sgfmill, whose rows count from the bottom."""
+    row, column = point
+    return f"{'ABCDEFGHJKLMNOPQRSTUVWXYZ'[column]}{row + 1}"
+
+
+def _point(name: str, size: int) -> tuple[int, int]:
+    return int(name[1:]) - 1, "ABCDEFGHJKLMNOPQRSTUVWXYZ"[:size].index(name[0])

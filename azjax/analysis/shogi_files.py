@@ -1,0 +1,153 @@
+"""Games of shogi in CSA and KIF files, as moves of USI.
+
+CSA is described at https://www.computer-shogi.org/protocol/record_v22.html (in Japanese). KIF is
+the format of Kakinoki Shogi, which has no published standard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import jax
+from azjax_envs.shogi import Shogi
+
+from azjax.analysis.played_game import PlayedGame
+from azjax.errors import UserError
+from azjax.play.game_record import GameRecord, start_game
+
+_CSA_LETTERS = {"FU": "P", "KY": "L", "KE": "N", "GI": "S", "KI": "G", "KA": "B", "HI": "R"}
+_CSA_PROMOTED = ("TO", "NY", "NK", "NG", "UM", "RY")
+_CSA_MOVE = re.compile(r"([+-])(\d)(\d)([1-9])([1-9])([A-Z]{2})")
+_CSA_START = (
+    "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY",
+    "P2 * -HI *  *  *  *  * -KA *",
+    "P3-FU-FU-FU-FU-FU-FU-FU-FU-FU",
+    *(f"P{rank} *  *  *  *  *  *  *  *  *" for rank in (4, 5, 6)),
+    "P7+FU+FU+FU+FU+FU+FU+FU+FU+FU",
+    "P8 * +KA *  *  *  *  * +HI *",
+    "P9+KY+KE+GI+KI+OU+KI+GI+KE+KY",
+)
+
+_FILES = "１２３４５６７８９"
+_RANKS = "一二三四五六七八九"
+_KIF_PIECES: dict[str, str] = dict(zip("歩香桂銀金角飛", "PLNSGBR", strict=True))
+_KIF_MOVE = re.compile(
+    rf"\s*\d+\s+(?:(?P<file>[{_FILES}1-9])(?P<rank>[{_RANKS}])|同)[\s　]*"
+    r"(?P<piece>成[香桂銀]|[歩香桂銀金角飛玉王とと杏圭全馬竜龍])(?P<mark>成|不成|打)?"
+    r"(?:[左直右上寄引]*)(?:\((?P<from>[1-9][1-9])\))?(?P<late>成)?"
+)
+_KIF_END = re.compile(r"\s*\d+\s+[^\s(]")
+
+
+def read_csa(text: str) -> Iterator[Callable[[], PlayedGame]]:
+    """Yields a function for each game of a file, which returns it or raises a UserError."""
+    for part in re.split(r"(?m)^/\s*$", text):
+        if part.strip():
+            yield lambda part=part: _csa_game(part)
+
+
+def read_kif(text: str) -> Iterator[Callable[[], PlayedGame]]:
+    """Yields a function that returns the file's game or raises a UserError."""
+    yield lambda: _kif_game(text)
+
+
+def _csa_game(text: str) -> PlayedGame:
+    lines = [line for line in re.split(r"[\n,]", text) if line and not line.startswith("'")]
+    names = {line[:2]: line[2:].strip() for line in lines if line[:2] in ("N+", "N-")}
+    board = [re.sub(r"\s+$", "", line) for line in lines if re.match(r"P[1-9]", line)]
+    squares = [re.sub(r"\s", "", line) for line in board]
+    usual = [re.sub(r"\s", "", line) for line in _CSA_START]
+    placed = [line for line in lines if re.match(r"P[+-]|PI.", line)]
+    if placed or (squares and squares != usual):
+        raise UserError("it does not begin with the start of an even game")
+    record = start_game(Shogi())
+    early = ""
+    for line in lines:
+        if not re.match(r"[+-]\d", line):
+            continue
+        found = _CSA_MOVE.match(line)
+        number = record.num_moves + 1
+        if found is None:
+            raise UserError(f"move {number}: {line.strip()!r} is not a move of CSA")
+        if record.current.over:
+            early = _over(record)
+            break
+        _, from_file, from_rank, file, rank, kind = found.groups()
+        target = file + _letter(rank)
+        if from_file == "0":
+            move = f"{_CSA_LETTERS.get(kind, '?')}*{target}"
+        else:
+            start = from_file + _letter(from_rank)
+            promotes = kind in _CSA_PROMOTED and not _is_promoted(record, start)
+            move = start + target + "+" * promotes
+        record = _play(record, move, line.strip())
+    return _game(record, [names.get("N+", ""), names.get("N-", "")], early)
+
+
+def _kif_game(text: str) -> PlayedGame:
+    lines = text.splitlines()
+    headers = dict(
+        re.split("[：:]", line, maxsplit=1) for line in lines if re.match(r"[^\s*#\d]+[：:]", line)
+    )
+    if (handicap := headers.get("手合割", "平手").strip()) != "平手":
+        raise UserError(f"its handicap is {handicap}; only even games can be analysed")
+    record, target, early = start_game(Shogi()), "", ""
+    for line in lines:
+        if line.startswith("変化"):
+            break  # variations come after the game
+        found = _KIF_MOVE.match(line)
+        number = record.num_moves + 1
+        if found is None:
+            if _KIF_END.match(line) and not re.match(r"\s*\d+\s+[^0-9１-９同]", line):
+                raise UserError(f"move {number}: {line.strip()[:20]!r} is not a move of KIF")
+            continue
+        if record.current.over:
+            early = _over(record)
+            break
+        if found["file"]:
+            file = found["file"]
+            file = str(_FILES.index(file) + 1) if file in _FILES else file
+            target = file + _letter(str(_RANKS.index(found["rank"]) + 1))
+        elif not target:
+            raise UserError(f"move {number}: 同 has no move before it")
+        if found["from"] is None:
+            move = f"{_KIF_PIECES.get(found['piece'], '?')}*{target}"
+        else:
+            start = found["from"][0] + _letter(found["from"][1])
+            promotes = "成" in (found["mark"], found["late"])
+            move = start + target + "+" * promotes
+        record = _play(record, move, line.split()[1])
+    sides = [headers.get(side, "").strip() for side in ("先手", "後手")]
+    return _game(record, sides, early)
+
+
+def _game(record: GameRecord, sides: list[str], early: str) -> PlayedGame:
+    if not record.num_moves:
+        raise UserError("it has no moves")
+    return PlayedGame(record, " - ".join(sides) if all(sides) else "", early)
+
+
+def _over(record: GameRecord) -> str:
+    return f"the game is over by its rules after {record.num_moves} moves"
+
+
+def _play(record: GameRecord, move: str, shown: str) -> GameRecord:
+    legal = {name: action for action, name in record.legal_moves().items()}
+    if move not in legal:
+        raise UserError(f"move {record.num_moves + 1}: {shown!r} is not legal there")
+    return record.play(legal[move], move)
+
+
+def _letter(rank: str) -> str:
+    return "abcdefghi"[int(rank) - 1]
+
+
+def _is_promoted(record: GameRecord, square: str) -> bool:
+    """Returns whether the piece on a square of USI is promoted."""
+    game = record.game
+    assert isinstance(game, Shogi)
+    board = game.to_sfen(jax.device_get(record.current.state)).split()[0]
+    row = re.sub(r"\d", lambda digit: "." * int(digit[0]), board).split("/")
+    pieces = re.findall(r"\+?[A-Za-z.]", row["abcdefghi".index(square[1])])
+    return pieces[9 - int(square[0])].startswith("+")

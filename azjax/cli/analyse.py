@@ -1,0 +1,100 @@
+"""The command `analyse`."""
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from azjax.cli.arguments import FileArgument, parse
+from azjax.errors import UserError, printable
+
+if TYPE_CHECKING:
+    from azjax.players.base import Player
+
+
+def analyse(arguments: list[str]) -> None:
+    """Find the turning points of games: azjax analyse game.sgf --player go_9x9:400
+
+    Every position is searched. Next to FILE a page is written that steps through the game, and SGF
+    or PGN with comments and the better lines.
+    """
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        file: FileArgument
+        """Games in SGF (go), PGN (chess), CSA or KIF (shogi); or moves, a game a line."""
+        player: str = ""
+        """Judges the moves: RUN, RUN:SIMULATIONS or a file; by default one that comes along."""
+        game: str = ""
+        """The game, for a list of moves without a player."""
+        simulations: int = 400
+        """Simulations per position, unless the player names them."""
+        out: Path | None = None
+        """Folder of the new files; that of FILE if left out."""
+        trust: bool = False
+        """Let a player's file import its own game, if it names one. This can run any code."""
+
+    options = parse(analyse, Arguments, arguments, "analyse")
+    if options.simulations < 1:
+        raise UserError(f"--simulations {options.simulations}: must be at least 1")
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from azjax.analysis.analyse import analyse as search_game
+    from azjax.analysis.files import game_of_file, read_games, write_analysis
+    from azjax.players.network_players import SearchPlayer
+
+    file: Path = options.file
+    game = options.game or game_of_file(file)
+    player = _player(options.player, game, options.simulations, trust=options.trust)
+    if not isinstance(player, SearchPlayer):
+        raise UserError(f"{options.player}: must be a player with a search: RUN or RUN:SIMULATIONS")
+    folder = file.parent if options.out is None else options.out
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no such folder")
+    games = list(read_games(file, player.game))
+    if not games:
+        raise UserError(f"{file}: it holds no game")
+    console, failed = Console(), 0
+    for number, read in enumerate(games, 1):
+        where = f"{file}, game {number}" if len(games) > 1 else str(file)
+        stem = f"{file.stem}-{number}" if len(games) > 1 else file.stem
+        try:
+            played = read()
+            mine = dataclasses.replace(player, game=played.record.game)  # with the file's komi
+            with Progress(console=Console(file=sys.stderr), transient=True) as bar:
+                task = bar.add_task("searching", total=None)
+                analysis = search_game(
+                    played.record.game,
+                    played.record,
+                    mine,
+                    progress=lambda done, count: bar.update(task, completed=done, total=count),  # noqa: B023
+                )
+            if played.ends_early:
+                print(printable(f"{where}: {played.ends_early}"), file=sys.stderr)
+            console.print(analysis)
+            new = write_analysis(analysis, played, folder / f"{stem}.analysed", file.suffix)
+        except UserError as error:
+            failed += 1
+            print(printable(f"{where}: {error}"), file=sys.stderr)
+            continue
+        for path in new:
+            print(path)
+    if failed == len(games):
+        raise UserError(f"{file}: no game could be analysed")
+
+
+def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
+    """Returns the player that a user named, or the one that comes with azjax for a game."""
+    from azjax.players.load import load_player
+    from azjax.players.spec import NetworkSpec, parse_spec
+    from azjax.players.weights_file import pretrained
+
+    if not spec and game is None:
+        raise UserError("a list of moves needs --player, such as connect_four:400, or --game")
+    if not spec and game not in pretrained():
+        raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
+    parsed = parse_spec(spec or game or "")
+    if isinstance(parsed, NetworkSpec) and parsed.how == "search" and parsed.simulations is None:
+        return load_player(parsed, simulations=simulations, trust=trust)
+    return load_player(parsed, game=game, trust=trust)

@@ -1,0 +1,74 @@
+"""`azjax analyse`, from files to files."""
+
+import pytest
+
+from azjax.cli.main import main
+from tests.web.person import DESKTOP, PHONE
+
+pytest_plugins = ["tests.web.conftest"]
+
+GAMES = "4 4 4 4 4 2 3\n4 4 9\n1 1\n"
+
+
+@pytest.fixture
+def analysed(tmp_path, capsys):
+    (tmp_path / "games.txt").write_text(GAMES)
+    arguments = [str(tmp_path / "games.txt"), "--game", "connect_four", "--simulations", "8"]
+    assert main(["analyse", *arguments]) == 0
+    return tmp_path, capsys.readouterr(), arguments
+
+
+def test_good_games_are_analysed_and_bad_ones_get_a_line(analysed):
+    folder, output, arguments = analysed
+    assert f"{folder / 'games.txt'}, game 2: move 3: '9' is not legal here" in output.err
+    assert "connect_four, not over after 7 moves; judged by search:8" in output.out
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == ["games-1.analysed.html", "games-3.analysed.html", "games.txt"]
+    before = (folder / "games-1.analysed.html").read_bytes()
+    assert main(["analyse", *arguments]) == 2  # nothing is overwritten
+    assert (folder / "games-1.analysed.html").read_bytes() == before
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_person_steps_through_a_game(browser, analysed, size):
+    folder, _, _ = analysed
+    errors = []
+    page = browser.new_page(viewport=size)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((folder / "games-1.analysed.html").as_uri())
+    assert page.inner_text("#status") == "The start"
+    page.keyboard.press("ArrowRight")
+    page.click("#forward")
+    assert page.inner_text("#status") == "2. 4"
+    assert page.locator("#board [data-code='1'], #board [data-code='2']").count() == 2
+    page.click("#moves li:last-child button")
+    assert page.inner_text("#status") == "7. 3"
+    assert page.is_disabled("#forward")
+    assert page.inner_text("#detail").startswith("Red ")
+    page.keyboard.press("Home")
+    assert page.is_disabled("#back")
+    assert page.locator("#board .visits").count() > 0
+    page.click("#visits")
+    assert page.locator("#board .visits").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert errors == []
+    page.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("a.txt", [], "a list of moves needs --player, such as connect_four:400, or --game"),
+        ("a.sgf", [], "no player of go_19x19 comes with azjax: give one of your own"),
+        ("a.txt", ["--player", "random", "--game", "hex_6x6"], "random: must be a player with"),
+        ("a.txt", ["--player", "hex_6x6", "--simulations", "0"], "must be at least 1"),
+        ("a.pgn", ["--player", "hex_6x6"], "files .pgn are of chess, not hex_6x6"),
+        ("b.txt", ["--player", "hex_6x6"], "there is no such file"),
+    ],
+)
+def test_mistakes_end_in_one_line(tmp_path, capsys, name, arguments, message):
+    for existing in ("a.txt", "a.sgf", "a.pgn"):
+        (tmp_path / existing).write_text("(;SZ[19])")
+    assert main(["analyse", str(tmp_path / name), *arguments]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert message in line
