@@ -30,7 +30,7 @@ from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import anytime_selection, gumbel_values
+from azjax.search.policies import algorithm_of
 from azjax.types import Array, State, static
 
 Rule = Literal["gumbel", "gumbel, most visited", "puct"]
@@ -76,7 +76,8 @@ class AnytimePlayer:
         logits, value = evaluate(variables, key, states)
         logits = mask_logits(logits, mask)
         recurrent_fn = make_recurrent_fn(self.game, evaluate)
-        select_root, select = anytime_selection(self.config)
+        algorithm = algorithm_of(self.config)
+        select_root, select = algorithm.anytime_selection()
         tree = mctx.search(
             variables,
             key,
@@ -92,8 +93,7 @@ class AnytimePlayer:
         )
         visits = tree.summary().visit_counts
         if self.rule == "gumbel":
-            values = jax.vmap(gumbel_values(self.config.gumbel), (0, None))(tree, 0)
-            scores = jnp.where(visits > 0, logits + values, -jnp.inf)
+            scores = jnp.where(visits > 0, jax.vmap(algorithm.scores)(tree), -jnp.inf)
         else:
             scores = visits + jax.nn.softmax(logits) / 2  # among equals the higher prior
         return jnp.argmax(scores, axis=-1).astype(jnp.int32)

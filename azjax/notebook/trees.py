@@ -20,6 +20,7 @@ from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
 from azjax.pytrees import expand, first, take
 from azjax.search.model import network_evaluate
+from azjax.search.policies import algorithm_of
 from azjax.search.search import search_output
 from azjax.types import Array, State
 
@@ -173,7 +174,7 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     searched = jax.device_get(first(search(player, key, states)))
     tree, prior, policy, name = searched.tree, None, None, "UCT"
     if isinstance(player, SearchPlayer):
-        name = {"gumbel": "Gumbel", "puct": "PUCT"}[player.config.algorithm]
+        name = algorithm_of(player.config).name
         logits = tree.children_prior_logits[0]
         odds = np.exp(logits - logits.max())
         prior, policy = odds / odds.sum(), searched.policy

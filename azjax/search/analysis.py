@@ -11,7 +11,7 @@ import numpy as np
 
 from azjax.config import SearchConfig
 from azjax.pytrees import first
-from azjax.search.policies import gumbel_values
+from azjax.search.policies import Algorithm, algorithm_of
 from azjax.search.tree import with_root_edges
 from azjax.types import Array
 
@@ -52,15 +52,13 @@ def analyse_tree(
 ) -> SearchAnalysis:
     """Summarises a search tree on the host.
 
-    Gumbel search ranks moves by its improved policy, PUCT by their visits.
-
     Args:
       tree: tree of one game, compact.
       simulations: number of simulations made.
       draw: the network's probability of a draw at the root.
       config: of the search.
     """
-    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, config))
+    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm_of(config)))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
     logits = nodes["logits"]
@@ -75,7 +73,7 @@ def analyse_tree(
     best_child[parents[order]] = order
     # A search visits a finished game again and again, each time as another node below it.
     best_child[1:][nodes["over"][1:count]] = 0
-    scores = nodes["scores"] if config.algorithm == "gumbel" else root_visits.astype(np.float32)
+    scores = nodes["scores"]
     # Moves without visits are chosen only before any visit.
     action = int(np.lexsort((prior, np.where(root_visits > 0, scores, -np.inf)))[-1])
     return SearchAnalysis(
@@ -93,15 +91,14 @@ def analyse_tree(
     )
 
 
-@functools.partial(jax.jit, static_argnames="config")
-def _node_arrays(tree: mctx.Tree, config: SearchConfig) -> dict[str, Array]:
+@functools.partial(jax.jit, static_argnames="algorithm")
+def _node_arrays(tree: mctx.Tree, algorithm: Algorithm) -> dict[str, Array]:
     """Returns the data of the nodes that the analysis needs, without states and most priors."""
     nodes, root = first(tree), tree.ROOT_INDEX
     moves = nodes.extra_data
-    values = gumbel_values(config.gumbel)(first(with_root_edges(tree)), root)
     return {
         "logits": nodes.children_prior_logits[root],
-        "scores": nodes.children_prior_logits[root] + values,
+        "scores": algorithm.scores(first(with_root_edges(tree))),
         "illegal": nodes.root_invalid_actions,
         "parents": nodes.parents,
         "actions": nodes.action_from_parent,

@@ -31,7 +31,7 @@ from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import anytime_selection, normalise_logits
+from azjax.search.policies import algorithm_of, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State
 
@@ -272,7 +272,7 @@ def _evaluate_root(
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
     logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
-    select_root, select = anytime_selection(config)
+    select_root, select = algorithm_of(config).anytime_selection()
     tree = mctx.search(
         variables,
         search_key,
@@ -347,7 +347,7 @@ def _run(
     bounds: tuple[Array, Array],
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    select_root, select = anytime_selection(config)
+    select_root, select = algorithm_of(config).anytime_selection()
     loop_fn = make_loop_fn(
         variables,
         _compute_states_first(make_recurrent_fn(game, network_evaluate(game, network))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +18,22 @@ Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
 """(params, key, states [B, ...]) -> (logits [B, A], value [B] from the mover's perspective)."""
 
 
-def transition(game: Game, state: State, action: Array) -> tuple[State, Array, Array]:
+class Rules(Protocol):
+    """What a search needs of a game; see `azjax_envs.Game`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def num_actions(self) -> int: ...
+    def init(self, key: Array | None = None) -> State: ...
+    def step(self, state: State, action: Array) -> State: ...
+    def legal_action_mask(self, state: State) -> Array: ...
+    def current_player(self, state: State) -> Array: ...
+    def is_terminal(self, state: State) -> Array: ...
+    def returns(self, state: State) -> Array: ...
+
+
+def transition(game: Rules, state: State, action: Array) -> tuple[State, Array, Array]:
     """Plays one move of one game.
 
     Args:
@@ -48,7 +64,7 @@ def network_evaluate(game: Game, network: Network) -> Evaluate:
     return evaluate
 
 
-def make_recurrent_fn(game: Game, evaluate: Evaluate) -> mctx.RecurrentFn:
+def make_recurrent_fn(game: Rules, evaluate: Evaluate) -> mctx.RecurrentFn:
     """Returns mctx's recurrent function: it plays the actions and evaluates the next states."""
 
     def recurrent_fn(

@@ -1,142 +1,259 @@
-"""mctx's Gumbel and PUCT policies with the fast simulation loop of `loop.py`."""
+"""The algorithms of a search, Gumbel and PUCT: mctx's own functions with the loop of `loop.py`.
+
+An algorithm says how a search selects, which move it plays and how moves rank. `algorithm_of` is
+the only place that reads `search.algorithm`.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import mctx
 
-from azjax.config import GumbelConfig, SearchConfig
+from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
+from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
 
+Selection = tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]
 
-def gumbel_policy(
-    params: Params,
-    key: Array,
-    root: mctx.RootFnOutput,
-    recurrent_fn: mctx.RecurrentFn,
-    mask: Array,
-    scale: Array,
-    config: SearchConfig,
-) -> mctx.PolicyOutput:
-    """Runs `mctx.gumbel_muzero_policy` (Danihelka et al. 2022) with the fast loop.
 
-    Args:
-      params: passed to `recurrent_fn`.
-      key: PRNG key.
-      root: masked logits, values and states of B positions.
-      recurrent_fn: mctx's recurrent function.
-      mask: legal actions, bool [B, A].
-      scale: scale of the Gumbel noise, float32 [B, 1].
-      config: Gumbel's constants.
+class Exploration(NamedTuple):
+    """Randomness at a search's root; none by default."""
+
+    gumbel_scale: Array | float = 0.0
+    """Gumbel: scale of the noise, float32 [B] or one number. 1 explores, 0 plays the best move."""
+    dirichlet_fraction: Array | float = 0.0
+    """PUCT: share of Dirichlet noise in the root's prior, float32 [B] or one number."""
+    temperature: Array | float = 0.0
+    """PUCT: the move is drawn by visits ** (1 / temperature), float32 [B] or one number. 0 plays
+    the most visited move."""
+
+
+class SearchKeys(NamedTuple):
+    """The PRNG keys of one search."""
+
+    tree: Array
+    noise: Array  # of PUCT's prior
+    evaluate: Array  # of the root
+
+
+class Algorithm(Protocol):
+    """What one algorithm of a search does differently from another."""
+
+    name: ClassVar[str]
+
+    def search(
+        self,
+        params: Params,
+        keys: SearchKeys,
+        root: mctx.RootFnOutput,
+        recurrent_fn: mctx.RecurrentFn,
+        mask: Array,
+        exploration: Exploration,
+    ) -> mctx.PolicyOutput:
+        """Searches B positions; the output's action is the move to play.
+
+        Args:
+          params: passed to `recurrent_fn`.
+          keys: PRNG keys.
+          root: masked logits, values and states of B positions.
+          recurrent_fn: mctx's recurrent function.
+          mask: legal actions, bool [B, A].
+          exploration: randomness at the root.
+        """
+        ...
+
+    def anytime_selection(self) -> Selection:
+        """Returns how a search selects that may stop at any time, at the root and below."""
+        ...
+
+    def scores(self, tree: mctx.Tree) -> Array:
+        """Returns by what the moves with visits rank, float32 [A], of one game's root edges."""
+        ...
+
+    def constants(self) -> dict[str, float | bool]:
+        """Returns the constants of the selection, as `web/page/search.js` reads them."""
+        ...
+
+
+def algorithm_of(config: SearchConfig) -> Algorithm:
+    """Returns the algorithm that a config names."""
+    if config.algorithm == "gumbel":
+        return Gumbel(config.num_simulations, config.gumbel)
+    return PUCT(config.num_simulations, config.puct)
+
+
+@dataclass(frozen=True)
+class Gumbel:
+    """Gumbel AlphaZero, `mctx.gumbel_muzero_policy` (Danihelka et al. 2022).
+
+    It plays the best move of the improved policy, and moves rank by that policy's logits.
     """
-    considered = min(config.gumbel.max_considered_actions, mask.shape[-1])
-    qtransform = gumbel_values(config.gumbel)
-    loop_fn = make_loop_fn(
-        params,
-        recurrent_fn,
-        select_root=functools.partial(
+
+    num_simulations: int
+    config: GumbelConfig
+    name: ClassVar[str] = "Gumbel"
+
+    def search(
+        self,
+        params: Params,
+        keys: SearchKeys,
+        root: mctx.RootFnOutput,
+        recurrent_fn: mctx.RecurrentFn,
+        mask: Array,
+        exploration: Exploration,
+    ) -> mctx.PolicyOutput:
+        """Searches B positions, see `Algorithm`."""
+        considered = min(self.config.max_considered_actions, mask.shape[-1])
+        select_root = functools.partial(
             mctx.gumbel_muzero_root_action_selection,
-            num_simulations=config.num_simulations,
+            num_simulations=self.num_simulations,
             max_num_considered_actions=considered,
-            qtransform=qtransform,
-        ),
-        select_interior=functools.partial(
-            mctx.gumbel_muzero_interior_action_selection, qtransform=qtransform
-        ),
-        deterministic=True,
-        pack_states=True,
-    )
-    return mctx.gumbel_muzero_policy(
-        params,
-        key,
-        root,
-        recurrent_fn,
-        config.num_simulations,
-        invalid_actions=~mask,
-        loop_fn=loop_fn,
-        qtransform=qtransform,
-        max_num_considered_actions=considered,
-        gumbel_scale=scale,
-    )
+            qtransform=self.values,
+        )
+        return mctx.gumbel_muzero_policy(
+            params,
+            keys.tree,
+            root,
+            recurrent_fn,
+            self.num_simulations,
+            invalid_actions=~mask,
+            loop_fn=make_loop_fn(
+                params,
+                recurrent_fn,
+                select_root=select_root,
+                select_interior=self._select,
+                deterministic=True,
+                pack_states=True,
+            ),
+            qtransform=self.values,
+            max_num_considered_actions=considered,
+            gumbel_scale=_by_position(exploration.gumbel_scale, root),
+        )
+
+    def anytime_selection(self) -> Selection:
+        """Returns the selection below the root for the root, too.
+
+        Sequential halving would have to know the number of simulations. So each move gets visits in
+        proportion to the improved policy (Danihelka et al. 2022, section 5).
+        """
+        return functools.partial(self._select, depth=0), self._select
+
+    def scores(self, tree: mctx.Tree) -> Array:
+        """Returns the logits of the improved policy, float32 [A]."""
+        root = tree.ROOT_INDEX
+        return tree.children_prior_logits[root] + self.values(tree, root)
+
+    def constants(self) -> dict[str, float | bool]:
+        """Returns the scale of the values, and whether they are stretched."""
+        return {"scale": self.config.value_scale, "rescale": self.config.rescale_values}
+
+    @property
+    def values(self) -> Callable[..., Array]:
+        """What is added to a node's logits: scaled values, also of moves without visits."""
+        return functools.partial(
+            mctx.qtransform_completed_by_mix_value,
+            value_scale=self.config.value_scale,
+            rescale_values=self.config.rescale_values,
+        )
+
+    @property
+    def _select(self) -> Callable[..., Array]:
+        return functools.partial(
+            mctx.gumbel_muzero_interior_action_selection, qtransform=self.values
+        )
 
 
-def gumbel_values(config: GumbelConfig) -> Callable[[mctx.Tree, Array], Array]:
-    """Returns what Gumbel search adds to the logits: values, also of moves without visits."""
-    return functools.partial(
-        mctx.qtransform_completed_by_mix_value,
-        value_scale=config.value_scale,
-        rescale_values=config.rescale_values,
-    )
-
-
-def puct_policy(
-    params: Params,
-    key: Array,
-    root: mctx.RootFnOutput,
-    recurrent_fn: mctx.RecurrentFn,
-    mask: Array,
-    temperature: Array,
-    config: SearchConfig,
-) -> mctx.PolicyOutput:
-    """Runs AlphaZero's PUCT by `mctx.search` with the fast loop.
+@dataclass(frozen=True)
+class PUCT:
+    """AlphaZero's PUCT by `mctx.search`. It draws its move by the visits, and moves rank by them.
 
     The result equals that of `mctx.muzero_policy` without noise, bit for bit, also its move if the
-    temperature is 1. That function draws
-    noise over all actions even if its share is 0, and on CPU one variate after the other. For 256
-    games of chess this takes seconds per move.
-
-    Args:
-      params: passed to `recurrent_fn`.
-      key: PRNG key.
-      root: logits, values and states of B positions. The logits contain the noise already.
-      recurrent_fn: mctx's recurrent function.
-      mask: legal actions, bool [B, A].
-      temperature: of the move, which is drawn by visits ** (1 / temperature); the most visited one
-        where it is 0. float32 [B, 1].
-      config: PUCT's constants.
+    temperature is 1. That function draws noise over all actions even if its share is 0, and on CPU
+    one variate after the other. For 256 games of chess this takes seconds per move.
     """
-    select_root, select = puct_selection(config)
-    key, _, search_key = jax.random.split(key, 3)  # as in mctx, which uses the second for noise
-    root = root.replace(prior_logits=normalise_logits(root.prior_logits, mask))
-    tree = mctx.search(
-        params,
-        search_key,
-        root=root,
-        recurrent_fn=recurrent_fn,
-        root_action_selection_fn=select_root,
-        interior_action_selection_fn=select,
-        num_simulations=config.num_simulations,
-        invalid_actions=~mask,
-        loop_fn=make_loop_fn(
+
+    num_simulations: int
+    config: PUCTConfig
+    name: ClassVar[str] = "PUCT"
+
+    def search(
+        self,
+        params: Params,
+        keys: SearchKeys,
+        root: mctx.RootFnOutput,
+        recurrent_fn: mctx.RecurrentFn,
+        mask: Array,
+        exploration: Exploration,
+    ) -> mctx.PolicyOutput:
+        """Searches B positions, see `Algorithm`."""
+        logits = add_dirichlet_noise(
+            keys.noise,
+            root.prior_logits,
+            mask,
+            _by_position(exploration.dirichlet_fraction, root),
+            total=self.config.dirichlet_concentration,
+        )
+        select_root, select = self.anytime_selection()
+        key, _, tree_key = jax.random.split(keys.tree, 3)  # as in mctx: the second is for noise
+        tree = mctx.search(
             params,
-            recurrent_fn,
-            select_root=select_root,
-            select_interior=select,
-            pack_states=True,
-        ),
-    )
-    shares = tree.summary().visit_probs
-    action = draw_moves(key, shares, temperature)
-    return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
+            tree_key,
+            root=root.replace(prior_logits=normalise_logits(logits, mask)),
+            recurrent_fn=recurrent_fn,
+            root_action_selection_fn=select_root,
+            interior_action_selection_fn=select,
+            num_simulations=self.num_simulations,
+            invalid_actions=~mask,
+            loop_fn=make_loop_fn(
+                params,
+                recurrent_fn,
+                select_root=select_root,
+                select_interior=select,
+                pack_states=True,
+            ),
+        )
+        shares = tree.summary().visit_probs
+        action = draw_moves(key, shares, _by_position(exploration.temperature, root))
+        return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
+
+    def anytime_selection(self) -> Selection:
+        """Returns the selection of every PUCT search, which need not know when it stops."""
+        select = functools.partial(
+            mctx.muzero_action_selection,
+            pb_c_init=self.config.pb_c_init,
+            pb_c_base=self.config.pb_c_base,
+            # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost.
+            # MuZero's own rescaling by the siblings' values would make the smallest difference
+            # decide.
+            qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
+        )
+        return functools.partial(select, depth=0), select
+
+    def scores(self, tree: mctx.Tree) -> Array:
+        """Returns the visits, float32 [A]."""
+        return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
+
+    def constants(self) -> dict[str, float | bool]:
+        """Returns the exploration constant."""
+        return {"exploration": self.config.pb_c_init}
 
 
 def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
-    """Draws moves by their shares of the visits.
+    """Draws moves by their shares of the visits, int32 [B].
 
     Args:
       key: PRNG key.
       shares: shares of the visits, float32 [B, A].
       temperature: the chances are shares ** (1 / temperature). The largest share is taken where the
         temperature is 0. float32 [B, 1].
-
-    Returns:
-      Actions, int32 [B].
     """
     logits = log_of(shares)
     logits -= jnp.max(logits, axis=-1, keepdims=True)
@@ -145,40 +262,6 @@ def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
     drawn = jax.random.categorical(key, jnp.where(shares > 0, heated, logits))
     most = jnp.argmax(shares, axis=-1)
     return jnp.where(temperature[:, 0] > 0, drawn, most).astype(jnp.int32)
-
-
-def puct_selection(
-    config: SearchConfig,
-) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
-    """Returns PUCT's action selection at the root and in the tree."""
-    # AlphaZero's values: results lie in [-1, 1], and an unvisited move counts as lost. MuZero's own
-    # rescaling by the siblings' values would make the smallest difference decide.
-    qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
-    select = functools.partial(
-        mctx.muzero_action_selection,
-        pb_c_init=config.puct.pb_c_init,
-        pb_c_base=config.puct.pb_c_base,
-        qtransform=qtransform,
-    )
-    select_root = functools.partial(select, depth=0)
-    return select_root, select
-
-
-def anytime_selection(
-    config: SearchConfig,
-) -> tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]:
-    """Returns the action selection of a search that may stop at any time, at the root and below.
-
-    Sequential halving must know the number of simulations. So Gumbel search selects at the root as
-    it does below: each move gets visits in proportion to the improved policy (Danihelka et al.
-    2022, section 5).
-    """
-    if config.algorithm == "puct":
-        return puct_selection(config)
-    select = functools.partial(
-        mctx.gumbel_muzero_interior_action_selection, qtransform=gumbel_values(config.gumbel)
-    )
-    return functools.partial(select, depth=0), select
 
 
 def normalise_logits(logits: Array, mask: Array) -> Array:
@@ -193,3 +276,9 @@ def normalise_logits(logits: Array, mask: Array) -> Array:
     """
     logits = log_of(jax.nn.softmax(logits))
     return mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)
+
+
+def _by_position(number: Array | float, root: mctx.RootFnOutput) -> Array:
+    """Returns a number for each of B positions, [B, 1]."""
+    value = root.value
+    return jnp.broadcast_to(jnp.asarray(number, root.prior_logits.dtype), value.shape)[:, None]

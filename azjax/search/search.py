@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -12,25 +12,12 @@ from azjax_envs import Game
 from azjax.config import SearchConfig
 from azjax.config.own_parts import own_part
 from azjax.pytrees import check_array, check_key, check_states
-from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
-from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits
-from azjax.search.policies import gumbel_policy, puct_policy
+from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
+from azjax.search.policies import Exploration, SearchKeys, algorithm_of
 from azjax.types import Array, Params, State
 
 _TINY = 1e-6
-
-
-class Exploration(NamedTuple):
-    """Randomness at a search's root; none by default."""
-
-    gumbel_scale: Array | float = 0.0
-    """Gumbel: scale of the noise, float32 [B] or one number. 1 explores, 0 plays the best move."""
-    dirichlet_fraction: Array | float = 0.0
-    """PUCT: share of Dirichlet noise in the root's prior, float32 [B] or one number."""
-    temperature: Array | float = 0.0
-    """PUCT: the move is drawn by visits ** (1 / temperature), float32 [B] or one number. 0 plays
-    the most visited move."""
 
 
 _NO_EXPLORATION = Exploration()
@@ -93,32 +80,31 @@ def search(
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
-    if not has_few_legal_actions(game):
-        output = search_output(
-            game,
-            evaluate,
-            params,
-            key,
-            states,
-            config=config,
-            exploration=exploration,
-            root_logits=root_logits,
-        )
-        return search_result(output)
     check_states(game, states)
+    if not has_few_legal_actions(game):
+        return search_result(
+            search_output(
+                game,
+                evaluate,
+                params,
+                key,
+                states,
+                config=config,
+                exploration=exploration,
+                root_logits=root_logits,
+            )
+        )
     listed = ListedMoves(game)
     positions = jax.vmap(listed.list_moves)(states)
-    if root_logits is not None:
-        root_logits = listed.logits_of(positions, root_logits)
     output = search_output(
-        cast(Game, listed),
+        listed,
         listed.evaluation(evaluate),
         params,
         key,
         positions,
         config=config,
         exploration=exploration,
-        root_logits=root_logits,
+        root_logits=None if root_logits is None else listed.logits_of(positions, root_logits),
     )
     return listed.of_all_actions(positions, search_result(output))
 
@@ -171,7 +157,7 @@ def search_result(output: mctx.PolicyOutput) -> SearchResult:
 
 
 def search_output(
-    game: Game,
+    game: Rules,
     evaluate: Evaluate,
     params: Params,
     key: Array,
@@ -186,32 +172,13 @@ def search_output(
     Arguments and errors are those of `search`. The tree is compact, see `tree.py`.
     """
     check_key(key)
-    batch = check_states(game, states)
+    keys = SearchKeys(*jax.random.split(key, 3))
     mask = jax.vmap(game.legal_action_mask)(states)
-    search_key, noise_key, evaluate_key = jax.random.split(key, 3)
-    logits, value = evaluate(params, evaluate_key, states)
+    logits, value = evaluate(params, keys.evaluate, states)
     logits = logits if root_logits is None else root_logits
-    _check_evaluation(logits, value, (batch, game.num_actions))
-    logits = mask_logits(logits, mask)
-    recurrent_fn = make_recurrent_fn(game, evaluate)
-
-    def by_position(number: Array | float) -> Array:
-        return jnp.broadcast_to(jnp.asarray(number, logits.dtype), value.shape)[:, None]
-
-    if config.algorithm == "gumbel":
-        root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-        scale = by_position(exploration.gumbel_scale)
-        return gumbel_policy(params, search_key, root, recurrent_fn, mask, scale, config)
-    fraction = by_position(exploration.dirichlet_fraction)
-    logits = add_dirichlet_noise(
-        noise_key, logits, mask, fraction, total=config.puct.dirichlet_concentration
+    check_array(logits, mask.shape, float, name="logits that evaluate returns")
+    check_array(value, mask.shape[:1], float, name="value that evaluate returns")
+    root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
+    return algorithm_of(config).search(
+        params, keys, root, make_recurrent_fn(game, evaluate), mask, exploration
     )
-    root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-    temperature = by_position(exploration.temperature)
-    return puct_policy(params, search_key, root, recurrent_fn, mask, temperature, config)
-
-
-def _check_evaluation(logits: Array, value: Array, shape: tuple[int, int]) -> None:
-    """Checks the results of an `Evaluate` function, for `shape` = (positions, actions)."""
-    for name, array, expected in (("logits", logits, shape), ("value", value, shape[:1])):
-        check_array(array, expected, float, name=f"{name} that evaluate returns")

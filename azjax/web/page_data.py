@@ -13,6 +13,7 @@ from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, State, l
 from azjax.config import Option, SearchConfig
 from azjax.errors import UserError
 from azjax.games import game_from_name
+from azjax.search.policies import algorithm_of
 from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
@@ -89,15 +90,8 @@ def describe_model(
         "shown": [*after, *FACTS, *extra_facts(game)],
         "actions": actions,
         "cells": list(game.cell_names) if isinstance(game, HasClicks) else None,
-        "rule": _selection_rule(search),
+        "rule": algorithm_of(search).constants(),
     }
-
-
-def _selection_rule(search: SearchConfig) -> dict[str, float | bool]:
-    """Returns the constants by which the page's search selects, as `search.js` reads them."""
-    if search.algorithm == "puct":
-        return {"exploration": search.puct.pb_c_init}
-    return {"scale": search.gumbel.value_scale, "rescale": search.gumbel.rescale_values}
 
 
 class ActionNames:

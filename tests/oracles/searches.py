@@ -10,8 +10,8 @@ from azjax_envs import init_batch
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.model import make_recurrent_fn, mask_logits
-from azjax.search.policies import gumbel_policy, puct_policy
-from azjax.search.search import Exploration, search
+from azjax.search.policies import Exploration, SearchKeys, algorithm_of
+from azjax.search.search import search
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
 POLICIES = ["gumbel", "puct"]
@@ -100,10 +100,10 @@ def compiled_policy(game, policy):
     def run(params, key, states, scale):
         logits, value, mask = _root(game, evaluate, params, states)
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
-        arguments = (params, key, root, make_recurrent_fn(game, evaluate), mask)
-        if policy == "gumbel":
-            return gumbel_policy(*arguments, scale, config)
-        return puct_policy(*arguments, jnp.ones_like(scale), config)
+        exploration = Exploration(gumbel_scale=scale[:, 0], temperature=1.0)
+        keys = SearchKeys(tree=key, noise=key, evaluate=key)
+        recurrent_fn = make_recurrent_fn(game, evaluate)
+        return algorithm_of(config).search(params, keys, root, recurrent_fn, mask, exploration)
 
     return _compile(run)
 

@@ -18,7 +18,7 @@ from azjax.pytrees import expand
 from azjax.search import anytime
 from azjax.search.anytime import continue_search, make_anytime_search
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import puct_selection
+from azjax.search.policies import PUCT
 
 # Alternating turns and a head with draws; repeated turns and a head without.
 HEADS = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh", "gomoku": "wdl"}
@@ -64,7 +64,7 @@ def fixed_search(name, algorithm):
         )
         root = functools.partial(interior, depth=0)
     else:
-        root, interior = puct_selection(player(name).config)
+        root, interior = PUCT(SIMULATIONS, player(name).config.puct).anytime_selection()
 
     def found(variables, key, states):
         mask = jax.vmap(game.legal_action_mask)(states)
