@@ -85,8 +85,7 @@ def self_play(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]
     ) -> tuple[tuple[Games, Array], tuple[Transition, SelfPlayStats]]:
         (games, started), (key, is_full) = carry, step
-        # The second key is unused. With one key, the runs on record would not be reproduced.
-        search_key, _ = jax.random.split(key)
+        search_key = jax.random.fold_in(key, 0)
         explore = games.plies < config.selfplay.sampled_plies
         position = (search_key, games.states, explore)
         if is_full is None:
