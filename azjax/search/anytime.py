@@ -94,7 +94,7 @@ class AnytimeSearch:
         allowed = np.full(self.game.num_actions, not root_actions)
         allowed[list(root_actions)] = True
         static = (self.game, self.network, self.config)
-        key, root, draw = _evaluate_root(*static, self.variables, key, state, allowed)
+        root, draw = _evaluate_root(*static, self.variables, state, allowed)
         restricted = bool(root_actions)
         if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
             tree = _allocate(root, self.max_nodes)
@@ -258,24 +258,21 @@ def _evaluate_root(
     network: Network,
     config: SearchConfig,
     variables: Variables,
-    key: Array,
     state: State,
     allowed: Array,
-) -> tuple[Array, mctx.Tree, Array]:
-    """Returns (next key, compact tree of the root alone, N = 1, probability of a draw).
+) -> tuple[mctx.Tree, Array]:
+    """Returns (compact tree of the root alone, N = 1, probability of a draw).
 
-    The PRNG key is split as `search.search` splits it. Moves outside `allowed`, bool [A], count as
-    illegal at the root.
+    Moves outside `allowed`, bool [A], count as illegal at the root.
     """
     states = expand(state)
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
-    search_key = jax.random.split(jax.random.split(key, 3)[0], 3)[2]
     logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
     select_root, select = algorithm_of(config).anytime_selection()
     tree = mctx.search(
         variables,
-        search_key,
+        jax.random.PRNGKey(0),  # nothing is drawn before the first simulation
         root=mctx.RootFnOutput(prior_logits=logits, value=prediction.value, embedding=states),
         recurrent_fn=make_recurrent_fn(game, network_evaluate(game, network)),
         root_action_selection_fn=select_root,
@@ -287,13 +284,11 @@ def _evaluate_root(
     )
     has_draws = prediction.value_logits.shape[-1] == 3
     draw = jax.nn.softmax(prediction.value_logits[0])[1] if has_draws else jnp.zeros(())
-    return search_key, tree, draw
+    return tree, draw
 
 
-@functools.partial(jax.jit, static_argnames=("max_nodes",))
-def _allocate(root: mctx.Tree, max_nodes: int) -> mctx.Tree:
-    """Returns a tree with room for `max_nodes` nodes, which holds the root alone."""
-    return with_capacity(root, max_nodes)
+_allocate = jax.jit(with_capacity, static_argnames="nodes")
+_replant = jax.jit(replant, donate_argnames="tree")
 
 
 @jax.jit
@@ -316,23 +311,6 @@ def _renumber(
         old = np.asarray(jax.device_get(progress.tree.parents))[0]
         parents[1 : len(kept)] = np.searchsorted(kept, old[kept[1:]])
     return order, parents
-
-
-@functools.partial(jax.jit, donate_argnames=("tree",))
-def _replant(
-    root: mctx.Tree, tree: mctx.Tree, order: Array, parents: Array, count: Array, used: Array
-) -> mctx.Tree:
-    """Returns a tree of some of another tree's nodes, in its memory.
-
-    Args:
-      root: the new root, evaluated, as a compact tree of one node.
-      tree: the other tree.
-      order: the numbers of the nodes to keep, ascending, the new root's first; int32 [N].
-      parents: the parents of the kept nodes, by their new numbers; NO_PARENT of all others.
-      count: number of nodes to keep, at least 1, which means that the root is new.
-      used: number of nodes of the other tree.
-    """
-    return replant(root, tree, order, parents, count, used)
 
 
 @functools.partial(

@@ -72,7 +72,7 @@ def fixed_search(name, algorithm):
         logits = mask_logits(jax.nn.log_softmax(mask_logits(logits, mask)), mask)
         return mctx.search(
             variables,
-            jax.random.split(jax.random.split(key, 3)[0], 3)[2],
+            key,
             root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
             recurrent_fn=make_recurrent_fn(game, evaluate),
             root_action_selection_fn=root,
