@@ -13,7 +13,7 @@ from flax import linen, nnx
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Prediction, Variables
-from azjax.network.nnx_arrays import check_variables, plain_dicts
+from azjax.network.nnx_arrays import check_variables, plain_dicts, typed_key
 from azjax.pytrees import check_key
 from azjax.types import Array
 
@@ -86,9 +86,7 @@ class NNXNetwork(Network):
         return prediction, plain_dicts(self._split(module)[3])
 
     def _make(self, key: Array) -> Any:
-        if key.dtype == jnp.uint32:
-            key = jax.random.wrap_key_data(key)
-        module = self.make_module(nnx.Rngs(key))
+        module = self.make_module(nnx.Rngs(typed_key(key)))
         if not isinstance(module, nnx.Module):
             raise UserError(
                 "flax_network: a function of rngs must return an nnx module, not a "
@@ -114,11 +112,10 @@ class NNXNetwork(Network):
         nnx.replace_by_pure_dict(stats, variables["stats"])
         if key is None:
             return nnx.merge(graph, params, random, stats)
-        key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
         leaves, structure = jax.tree.flatten(random)
         # Every stream of random numbers gets a key of its own, and counts from 0.
         fresh = [
-            jax.random.fold_in(key, number)
+            jax.random.fold_in(typed_key(key), number)
             if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
             else jnp.zeros(leaf.shape, leaf.dtype)
             for number, leaf in enumerate(leaves)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 
-from azjax.types import Array
+from azjax.types import Array, Params
 
 Variables = dict[str, Any]
 """A network's arrays: {"params": nested dict of arrays, "stats": nested dict of arrays}."""
@@ -48,7 +48,7 @@ class Network(Protocol):
         """
         ...
 
-    def apply(self, variables: Variables, observations: Array) -> Prediction:
+    def apply(self, variables: Params, observations: Array) -> Prediction:
         """Returns the predictions for B positions.
 
         Args:
@@ -72,7 +72,7 @@ class Network(Protocol):
         del key
         return self.apply(variables, observations), variables["stats"]
 
-    def for_inference(self, variables: Variables) -> Variables:
+    def for_inference(self, variables: Variables) -> Params:
         """Returns variables that `apply` needs fewer operations for, to use them many times.
 
         By default they are the same.

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from azjax.network.network import Variables
+from azjax.types import Array
 
 
 def check_variables(variables: Variables, **expected: nnx.State) -> None:
@@ -21,9 +22,10 @@ def check_variables(variables: Variables, **expected: nnx.State) -> None:
     Raises:
       ValueError: an array is missing, unknown, or of another shape.
     """
+    given_arrays = variables if isinstance(variables, dict) else {}
     for kind, state in expected.items():
         shapes = jax.tree.map(jnp.shape, plain_dicts(state), is_leaf=lambda x: hasattr(x, "shape"))
-        given = jax.tree.map(jnp.shape, variables.get(kind, {}))
+        given = jax.tree.map(jnp.shape, given_arrays.get(kind, {}))
         if given != shapes:
             raise ValueError(
                 f'variables["{kind}"] must be of this network, made by `init` for the same game '
@@ -50,3 +52,8 @@ def plain_dicts(state: nnx.State) -> dict[str, Any]:
         return {str(k): strings(v) for k, v in tree.items()} if isinstance(tree, dict) else tree
 
     return strings(nnx.to_pure_dict(state))
+
+
+def typed_key(key: Array) -> Array:
+    """Returns a PRNG key that may be of raw numbers as a typed one, which nnx needs."""
+    return jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key

@@ -85,7 +85,15 @@ class PoolingBlock(nnx.Module):
         return jax.nn.relu(x + self.second(y, train))
 
 
-class DenseTrunk(nnx.Module):
+class NormalisedLayers(nnx.Module):
+    """A module of convolutions or dense layers, each with a normalisation after it."""
+
+    def fold_batch_norm(self) -> None:
+        """Makes batch normalisations by running statistics part of the layers before them."""
+        raise NotImplementedError
+
+
+class DenseTrunk(NormalisedLayers):
     """Dense layers over the flattened board, with optional convolutions before them.
 
     Residual layers add their output to their input, x + relu(norm(dense(x))), but for the first.
@@ -129,8 +137,13 @@ class DenseTrunk(nnx.Module):
             x = x + y if self.residual and number else y
         return x
 
+    def fold_batch_norm(self) -> None:
+        """See `NormalisedLayers`."""
+        pairs = zip(self.layers, self.norms, strict=True)
+        self.norms = nnx.List([_folded(layer, norm) for layer, norm in pairs])
 
-class Conv(nnx.Module):
+
+class Conv(NormalisedLayers):
     """A convolution and its normalisation."""
 
     def __init__(self, inputs: int, outputs: int, size: int, config: NetworkConfig, rngs: nnx.Rngs):
@@ -149,6 +162,10 @@ class Conv(nnx.Module):
     def __call__(self, x: Array, train: bool) -> Array:
         return _normalise(self.norm, self.conv(x), train)
 
+    def fold_batch_norm(self) -> None:
+        """See `NormalisedLayers`."""
+        self.norm = _folded(self.conv, self.norm)
+
 
 def _norm(config: NetworkConfig, features: int, rngs: nnx.Rngs) -> nnx.Module | None:
     dtype = jnp.dtype(config.dtype)
@@ -164,3 +181,20 @@ def _normalise(norm: nnx.Module | None, x: Array, train: bool) -> Array:
     if isinstance(norm, nnx.BatchNorm):
         return norm(x, use_running_average=not train)
     return x if norm is None else norm(x)
+
+
+def _folded(layer: nnx.Conv | nnx.Linear, norm: nnx.Module | None) -> nnx.Module | None:
+    """Returns the normalisation that is left after the layer has taken over what it can.
+
+    A convolution or dense layer and the normalisation by running statistics that follows are one
+    linear function, so they are one layer with a bias.
+    """
+    if not isinstance(norm, nnx.BatchNorm):
+        return norm
+    assert norm.scale is not None
+    assert norm.bias is not None
+    factor = norm.scale[...] * jax.lax.rsqrt(norm.var[...] + norm.epsilon)
+    kernel = layer.kernel[...]
+    layer.kernel.set_value(kernel * factor.reshape((1,) * (kernel.ndim - 1) + factor.shape))
+    layer.bias = nnx.Param(norm.bias[...] - norm.mean[...] * factor)
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,15 +19,9 @@ from flax import nnx
 from azjax.config import NetworkConfig
 from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError
-from azjax.network.inference import (
-    cast_layers,
-    fold_batch_norm,
-    outputs_first,
-    outputs_last,
-    without_batch_norm,
-)
+from azjax.network.inference import InferenceVariables, inference_variables
 from azjax.network.network import Network, Prediction, Variables
-from azjax.network.nnx_arrays import check_variables, plain_dicts
+from azjax.network.nnx_arrays import check_variables, plain_dicts, typed_key
 from azjax.network.trunks import Conv, make_trunk
 from azjax.pytrees import check_array, check_key
 from azjax.types import Array
@@ -69,11 +63,10 @@ class TwoHeadedNetwork(Network):
           key: PRNG key.
         """
         check_key(key)
-        state = nnx.split(_TwoHeads(self, _parameter_keys(key)))[1]
-        params, stats = nnx.split_state(state, nnx.Param, ...)
+        _, params, stats = nnx.split(_TwoHeads(self, _ParameterKeys(key)), nnx.Param, ...)
         return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
 
-    def apply(self, variables: Variables, observations: Array) -> Prediction:
+    def apply(self, variables: Variables | InferenceVariables, observations: Array) -> Prediction:
         """Returns the predictions for B positions.
 
         Args:
@@ -85,32 +78,21 @@ class TwoHeadedNetwork(Network):
         """
         self._check_observations(observations)
         network = self
-        if "inference" in variables:
-            network = replace(self, config=without_batch_norm(self.config))
-            variables = {"params": outputs_last(variables["inference"]), "stats": {}}
+        if isinstance(variables, InferenceVariables):
+            if self.config.norm == "batch":  # which is part of other layers now
+                network = replace(self, config=replace(self.config, norm="none"))
+            variables = {"params": variables.params, "stats": {}}
         return network._module(variables)(observations, train=False)
 
-    def for_inference(self, variables: Variables) -> Variables:
+    def for_inference(self, variables: Variables) -> InferenceVariables:
         """Returns variables that `apply` needs fewer operations for, to use them many times.
 
-        Batch normalisation is folded into the layers before it, and the parameters have the
-        dtype of the arithmetic. The predictions are the same but for rounding.
-
-        Args:
-          variables: the arrays, as `init` makes them.
-
-        Returns:
-          {"inference": nested dict of arrays}. They cannot be trained.
+        The predictions are the same but for rounding. The variables cannot be trained.
 
         Raises:
           ValueError: the variables have other shapes than this network's.
         """
-        _, params, stats = _abstract(self)
-        check_variables(variables, params=params, stats=stats)
-        params = variables["params"]
-        if self.config.norm == "batch":
-            params = fold_batch_norm(params, variables["stats"])
-        return {"inference": outputs_first(cast_layers(params, self.config))}
+        return inference_variables(self._module(variables))
 
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
@@ -178,7 +160,7 @@ def dtype_of(network: Network) -> str:
     return network.config.dtype if isinstance(network, TwoHeadedNetwork) else ""
 
 
-class _ParameterKeys:
+class _ParameterKeys(nnx.Rngs):
     """Gives a module the keys of its parameters, the same as `nnx.Rngs(params=key)` gives.
 
     `nnx.Rngs` counts in a traced array. While tracing, each access to it searches all equations so
@@ -186,7 +168,7 @@ class _ParameterKeys:
     """
 
     def __init__(self, key: Array):
-        self._key = jax.random.wrap_key_data(key) if key.dtype == jnp.uint32 else key
+        self._key = typed_key(key)
         self._count = itertools.count()
 
     def params(self) -> Array:
@@ -194,13 +176,9 @@ class _ParameterKeys:
         return jax.random.fold_in(self._key, next(self._count))
 
 
-def _parameter_keys(key: Array) -> nnx.Rngs:
-    return cast(nnx.Rngs, _ParameterKeys(key))
-
-
 def _abstract(network: TwoHeadedNetwork) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
     """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
-    module = nnx.eval_shape(lambda: _TwoHeads(network, _parameter_keys(jax.random.key(0))))
+    module = nnx.eval_shape(lambda: _TwoHeads(network, _ParameterKeys(jax.random.key(0))))
     graph, params, stats = nnx.split(module, nnx.Param, ...)
     return graph, params, stats
 

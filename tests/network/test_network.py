@@ -12,7 +12,7 @@ from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.network.network import count_parameters
-from azjax.network.two_headed import _parameter_keys, make_network
+from azjax.network.two_headed import _ParameterKeys, make_network
 from tests.network.networks import BATCH, CHECKED, compiled, network_of, observations
 
 
@@ -224,7 +224,7 @@ def test_a_network_is_hashable_and_equal_by_its_shape():
 
 @pytest.mark.parametrize("key", [jax.random.key(3), jax.random.PRNGKey(2**40 + 7)])
 def test_parameters_get_the_keys_that_flax_would_give_them(key):
-    ours, theirs = _parameter_keys(key), nnx.Rngs(params=key)
+    ours, theirs = _ParameterKeys(key), nnx.Rngs(params=key)
     for _ in range(3):
         assert jax.random.key_data(ours.params()).tolist() == (
             jax.random.key_data(theirs.params()).tolist()
