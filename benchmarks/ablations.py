@@ -181,7 +181,7 @@ def _variants(game: str) -> tuple[str, ...]:
 def _is_possible(config: Config) -> bool:
     """Returns whether the game has the auxiliary targets of the config."""
     try:
-        check_auxiliary(make_game(config), config)
+        check_auxiliary(make_game(config), config.network.auxiliary)
     except UserError:
         return False
     return True

@@ -23,10 +23,10 @@ from azjax.config import Config
 from azjax.evaluation.position_suites import GameSuites
 from azjax.players.load import load_network, load_run_config
 from azjax.replay.buffer import Replay, Transition
-from azjax.replay.targets import compute_targets
+from azjax.replay.targets import value_targets
 from azjax.search.model import network_evaluate
 from azjax.selfplay.openings import Games
-from azjax.selfplay.selfplay import draw_full_search_mask, self_play
+from azjax.selfplay.selfplay import draw_full_search_mask, play_plies
 
 ROOT_WEIGHTS = (0.0, 0.25, 0.5, 1.0)
 
@@ -55,7 +55,7 @@ def main(options: Arguments) -> None:
     config = _to_the_end(config, game.max_steps)
     evaluate = network_evaluate(game, network)
     run_on = jax.jit(
-        lambda key, mask: self_play(
+        lambda key, mask: play_plies(
             game,
             evaluate,
             variables,
@@ -66,10 +66,10 @@ def main(options: Arguments) -> None:
         )[1]
     )
     keys = jax.random.split(jax.random.key(options.seed), options.repeats)
-    windows = [run_on(key, draw_full_search_mask(key, config)) for key in keys]
+    windows = [run_on(key, draw_full_search_mask(key, config.selfplay)) for key in keys]
     table = [
         {"root_value_weight": own}
-        | _errors(np.stack([_targets(rows, config, own) for rows in windows]), exact)
+        | _errors(np.stack([_targets(rows, own) for rows in windows]), exact)
         for own in ROOT_WEIGHTS
     ]
     _, value = jax.jit(functools.partial(evaluate, variables))(jax.random.key(0), states)
@@ -92,13 +92,11 @@ def _to_the_end(config: Config, plies: int) -> Config:
     return dataclasses.replace(config, selfplay=selfplay, replay=replay)
 
 
-def _targets(transitions: Transition, config: Config, own: float) -> np.ndarray:
+def _targets(transitions: Transition, own: float) -> np.ndarray:
     """Returns the targets of the first ply, float32 [B]."""
-    learning = dataclasses.replace(config.learning, root_value_weight=own)
-    config = dataclasses.replace(config, learning=learning)
     count = jnp.int32(len(transitions.reward))
     window = Replay(transitions=transitions, position=jnp.int32(0), filled=count)
-    return np.asarray(compute_targets(window, config).value[0])
+    return np.asarray(value_targets(window, root_value_weight=own).value[0])
 
 
 def _errors(targets: np.ndarray, exact: np.ndarray) -> dict[str, float]:

@@ -186,7 +186,7 @@ def count_evaluations(config: Config) -> int:
     Each ply evaluates the roots, and then one node of each game per simulation.
     """
     plies = config.selfplay.plies_per_cycle
-    drawn = draw_full_search_mask(jax.random.PRNGKey(0), config)
+    drawn = draw_full_search_mask(jax.random.PRNGKey(0), config.selfplay)
     full = plies if drawn is None else int(jnp.sum(drawn))
     fast = plies - full
     return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations

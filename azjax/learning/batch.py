@@ -8,7 +8,6 @@ import jax
 from azjax_envs import Game
 
 from azjax.learning.symmetries import random_symmetries
-from azjax.pytrees import batch_size, check_array, check_key
 from azjax.replay.auxiliary import AuxiliaryTargets
 from azjax.replay.buffer import Transition, unpack_policy
 from azjax.replay.compact_states import restore_unobserved
@@ -45,13 +44,7 @@ def make_batch(
       outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.
       auxiliary: auxiliary targets [N, ...], where the network learns them.
       symmetries: whether to transform each position by a random symmetry.
-
-    Raises:
-      ValueError: the arguments differ in their number of plies.
     """
-    check_key(key)
-    count = batch_size(transitions, name="transitions")
-    check_array(outcome, (count, 3), float, name="outcome")
     states = restore_unobserved(game, transitions.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)

@@ -18,7 +18,7 @@ from azjax.learning.batch import Batch
 from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
-from azjax.pytrees import batch_size, check_array
+from azjax.pytrees import check_array
 from azjax.sharding import AXIS
 from azjax.types import Array, Metrics
 
@@ -118,9 +118,8 @@ def update(
       The learner after the step, equal on all devices, and the losses' means over the whole batch.
 
     Raises:
-      ValueError: an array of the batch or of the loss has a wrong shape or dtype.
+      ValueError: the loss or one of its metrics has a wrong shape or dtype.
     """
-    _check(batch)
     variables = learner.variables
 
     def loss_fn(params: Any) -> tuple[Array, tuple[Any, Metrics]]:
@@ -173,11 +172,3 @@ def mean_over_devices(tree: Any) -> Any:
         return jax.lax.pmean(tree, AXIS)
 
     return jax.lax.platform_dependent(tree, cpu=one_collective, default=collectives)
-
-
-def _check(batch: Batch) -> None:
-    """Checks the batch of `update` while it is traced."""
-    count = batch_size(batch, name="batch")
-    check_array(batch.masks, (count, "A"), jnp.bool_, name="batch.masks")
-    check_array(batch.policy, batch.masks.shape, float, name="batch.policy")
-    check_array(batch.outcome, (count, 3), float, name="batch.outcome")

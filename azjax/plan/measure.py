@@ -21,11 +21,11 @@ from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.selfplay.openings import read_openings, start_games
-from azjax.selfplay.selfplay import self_play
+from azjax.selfplay.selfplay import play_plies
 from azjax.types import Array, Params
 
 SIMULATION_LOOP = "loop_fn"  # the function that repeats simulations, in `search/loop.py`
-PLY_LOOP = "self_play"  # and plies, in `selfplay/selfplay.py`
+PLY_LOOP = "play_plies"  # and plies, in `selfplay/selfplay.py`
 UPDATE_LOOP = "learn"  # and updates, in `training/cycle.py`
 
 
@@ -115,7 +115,7 @@ def measure_runs(
             key, start_key = jax.random.split(key)
             started = start_games(game, start_key, games, played.selfplay, openings)
             settings = replace(played, search=search)
-            return self_play(game, evaluate, variables, key, started, settings, openings=openings)
+            return play_plies(game, evaluate, variables, key, started, settings, openings=openings)
 
         return count(run, variables, jax.random.PRNGKey(config.seed))
 

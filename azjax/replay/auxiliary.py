@@ -6,13 +6,13 @@ Each position then has many targets instead of one, which helps most while there
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game, HasOwnership, HasScore
 
-from azjax.config import Config
 from azjax.errors import UserError
 from azjax.replay.buffer import Replay, TerminalTargets
 from azjax.replay.targets import Targets
@@ -30,13 +30,9 @@ class AuxiliaryTargets:
     ownership: Array | None  # float32 [N, cells], final owners: 1 mine, -1 theirs
 
 
-def check_auxiliary(game: Game, config: Config) -> None:
-    """Checks that the game has the auxiliary targets of the config.
-
-    Raises:
-      UserError: the game lacks one of them.
-    """
-    for name in config.network.auxiliary:
+def check_auxiliary(game: Game, names: Sequence[str]) -> None:
+    """Raises a UserError if the game lacks one of the auxiliary targets "score" and "ownership"."""
+    for name in names:
         if not hasattr(game, name):
             has = [n for n in ("score", "ownership") if hasattr(game, n)]
             advice = f"it has {' and '.join(has)}" if has else "it must be an empty list"
@@ -44,18 +40,17 @@ def check_auxiliary(game: Game, config: Config) -> None:
 
 
 def terminal_targets(
-    game: Game, config: Config, mover: Array, states: State, known: Array
+    game: Game, names: Sequence[str], mover: Array, states: State, known: Array
 ) -> TerminalTargets | None:
     """Returns the terminal targets of positions; None if the network learns none.
 
     Args:
       game: the game.
-      config: `network.auxiliary`.
+      names: of the targets, "score" and "ownership".
       mover: int32 [B], the players from whose perspective the targets are.
       states: positions [B, ...].
       known: bool [B], False where the targets are unknown.
     """
-    names = config.network.auxiliary
     if not names:
         return None
     score = ownership = None

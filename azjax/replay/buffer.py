@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 
-from azjax.pytrees import batch_size, check_array, check_key
 from azjax.types import Array, State
 
 _MANY_ACTIONS = 512  # with more than this, only the likeliest are kept
@@ -111,17 +109,9 @@ def append(replay: Replay, transitions: Transition) -> Replay:
       transitions: [T, B, ...]; T must divide R.
 
     Raises:
-      ValueError: T does not divide R, or the plies differ from the ring's in shape or dtype.
+      ValueError: T does not divide R.
     """
-    new = batch_size(transitions, name="transitions")
-    size = replay.transitions.reward.shape[0]
-    for (path, x), ring in zip(
-        jax.tree_util.tree_leaves_with_path(transitions),
-        jax.tree.leaves(replay.transitions),
-        strict=True,
-    ):
-        name = f"transitions{jax.tree_util.keystr(path)}"
-        check_array(x, (new, *ring.shape[1:]), ring.dtype, name=name)
+    size, new = replay.transitions.reward.shape[0], transitions.reward.shape[0]
     if size % new:
         raise ValueError(
             f"{new} plies cannot be appended to a ring of {size} plies: they must divide it"
@@ -150,33 +140,12 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
       Indices into the flattened ring, int32 `shape`. If no position is valid, all are 0; the caller
       must check that.
     """
-    check_key(key)
-    check_array(valid, ("R", "B"), jnp.bool_, name="valid")
     cumulative = jnp.cumsum(valid.reshape(-1).astype(jnp.int32))
     rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))
-    indices = _search_sorted(cumulative, rank.reshape(-1)).reshape(shape)
+    indices = jnp.searchsorted(cumulative, rank, side="right")
     return jnp.minimum(indices, valid.size - 1).astype(jnp.int32)
 
 
-def _search_sorted(values: Array, queries: Array) -> Array:
-    """Returns how many of the sorted values are at most each query, int32 [N].
-
-    The bisection is a loop on a CPU. Elsewhere its steps are written out, because each round of a
-    loop launches kernels of its own.
-
-    Args:
-      values: int32 [n], sorted.
-      queries: int32 [N].
-    """
-    return jax.lax.platform_dependent(
-        values,
-        queries,
-        cpu=functools.partial(jnp.searchsorted, side="right", method="scan"),
-        default=functools.partial(jnp.searchsorted, side="right", method="scan_unrolled"),
-    )
-
-
-def take(replay: Replay, indices: Array) -> Transition:
+def plies_at(replay: Replay, indices: Array) -> Transition:
     """Returns the plies at flat indices int32 [N], as transitions [N, ...]."""
-    check_array(indices, ("N",), int, name="indices")
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[indices], replay.transitions)

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.config import Config
-from azjax.pytrees import check_array, check_key, check_states, take, where
+from azjax.config import Config, SelfPlayConfig
+from azjax.pytrees import take, where
 from azjax.replay.auxiliary import terminal_targets
 from azjax.replay.buffer import Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
@@ -36,7 +36,7 @@ class SelfPlayStats:
     resignation: ResignationStats | None  # where players resign
 
 
-def self_play(
+def play_plies(
     game: Game,
     evaluate: Evaluate,
     params: Params,
@@ -67,11 +67,7 @@ def self_play(
     Returns:
       The games, their plies as transitions [T, B, ...] for the replay buffer, and sums over all
       plies.
-
-    Raises:
-      ValueError: the games are another game's, or an argument has a wrong shape or dtype.
     """
-    _check(game, key, games, config, full_search_mask, resign_threshold)
     full_search, fast_search = (
         functools.partial(_search, search, game, evaluate, params, config, fast)
         for fast in (False, True)
@@ -113,7 +109,9 @@ def self_play(
             full=jnp.broadcast_to(True if is_full is None else is_full, done.shape),
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
-            terminal=terminal_targets(game, config, mover, states, done & ~resigned),
+            terminal=terminal_targets(
+                game, config.network.auxiliary, mover, states, done & ~resigned
+            ),
         )
         plies = games.plies + 1
         entropy = -jnp.sum(result.policy * jnp.log(jnp.maximum(result.policy, 1e-12)), axis=-1)
@@ -161,34 +159,15 @@ def next_start(lanes: int, started: Array) -> Array:
     return (jnp.arange(lanes) + far * started) % lanes
 
 
-def draw_full_search_mask(key: Array, config: Config) -> Array | None:
+def draw_full_search_mask(key: Array, config: SelfPlayConfig) -> Array | None:
     """Draws the plies of a cycle that get a full search, bool [T]; None if all do.
 
     Their number is constant. They are the same for all games, because a batch of searches takes as
     long as its longest search. Games are at different plies, so each stage of a game has its share.
     """
-    plies = config.selfplay.plies_per_cycle
-    count = round(config.selfplay.full_search_fraction * plies)
+    plies = config.plies_per_cycle
+    count = round(config.full_search_fraction * plies)
     return None if count == plies else jax.random.permutation(key, plies) < count
-
-
-def _check(
-    game: Game,
-    key: Array,
-    games: Games,
-    config: Config,
-    full_search_mask: Array | None,
-    resign_threshold: Array | None,
-) -> None:
-    """Checks the arguments of `self_play` while it is traced."""
-    check_key(key)
-    lanes = check_states(game, games.states)
-    check_array(games.plies, (lanes,), jnp.int32, name="games.plies")
-    if full_search_mask is not None:
-        plies = config.selfplay.plies_per_cycle
-        check_array(full_search_mask, (plies,), jnp.bool_, name="full_search_mask")
-    if resign_threshold is not None:
-        check_array(resign_threshold, (), float, name="resign_threshold")
 
 
 def _search(

@@ -18,8 +18,7 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import update
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
-from azjax.replay.targets import Targets
-from azjax.replay.targets import compute_targets as targets_of_replay
+from azjax.replay.targets import Targets, value_targets
 from azjax.selfplay import selfplay
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
@@ -79,7 +78,7 @@ def self_play(
         threshold, _ = resignation_threshold(
             state.resignation, false_positive_rate=config.selfplay.resign_false_positive_rate
         )
-    games, transitions, stats = selfplay.self_play(
+    games, transitions, stats = selfplay.play_plies(
         experiment.game,
         experiment.evaluate,
         experiment.network.for_inference(state.acting),
@@ -88,7 +87,7 @@ def self_play(
         config,
         search=experiment.search,
         openings=experiment.openings,
-        full_search_mask=selfplay.draw_full_search_mask(keys.shared, config),
+        full_search_mask=selfplay.draw_full_search_mask(keys.shared, config.selfplay),
         resign_threshold=threshold,
     )
     return replace(state, games=games, replay=buffer.append(state.replay, transitions)), stats
@@ -96,7 +95,13 @@ def self_play(
 
 def compute_targets(experiment: Experiment, state: TrainState) -> Targets:
     """Computes the value target of every position in the replay buffer."""
-    return targets_of_replay(state.replay, experiment.config, devices=jax.lax.axis_size(AXIS))
+    config = experiment.config
+    return value_targets(
+        state.replay,
+        root_value_weight=config.learning.root_value_weight,
+        max_games=config.replay.max_games,
+        devices=jax.lax.axis_size(AXIS),
+    )
 
 
 def synchronise(targets: Targets, stats: selfplay.SelfPlayStats) -> tuple[Targets, CycleStats]:
@@ -130,7 +135,7 @@ def learn(
         batch = make_batch(
             experiment.game,
             key,
-            buffer.take(replay, indices),
+            buffer.plies_at(replay, indices),
             targets.outcome.reshape(-1, 3)[indices],
             auxiliary_targets(replay, targets, indices),
             symmetries=config.learning.symmetries,

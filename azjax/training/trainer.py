@@ -28,7 +28,7 @@ from azjax.runs.keys import first_keys
 from azjax.search.search import Search, search_of
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
-from azjax.selfplay.selfplay import self_play
+from azjax.selfplay.selfplay import play_plies
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, local, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
@@ -112,7 +112,7 @@ def make_trainer(
     """
     mesh = make_mesh() if mesh is None else mesh
     _check_divisible(config, mesh.size)
-    check_auxiliary(game, config)
+    check_auxiliary(game, config.network.auxiliary)
     path = config.selfplay.openings
     network = network_of(game, config.network, network)
     on_cpus = _platform(mesh) == "cpu"
@@ -172,7 +172,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         experiment.openings,
     )
     _, transitions, _ = jax.eval_shape(
-        lambda v, k, g: self_play(
+        lambda v, k, g: play_plies(
             game, experiment.evaluate, v, k, g, config, search=experiment.search
         ),
         variables,

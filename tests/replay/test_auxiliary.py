@@ -11,7 +11,7 @@ from azjax.errors import UserError
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.replay.auxiliary import auxiliary_targets, masked_squared_error, terminal_targets
-from azjax.replay.targets import compute_targets
+from azjax.replay.targets import value_targets
 from tests import tiny
 
 BOXES = {
@@ -36,7 +36,7 @@ def test_targets_are_the_final_boxes_from_each_movers_perspective():
     """Follows the moves from each stored position to the game's last state."""
     trainer, state, _ = played()
     game, transitions = trainer.game, state.replay.transitions
-    targets = compute_targets(state.replay, trainer.config)
+    targets = value_targets(state.replay, root_value_weight=0.0)
     size, lanes = transitions.reward.shape
     known = np.flatnonzero(np.asarray(targets.valid))
     found = jax.device_get(auxiliary_targets(state.replay, targets, jnp.asarray(known)))
@@ -77,15 +77,15 @@ def test_losses_of_auxiliary_targets_are_reported():
 
 def test_resigned_games_have_no_terminal_targets():
     game = make("dots_and_boxes_2x2")
-    config = tiny.config(**BOXES)
+    names = ("score", "ownership")
     states = jax.vmap(lambda _: game.init())(jnp.arange(2))
     targets = terminal_targets(
-        game, config, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False])
+        game, names, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False])
     )
     assert np.isnan(targets.score).tolist() == [False, True]
     assert (targets.ownership[0] == 0).all()
     assert (targets.ownership[1] == 127).all()
-    assert terminal_targets(game, tiny.config(), None, states, None) is None
+    assert terminal_targets(game, (), None, states, None) is None
 
 
 def test_errors_are_over_what_is_known():

@@ -1,5 +1,3 @@
-import functools
-
 import chex
 import jax
 import jax.numpy as jnp
@@ -10,12 +8,11 @@ from azjax.learning.batch import make_batch
 from azjax.replay.buffer import (
     TopPolicy,
     Transition,
-    _search_sorted,
     append,
     draw_indices,
     empty_replay,
     pack_policy,
-    take,
+    plies_at,
     unpack_policy,
 )
 from tests.oracles.searches import random_positions
@@ -67,7 +64,7 @@ def empty_transitions():
     }
 
 
-append_jit, take_jit = map(jax.jit, (append, take))
+append_jit, take_jit = map(jax.jit, (append, plies_at))
 
 
 def test_an_empty_ring():
@@ -131,24 +128,6 @@ def test_draws_from_one_or_nothing():
     draw = jax.jit(draw_indices, static_argnums=2)
     np.testing.assert_array_equal(draw(jax.random.key(1), only, (64,)), 7 * LANES + 3)
     np.testing.assert_array_equal(draw(jax.random.key(1), ~only & False, (64,)) >= RING * LANES, 0)
-
-
-@pytest.mark.parametrize("size", [2, 63, 64, 65, 1000])
-def test_bisection_is_the_same_on_other_platforms(size, monkeypatch):
-    """It is a loop on a CPU only; elsewhere a loop launches kernels in each round."""
-    rng = np.random.default_rng(size)
-    values = jnp.asarray(np.sort(rng.integers(0, size, size)), jnp.int32)
-    queries = jnp.arange(-1, size + 1, dtype=jnp.int32)
-    expected = np.searchsorted(values, queries, side="right")
-    looped = jax.jit(_search_sorted)
-    assert "while" in looped.lower(values, queries).as_text()
-    np.testing.assert_array_equal(looped(values, queries), expected)
-    monkeypatch.setattr(
-        jax.lax, "platform_dependent", lambda *operands, cpu, default: default(*operands)
-    )
-    written_out = jax.jit(functools.partial(_search_sorted))  # compiled anew
-    assert "while" not in written_out.lower(values, queries).as_text()
-    np.testing.assert_array_equal(written_out(values, queries), expected)
 
 
 def test_take_reads_what_was_written():
@@ -239,7 +218,7 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     # Through the ring and back, one lane of 64 plies.
     ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype), rows)
     replay = append(empty_replay(ply, 64), jax.tree.map(lambda x: x[:, None], rows))
-    rows = take(replay, jnp.arange(64)[::-1])
+    rows = plies_at(replay, jnp.arange(64)[::-1])
     whole = Transition(states=states, policy=policy.astype(jnp.float16), **rest)
     whole = jax.tree.map(lambda x: x[::-1], whole)
     outcome = jnp.zeros((64, 3))

@@ -5,9 +5,8 @@ import jax
 import numpy as np
 import pytest
 
-from azjax.config import Config, LearningConfig, ReplayConfig
 from azjax.replay.buffer import append
-from azjax.replay.targets import compute_targets, double_windows, scan_plies
+from azjax.replay.targets import double_windows, scan_plies, value_targets
 from tests.replay.test_buffer import (
     LANES,
     RING,
@@ -18,14 +17,7 @@ from tests.replay.test_buffer import (
 )
 
 append_jit = jax.jit(append)
-find_jit = jax.jit(compute_targets, static_argnames=("config", "devices"))
-
-
-def config_of(own=0.0, games=0):
-    return Config(
-        learning=LearningConfig(root_value_weight=own),
-        replay=ReplayConfig(max_games=games),
-    )
+find_jit = jax.jit(value_targets, static_argnames=("root_value_weight", "max_games", "devices"))
 
 
 def chances(value):
@@ -67,7 +59,7 @@ class Reference:
 
 
 def test_an_empty_ring_knows_nothing():
-    targets = find_jit(new_ring(), config_of())
+    targets = find_jit(new_ring(), root_value_weight=0.0)
     assert not targets.valid.any()
     assert targets.value.shape == targets.valid.shape == (RING, LANES)
     assert np.isfinite(targets.value).all()
@@ -78,7 +70,7 @@ def test_an_empty_ring_knows_nothing():
 def test_against_plain_lists(ends, own, games):
     """The ring is filled in steps, first in part, then twice around; turns need not alternate."""
     rng = np.random.default_rng(int(100 * ends))
-    config, devices = config_of(own, games), 2 if games else 1
+    devices = 2 if games else 1
     replay, reference = new_ring(), Reference([], own)
     seen_known = seen_unknown = seen_old = 0
     for count in range(1, 8):
@@ -86,7 +78,7 @@ def test_against_plain_lists(ends, own, games):
         replay = append_jit(replay, as_transitions(rows))
         reference.plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
         reference.plies = reference.plies[-RING:]
-        found = find_jit(replay, config, devices=devices)
+        found = find_jit(replay, root_value_weight=own, max_games=games, devices=devices)
         assert found.value.dtype == np.float32
         found = jax.tree.map(np.asarray, found)
         oldest = 0 if 4 * count < RING else int(replay.position)
@@ -119,7 +111,7 @@ def test_a_double_turn_keeps_the_sign():
     rows = {name: np.repeat(x, 4, axis=0) for name, x in empty_transitions().items()}
     rows["discount"][:] = np.asarray([-1, -1, 1, 0])[:, None]
     rows["reward"][3] = 1
-    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of())
+    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), root_value_weight=0.0)
     np.testing.assert_array_equal(targets.value[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.side[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.valid[:, 0], [True] * 4 + [False] * (RING - 4))
@@ -129,7 +121,7 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
     rows = empty_transitions()
     rows["reward"][:], rows["value"][:] = 1.0, -0.2
     rows = {name: np.repeat(x, 4, axis=0) for name, x in rows.items()}  # games of one ply
-    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), config_of(own=0.5))
+    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), root_value_weight=0.5)
     np.testing.assert_allclose(targets.outcome[0, 0], [0.5, 0.4, 0.1], atol=1e-4)
     np.testing.assert_allclose(targets.value[0, 0], 0.4, atol=1e-4)
 
@@ -139,7 +131,7 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
 def test_both_forms_are_equal(size, own, games):
     """The share of plies that end a game differs from lane to lane, from none to all."""
     rng = np.random.default_rng(size)
-    config, lanes = config_of(own, games), 600
+    lanes = 600
     over = rng.random((size, lanes)) < np.linspace(-0.01, 1.01, lanes) ** 3
     plies = (
         (5 - np.arange(size, dtype=np.int32)) % size,
@@ -147,7 +139,9 @@ def test_both_forms_are_equal(size, own, games):
         np.where(over, 0, rng.choice([-1, 1], over.shape)).astype(np.int8),
         rng.uniform(-1, 1, over.shape).astype(np.float16),
     )
-    forms = [jax.jit(functools.partial(form, config, 2)) for form in (scan_plies, double_windows)]
+    forms = [
+        jax.jit(functools.partial(form, games // 2, own)) for form in (scan_plies, double_windows)
+    ]
     assert "while" not in forms[1].lower(*plies).as_text()
     (old, *same), (new, *others) = (form(*plies) for form in forms)
     known = np.cumsum(over, axis=0) > 0

@@ -10,7 +10,7 @@ from azjax_envs import make
 from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.search.search import SearchResult, search
 from azjax.selfplay.openings import start_games
-from azjax.selfplay.selfplay import draw_full_search_mask, next_start, self_play
+from azjax.selfplay.selfplay import draw_full_search_mask, next_start, play_plies
 from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
@@ -33,7 +33,7 @@ def played(name, policy):
     game = make(name)
     options = {"xla_backend_optimization_level": 0}  # compiling takes longer than playing
     run = jax.jit(
-        lambda params, key, games: self_play(
+        lambda params, key, games: play_plies(
             game, make_evaluate(game), params, key, games, config_of(policy)
         ),
         compiler_options=options,
@@ -205,7 +205,7 @@ def test_a_search_of_ones_own_decides_the_moves():
 
     games = start_games(game, jax.random.key(0), LANES, config.selfplay)
     run = jax.jit(
-        lambda: self_play(game, None, None, jax.random.key(1), games, config, search=last_legal)
+        lambda: play_plies(game, None, None, jax.random.key(1), games, config, search=last_legal)
     )
     _, transitions, _ = run()
     for ply in range(PLIES):
@@ -252,7 +252,7 @@ def test_games_after_the_first_begin_with_random_moves_as_well():
     )
     game, key = make("tic_tac_toe"), jax.random.key(3)
     games = start_games(game, key, LANES, config.selfplay)
-    play = jax.jit(functools.partial(self_play, game, make_evaluate(game), config=config))
+    play = jax.jit(functools.partial(play_plies, game, make_evaluate(game), config=config))
     params = random_params(game, key)
     _, transitions, sums = play(params, key, games, resign_threshold=jnp.float32(2.0))
     assert sums.games_finished == 4 * LANES
@@ -267,18 +267,18 @@ def test_games_after_the_first_begin_with_random_moves_as_well():
 
 def test_full_searches_are_the_same_number_in_every_cycle():
     config = Config(selfplay=SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25))
-    masks = np.stack([draw_full_search_mask(jax.random.key(i), config) for i in range(40)])
+    masks = np.stack([draw_full_search_mask(jax.random.key(i), config.selfplay) for i in range(40)])
     assert masks.shape == (40, 8)
     assert (masks.sum(-1) == 2).all()
     assert (masks.sum(0) > 2).all()
-    assert draw_full_search_mask(jax.random.key(0), Config(selfplay=SelfPlayConfig())) is None
+    assert draw_full_search_mask(jax.random.key(0), SelfPlayConfig()) is None
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def one_cycle_of(game, config, key, full):
     games = start_games(game, jax.random.key(0), 32, config.selfplay)
     params = random_params(game, key)
-    return self_play(game, make_evaluate(game), params, key, games, config, full_search_mask=full)
+    return play_plies(game, make_evaluate(game), params, key, games, config, full_search_mask=full)
 
 
 def test_fast_searches_are_short_and_without_noise():
