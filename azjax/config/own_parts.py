@@ -52,7 +52,6 @@ def with_given(config: Config, **parts: Any) -> Config:
     """Returns the config that names the parts of a run which were handed over as objects.
 
     Args:
-      config: the run.
       **parts: `network`, `optimizer`, `loss` and `search`; None where the config's own is used.
     """
     keys = {

@@ -60,7 +60,6 @@ class ChessEndings:
         """Draws different positions that are not over, equally many of each ending.
 
         Args:
-          rng: the generator.
           count: of all endings together.
 
         Returns:

@@ -247,13 +247,10 @@ def _negamax(own, taken, plies, alpha, beta, board, lane, cells, bounds, order, 
 
     Args:
       own: discs of the player to move, who cannot win at once.
-      taken: all discs.
-      plies: their number.
       alpha: the score that he has anyway.
       beta: a score that is enough.
       board: all cells, and the lowest of each column.
       lane: bits of a column.
-      cells: their number.
       bounds: the table. An entry is a key, shifted by 8 bits, and a bound of its score.
       order: the columns, in the order in which they are tried.
       moves: room for the moves of each ply.

@@ -111,7 +111,6 @@ def _margins_of(edges: int, boxes: np.ndarray) -> np.ndarray:
     those with one edge more.
 
     Args:
-      edges: their number.
       boxes: the edges of each box as bits, int64 [boxes].
     """
     sets = np.arange(1 << edges, dtype=np.uint32)

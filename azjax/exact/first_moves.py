@@ -42,7 +42,6 @@ class FirstMoves:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "the start and all first moves" if len(self.results) > 1 else "the start"
 
 

@@ -38,8 +38,6 @@ def solve(
         for the start of the game.
       payoff: "returns" (+1, 0, -1) or, where the game has `score`, "margin": player 0's points
         minus player 1's at the end.
-      max_states: largest number of states.
-      max_bytes: largest size of the tables in memory.
       progress: called as `progress(states_found, plies)` while states are being found.
 
     Raises:

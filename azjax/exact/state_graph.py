@@ -62,10 +62,7 @@ def enumerate_states(
     the unlikely case that they differ, everything is repeated with another hash.
 
     Args:
-      game: the game.
       payoff: "returns" or "margin", as in `azjax.exact.solver.solve`.
-      max_states: largest number of states.
-      max_bytes: largest size of the graph in memory.
       progress: called as `progress(states_found, plies)`.
       start: states [R, ...] to start from; None for the start of the game.
 

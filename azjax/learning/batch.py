@@ -38,7 +38,6 @@ def make_batch(
     """Makes a batch of stored plies.
 
     Args:
-      game: the game.
       key: PRNG key, for the symmetries.
       transitions: stored plies [N, ...].
       outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.

@@ -61,7 +61,6 @@ def loss_of(config: Config, given: Loss | None = None) -> Loss:
     """Returns a run's loss.
 
     Args:
-      config: the run.
       given: the user's loss; None for that of the config.
 
     Raises:
@@ -92,7 +91,6 @@ def value_loss(prediction: Prediction, outcome: Array) -> Array:
     """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
 
     Args:
-      prediction: the network's output for N positions.
       outcome: chances of a win, a draw and a loss, float32 [N, 3]. A scalar head learns the
         expected result.
     """

@@ -21,8 +21,6 @@ def random_symmetries(
     """Transforms each example by a symmetry of its own, drawn uniformly.
 
     Args:
-      game: the game.
-      key: PRNG key.
       observations: float [B, height, width, channels].
       policies: float [B, A].
       masks: legal actions, bool [B, A].

@@ -62,7 +62,6 @@ def optimizer_of(
     """Returns a run's optimizer, and its learning rate by update where that is known.
 
     Args:
-      config: the run.
       given: the user's optimizer; None for that of the config.
 
     Raises:
@@ -107,7 +106,6 @@ def update(
     """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
 
     Args:
-      network: the network.
       optimizer: see `make_optimizer`.
       loss: see `azjax.learning.loss`.
       learner: equal on all devices.

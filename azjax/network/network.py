@@ -42,9 +42,6 @@ class Network(Protocol):
         """Returns new variables, {"params": what is trained, "stats": other arrays, often none}.
 
         Both are nested dicts with strings as keys, which files can hold.
-
-        Args:
-          key: PRNG key.
         """
         ...
 
@@ -67,7 +64,6 @@ class Network(Protocol):
         Args:
           variables: the arrays, as `init` makes them.
           observations: this device's share of the batch, float32 [B, height, width, channels].
-          key: PRNG key of this device, for dropout.
         """
         del key
         return self.apply(variables, observations), variables["stats"]

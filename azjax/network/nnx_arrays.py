@@ -16,7 +16,6 @@ def check_variables(variables: Variables, **expected: nnx.State) -> None:
     """Checks that every array of a network is there with its shape.
 
     Args:
-      variables: a network's arrays.
       **expected: the shapes of `params` and `stats`.
 
     Raises:

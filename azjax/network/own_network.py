@@ -29,8 +29,6 @@ def network_of(
     """Returns the network that a config describes or names, or the given one.
 
     Args:
-      game: the game.
-      config: the network's section of a config.
       given: the user's network; None for that of the config.
       owner: what has the config, such as a run directory, for the messages.
 

@@ -33,8 +33,6 @@ class TwoHeadedNetwork(Network):
 
     Args:
       observation_shape: (height, width, channels).
-      num_actions: the policy's size.
-      config: the layers.
       shared_statistics: whether `apply_train` normalises by the statistics of all devices'
         batches, so that N devices compute what one does, or each device by those of its own.
 
@@ -57,11 +55,7 @@ class TwoHeadedNetwork(Network):
             )
 
     def init(self, key: Array) -> Variables:
-        """Returns new variables: random parameters and initial running statistics, float32.
-
-        Args:
-          key: PRNG key.
-        """
+        """Returns new variables: random parameters and initial running statistics, float32."""
         check_key(key)
         _, params, stats = nnx.split(_TwoHeads(self, _ParameterKeys(key)), nnx.Param, ...)
         return {"params": plain_dicts(params), "stats": plain_dicts(stats)}

@@ -48,8 +48,6 @@ def board(game: Game, state: State, *, width: int = 280) -> Picture:
     """Draws a position as a picture.
 
     Args:
-      game: the game.
-      state: one state.
       width: width in pixels; the notebook shrinks the picture if it does not fit.
 
     Raises:
@@ -64,10 +62,7 @@ def boards(game: Game, states: State, *, columns: int = 4, width: int = 160) -> 
     """Draws a batch of positions as pictures in rows.
 
     Args:
-      game: the game.
       states: states [B, ...].
-      columns: number of pictures in a row.
-      width: width of each picture in pixels.
 
     Raises:
       UserError: `states` is one state, or not of this game.

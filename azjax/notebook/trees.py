@@ -157,7 +157,6 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     Args:
       player: a player that searches with a network, by Gumbel or PUCT, or by UCT.
       state: one state, in which the game is not over.
-      key: PRNG key of the search.
 
     Raises:
       UserError: `player` does not search a tree, or the game is over.

@@ -136,9 +136,7 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     """Returns a board on which to play against `player` by clicking.
 
     Args:
-      game: the game.
       player: the opponent; if it has a method `analyse`, it says who is ahead.
-      key: PRNG key of the player's moves.
       human: the person's seat, 0 or 1; 0 moves first.
 
     Raises:

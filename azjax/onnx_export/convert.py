@@ -43,8 +43,6 @@ def to_onnx(
     Args:
       function: takes arrays and returns a flat sequence of arrays.
       *examples: the function's arguments, as arrays or as shapes and dtypes.
-      inputs: names of the model's inputs.
-      outputs: names of the model's outputs.
 
     Raises:
       UnsupportedPrimitive: the function cannot be converted; the message names the primitive.

@@ -153,7 +153,6 @@ class Graph:
         """Returns the finished graph, without nodes that no output needs.
 
         Args:
-          name: of the graph.
           inputs: ONNX's value infos.
           outputs: ONNX's value infos, each of the output of a node of this graph.
         """

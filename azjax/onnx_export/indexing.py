@@ -150,8 +150,6 @@ def _bases(
     """Returns where each window begins in the flattened array, and whether it was inside.
 
     Args:
-      graph: the graph.
-      shape: the array's.
       indices: of the windows, [*batch, len(dimensions)].
       dimensions: the array's dimension of each index.
       most: largest index of each of the array's dimensions, with which a window is inside.

@@ -24,7 +24,6 @@ def export_onnx(
     perspective. The arithmetic is float32.
 
     Args:
-      player: a player with a network.
       path: the new file, with the suffix `.onnx`.
       batch: number of positions that the model takes at once.
 

@@ -33,7 +33,7 @@ class Player(Protocol):
 
     @property
     def name(self) -> str:
-        """Name in tables."""
+        """What tables call it, such as "uct:1000"."""
 
     @property
     def game(self) -> Game:
@@ -43,7 +43,6 @@ class Player(Protocol):
         """Chooses actions.
 
         Args:
-          key: PRNG key.
           states: positions [B, ...].
 
         Returns:
@@ -98,8 +97,6 @@ def act(player: Player, key: Array, states: State) -> Array | np.ndarray:
     can call, such as external engines, are called directly.
 
     Args:
-      player: a `Player`.
-      key: PRNG key.
       states: positions [B, ...].
 
     Returns:

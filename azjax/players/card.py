@@ -29,8 +29,6 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
     The results are those of the run's report, if it is about this checkpoint.
 
     Args:
-      run_dir: the run directory.
-      cycle: cycle of the checkpoint.
       before: the training of the player that the run began with, where there was one.
 
     Returns:
@@ -69,7 +67,6 @@ def describe_player(config: Config, about: dict[str, Any]) -> str:
     """Returns the card of a player as text of a few lines.
 
     Args:
-      config: of its run.
       about: what its file keeps of the run, see `about_run`.
 
     Returns:

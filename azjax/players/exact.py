@@ -36,11 +36,9 @@ class ExactPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         codec = Codec(self.game, self.salt)
@@ -78,11 +76,9 @@ class ExactTablePlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         scores = self.scorer.action_scores(states)
@@ -104,11 +100,9 @@ class ExactSearchPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "exact"
 
     def __call__(self, key: Array, states: State) -> np.ndarray:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         over = np.asarray(jax.vmap(self.game.is_terminal)(states))
@@ -124,7 +118,6 @@ def exact_player(
     """Returns a perfect player: from a solution, from exact values, or by solving the game now.
 
     Args:
-      game: the game.
       solution: the solved game, if you have it already.
 
     Raises:

@@ -118,7 +118,6 @@ def untrained_player(
     """Returns the player of a run's untrained network: the control of every measurement.
 
     Args:
-      run_dir: a run directory.
       game: as in `load_player`.
       network: as in `load_player`.
       simulations: simulations per move; None for the number in the run's evaluations.
@@ -154,7 +153,6 @@ def load_network(
     """Loads a run's game, its network and trained variables, on this process's first device.
 
     Args:
-      run_dir: a run directory.
       game: as in `load_player`.
       network: as in `load_player`.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
@@ -192,7 +190,6 @@ def export_player(
 
     Args:
       run: a run directory, RUN@best or RUN@CYCLE.
-      path: the new file.
       game: as in `load_player`.
       network: as in `load_player`.
 

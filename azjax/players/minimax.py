@@ -31,11 +31,9 @@ class MinimaxPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return f"minimax:{self.depth}"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         values = jax.vmap(functools.partial(minimax_values, self.game, self.depth))(states)
@@ -51,8 +49,6 @@ def minimax_values(game: Game, depth: int, state: State) -> Array:
     best value so far.
 
     Args:
-      game: the game.
-      depth: plies to search.
       state: the position, not batched.
 
     Returns:

@@ -31,11 +31,9 @@ class MonteCarloPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return f"mc:{self.playouts_per_action}"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         playout_key, tie_key = jax.random.split(key)

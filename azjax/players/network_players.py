@@ -31,11 +31,9 @@ class PolicyPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "policy"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
         del key
         check_states(self.game, states)
         prediction = self.network.apply(self.variables, jax.vmap(self.game.observe)(states))
@@ -62,11 +60,9 @@ class ValuePlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "value"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]; the key is ignored."""
         del key
         check_states(self.game, states)
         actions = jnp.arange(self.game.num_actions)
@@ -97,11 +93,9 @@ class SearchPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return f"search:{self.config.num_simulations}"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         return self.analyse(key, states).action
 
     def values(self, key: Array, states: State) -> Array:
@@ -139,7 +133,6 @@ def played_search(config: Config, simulations: int | None = None) -> SearchConfi
     """Returns the search of a run's players outside of self-play, as in its evaluations.
 
     Args:
-      config: of the run.
       simulations: simulations per move; None for the number in the run's evaluations.
     """
     if simulations is None:

@@ -22,11 +22,9 @@ class RandomPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return "random"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
         return random_action(key, jax.vmap(self.game.legal_action_mask)(states))

@@ -40,11 +40,9 @@ class UCTPlayer:
 
     @property
     def name(self) -> str:
-        """Name in tables."""
         return f"uct:{self.simulations}"
 
     def __call__(self, key: Array, states: State) -> Array:
-        """Chooses actions int32 [B] for states [B, ...]."""
         check_key(key)
         check_states(self.game, states)
 
@@ -87,10 +85,7 @@ def uct_search(
     that may be tried, and -1 for the others.
 
     Args:
-      game: the game.
-      key: PRNG key.
       states: positions [B, ...].
-      simulations: number of simulations.
       exploration: constant of UCB1.
     """
     root_key, search_key = jax.random.split(key)

@@ -62,7 +62,6 @@ def save_player(
 
     Args:
       path: the file, with the suffix `.safetensors`.
-      config: of the run.
       variables: of its network.
       about: its results, see `about_run`; None if nothing was measured.
 
@@ -97,7 +96,6 @@ def load_saved(
     """Reads a player's file, and checks everything in it.
 
     Args:
-      path: the file.
       game: its game, if that cannot be made from a name.
       network: its network, if that is the user's own and no name leads to it.
       trust: import the modules of its game and its network, if the file names any. This can run any

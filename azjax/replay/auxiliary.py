@@ -45,7 +45,6 @@ def terminal_targets(
     """Returns the terminal targets of positions; None if the network learns none.
 
     Args:
-      game: the game.
       names: of the targets, "score" and "ownership".
       mover: int32 [B], the players from whose perspective the targets are.
       states: positions [B, ...].

@@ -132,9 +132,7 @@ def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
     """Draws flat indices of valid positions uniformly, with replacement.
 
     Args:
-      key: PRNG key.
       valid: bool [R, B].
-      shape: of the result.
 
     Returns:
       Indices into the flattened ring, int32 `shape`. If no position is valid, all are 0; the caller

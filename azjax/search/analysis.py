@@ -54,9 +54,7 @@ def analyse_tree(
 
     Args:
       tree: tree of one game, compact.
-      simulations: number of simulations made.
       draw: the network's probability of a draw at the root.
-      config: of the search.
     """
     nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm_of(config)))
     count = simulations + 1

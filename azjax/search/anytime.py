@@ -206,7 +206,6 @@ def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) ->
     """Returns an anytime search with the player's game, network and algorithm.
 
     Args:
-      player: the player.
       memory_mb: megabytes for the tree. They decide its capacity, which is at most 2**16 nodes.
     """
     game = player.game
@@ -230,7 +229,6 @@ def continue_search(
     """Continues a search in steps of at most about 50 ms; the caller may leave the loop.
 
     Args:
-      progress: the search to continue.
       simulations: total number of simulations at which to stop, earlier ones included.
       seconds: time after which to stop. No step begins that would probably take longer.
       since: the time from which the seconds count, by `time.monotonic()`; None for now.

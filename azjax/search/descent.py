@@ -31,10 +31,6 @@ def descend(
     """Walks down all trees until an action leads to no node yet.
 
     Args:
-      key: PRNG key.
-      tree: compact, of B games.
-      select_root: as in `make_loop_fn`.
-      select_interior: as in `make_loop_fn`.
       deterministic: whether both ignore their key and depth.
 
     Returns:

@@ -21,7 +21,6 @@ def add_dirichlet_noise(
     moves. Here the noise is made of gamma variates of the legal actions, normalised.
 
     Args:
-      key: PRNG key.
       logits: masked prior logits [B, A].
       mask: legal actions, bool [B, A].
       fraction: share of the noise [B, 1]. 0 leaves the prior unchanged.
@@ -46,9 +45,7 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
     `jax.random.loggamma` draws one after the other on CPU, which takes about 15 times as long.
 
     Args:
-      key: PRNG key.
       alpha: above 0, broadcast to `shape`.
-      shape: shape of the result.
 
     Returns:
       float32 of the given shape.

@@ -37,7 +37,6 @@ def transition(game: Rules, state: State, action: Array) -> tuple[State, Array, 
     """Plays one move of one game.
 
     Args:
-      state: one state.
       action: int32 [].
 
     Returns:

@@ -62,11 +62,8 @@ class Algorithm(Protocol):
 
         Args:
           params: passed to `recurrent_fn`.
-          keys: PRNG keys.
           root: masked logits, values and states of B positions.
-          recurrent_fn: mctx's recurrent function.
           mask: legal actions, bool [B, A].
-          exploration: randomness at the root.
         """
         ...
 
@@ -250,7 +247,6 @@ def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
     """Draws moves by their shares of the visits, int32 [B].
 
     Args:
-      key: PRNG key.
       shares: shares of the visits, float32 [B, A].
       temperature: the chances are shares ** (1 / temperature). The largest share is taken where the
         temperature is 0. float32 [B, 1].

@@ -65,13 +65,10 @@ def search(
     """Searches B positions at once.
 
     Args:
-      game: the game.
       evaluate: maps (params, key, states) to (logits [B, A], value [B]). It need not mask illegal
         actions.
       params: passed to `evaluate`.
-      key: PRNG key.
       states: positions [B, ...].
-      config: the algorithm and its constants.
       exploration: randomness at the root, none by default. The exploration settings of `config`
         are not read.
       root_logits: logits of your own for the positions themselves, float32 [B, A], in place of

@@ -121,7 +121,6 @@ def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
 
     Args:
       root: compact, with one node, which becomes the root.
-      nodes: the capacity.
     """
     batch, _, actions = root.children_prior_logits.shape
 
@@ -323,7 +322,6 @@ def add_nodes(
     """Adds one new node to each game's compact tree, all at the same `index`.
 
     Args:
-      tree: compact, of B games.
       index: index of the new nodes, int32 [].
       parent: parents of the new nodes, int32 [B].
       action: actions that lead to them, int32 [B].

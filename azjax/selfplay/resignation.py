@@ -52,7 +52,6 @@ def update_minima(minima: GameMinima, mover: Array, value: Array) -> GameMinima:
     """Returns the minima after a search.
 
     Args:
-      minima: of B games.
       mover: int32 [B], the players to move.
       value: float32 [B], the search's values for them.
     """
@@ -65,7 +64,6 @@ def stats_of_finished(minima: GameMinima, done: Array, result: Array) -> Resigna
     """Returns the statistics of the games that have ended.
 
     Args:
-      minima: of B games.
       done: bool [B], which games have ended.
       result: float32 [B, 2], the result of each player.
     """

@@ -52,12 +52,6 @@ def play_plies(
     """Advances all games by `config.selfplay.plies_per_cycle` plies.
 
     Args:
-      game: the game.
-      evaluate: the evaluation function; see `search`.
-      params: for `evaluate`.
-      key: PRNG key.
-      games: B games in progress.
-      config: the settings of search and self-play.
       search: searches all positions and chooses their moves.
       openings: where new games begin; None for the game's own start.
       full_search_mask: bool [T], which plies get a full search; None for all. See
@@ -152,7 +146,6 @@ def next_start(lanes: int, started: Array) -> Array:
     games are short, is that of a lane far away.
 
     Args:
-      lanes: B.
       started: int32 [B], how many games of this call have started in the lane.
     """
     far = lanes // 2 + 1

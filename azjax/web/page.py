@@ -30,8 +30,6 @@ def render_page(
     """Returns the HTML document.
 
     Args:
-      game: the game whose board the page shows.
-      title: the heading.
       about: lines about the player, folded under the heading.
       setup: data for the page's script: `game`, and where the engine is (see main.js).
       files: files to embed in the page, gzipped, by name.

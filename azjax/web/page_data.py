@@ -64,9 +64,7 @@ def describe_model(
     """Returns the worker's data: how to call the model, and the names of moves.
 
     Args:
-      game: the game.
       search: the search's settings, for its algorithm and constants.
-      model: the exported model.
       actions: names of the actions; None if the names follow from clicks.
     """
     start = jax.tree.leaves(game.init())

@@ -70,7 +70,6 @@ def serve(
       player: the opponent, which also gives hints.
       about: a text about the player, folded under the page's heading.
       port: a port of 127.0.0.1; None for PORT or, if it is taken, any free port.
-      browser: open the page in a browser.
       announce: called with a line of text before the search is compiled, and when the server is
         ready.
 
@@ -107,7 +106,6 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
     """Returns the ASGI application: `/`, `/api/position` and `/api/search`, and nothing else.
 
     Args:
-      search: the search that answers.
       about: a text about the player, folded under the page's heading.
 
     Raises:

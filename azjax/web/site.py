@@ -84,7 +84,6 @@ def write_gallery(
 
     Args:
       players: by the names of their folders.
-      out: the folder to create.
       about: lines about each player, by the same names; the gallery shows the first.
       runtime: as in `write_site`; the pages share it.
       games: as in `write_site`, for each player.

@@ -55,11 +55,7 @@ def check_model(
     game in eight has an illegal move, and one move is made after the end of each game.
 
     Args:
-      game: the game.
       evaluate: the exported function, from `onnx_model.make_evaluation`.
-      model: the exported model.
-      games: number of games.
-      seed: seed of the moves.
       seconds: time after which no further game begins; None for no limit.
       on_position: called with every position in which a move is made.
 
