@@ -161,7 +161,7 @@ class SearchInProgress:
         bounds = np.int32(self.simulations), np.int32(upper)
         static = (search.game, search.network, search.config)
         began = time.monotonic()
-        key, tree = _run(*static, search.variables, (self.key, self.tree), bounds)
+        key, tree = _run(*static, search.variables, self.key, self.tree, bounds)
         jax.block_until_ready(tree.node_visits)
         took = (time.monotonic() - began) / max(upper - self.simulations, 1)
         slowest = max(took, _FORGETTING * self.seconds_each)
@@ -312,14 +312,15 @@ def _renumber(
 
 
 @functools.partial(
-    jax.jit, static_argnames=("game", "network", "config"), donate_argnames=("search",)
+    jax.jit, static_argnames=("game", "network", "config"), donate_argnames=("tree",)
 )
 def _run(
     game: Game,
     network: Network,
     config: SearchConfig,
     variables: Variables,
-    search: tuple[Array, mctx.Tree],
+    key: Array,
+    tree: mctx.Tree,
     bounds: tuple[Array, Array],
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
@@ -330,7 +331,7 @@ def _run(
         select_root=select_root,
         select_interior=select,
     )
-    key, tree = loop_fn(*bounds, None, search)
+    key, tree = loop_fn(*bounds, None, (key, tree))
     return key, compact(tree)
 
 
