@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import math
 import os
 import re
-import sys
-import time
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
+from etils import epath
 from orbax.checkpoint.checkpoint_managers import (
     AnyPreservationPolicy,
     BestN,
@@ -26,23 +23,13 @@ from orbax.checkpoint.checkpoint_managers import (
 )
 
 from azjax.errors import FatalError, UserError
-from azjax.runs.checksums import (
-    arrays_by_path,
-    checksum_record,
-    first_damaged,
-    recorded_arrays,
-    signature,
-)
+from azjax.runs.checksums import find_damage, write_checksums
 
 # A checkpoint has two items of arrays: the network that plays, and the rest of the training state.
-# A player is loaded without the rest, which includes the replay buffer. A third item holds the
-# checksums of both.
+# A player is loaded without the rest, which includes the replay buffer.
 _VARIABLES = "variables"
 _REST = "rest"
-_CHECKSUMS = "checksums"
 _METRIC = "selection_metric"
-_METRIC_CHECKSUM = "checksum"
-_ABANDONED_READ_S = 0.2  # the other reads end within this time after a failed one
 
 
 class BrokenCheckpointError(UserError):
@@ -77,12 +64,6 @@ class Checkpoints:
             raise UserError(f"{run_dir}: there is no run with checkpoints")
         best = BestN(get_metric_fn=_selection_metric, n=1, keep_checkpoints_without_metrics=False)
         policy = AnyPreservationPolicy([LatestN(n=keep), best])
-        # Without named handlers, the shapes in a checkpoint could not be read before its arrays.
-        handlers: dict[str, Any] = {
-            _VARIABLES: ocp.StandardCheckpointHandler(),
-            _REST: ocp.StandardCheckpointHandler(),
-            _CHECKSUMS: ocp.JsonCheckpointHandler(),
-        }
         with _no_logs_of_orbax():  # Orbax warns that a manager opened for reading is read-only
             options = ocp.CheckpointManagerOptions(
                 read_only=read_only,
@@ -90,17 +71,15 @@ class Checkpoints:
                 # Without it, Orbax writes no metric, and a resumed run forgets its best checkpoint.
                 best_fn=_selection_metric,
                 enable_async_checkpointing=True,
+                async_options=ocp.AsyncOptions(post_finalization_callback=self._write_checksums),
             )
-            self._manager = _Manager(
-                self.directory.absolute(), options=options, item_handlers=handlers
-            )
+            self._manager = _Manager(self.directory.absolute(), options=options)
         self._last_saved: int | None = None
         self._failed = False
         self._quiet = contextlib.ExitStack()
 
     def __enter__(self) -> Checkpoints:
         self._quiet.enter_context(_no_logs_of_orbax())
-        self._quiet.enter_context(_no_traces_of_abandoned_work())
         return self
 
     def __exit__(
@@ -168,9 +147,8 @@ class Checkpoints:
                 args=ocp.args.Composite(
                     variables=ocp.args.StandardSave(variables),
                     rest=ocp.args.StandardSave(rest),
-                    checksums=ocp.args.JsonSave(checksum_record(variables=variables, rest=rest)),
                 ),
-                metrics={_METRIC: metric, _METRIC_CHECKSUM: _metric_checksum(metric)},
+                metrics={_METRIC: metric},
             )
 
     def finish(self) -> None:
@@ -253,50 +231,35 @@ class Checkpoints:
           UserError: it is of another config.
         """
         path = self.directory / str(cycle)
-        result, reason = _attempt(lambda: self._read(cycle, expected))
-        if reason is not None:
-            raise BrokenCheckpointError(f"checkpoint {path} is broken ({reason})")
-        difference, restored = result
-        if difference is not None:
-            raise UserError(f"{path} is of another config: {difference}")
-        return restored
-
-    def _read(self, cycle: int, expected: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
-        """Returns the difference to `expected` if there is one, and the items otherwise."""
-        for item in (*expected, _CHECKSUMS):
-            if not (self.directory / str(cycle) / item).is_dir():
-                raise FileNotFoundError(f"the part {item} is missing")
-        args = ocp.args.Composite(checksums=ocp.args.JsonRestore())
-        recorded = recorded_arrays(self._manager.restore(cycle, args=args)[_CHECKSUMS])
+        if damage := find_damage(path, *expected):
+            raise BrokenCheckpointError(f"checkpoint {path} is broken ({damage})")
         for item, tree in expected.items():
-            difference = _difference(recorded[item], tree)
-            if difference is not None:
-                return difference, {}
+            stored = ocp.StandardCheckpointHandler().metadata(epath.Path(path.absolute() / item))
+            if difference := _difference(stored.tree, tree):
+                raise UserError(f"{path} is of another config: {difference}")
         parts = {item: ocp.args.StandardRestore(tree) for item, tree in expected.items()}
         restored = self._manager.restore(cycle, args=ocp.args.Composite(**parts))
-        for item in expected:
-            damaged = first_damaged(restored[item], recorded[item])
-            if damaged is not None:
-                raise ValueError(f"the values of {item}.{damaged} are not those that were saved")
-        for name, values in arrays_by_path(restored[_VARIABLES]).items():
+        for name, values in _by_path(restored[_VARIABLES]).items():
             if jnp.issubdtype(values.dtype, jnp.inexact) and not jnp.isfinite(values).all():
-                raise ValueError(f"{name} holds numbers that are not finite")
-        return None, dict(restored)
+                raise BrokenCheckpointError(
+                    f"checkpoint {path} is broken ({name} holds numbers that are not finite)"
+                )
+        return dict(restored)
+
+    def _write_checksums(self) -> None:
+        """Adds the checksums to the checkpoint just before it gets its final name."""
+        if jax.process_index() == 0:
+            for folder in self.directory.glob(f"{self._last_saved}.*"):
+                write_checksums(folder)
 
 
 class _Manager(ocp.CheckpointManager):
     """Orbax's manager, except that a damaged metric counts as missing and is no error."""
 
     def metrics(self, step: int) -> dict[str, float] | None:
-        with _no_logs_of_orbax():
-            try:
-                metrics = super().metrics(step)
-            except (ValueError, OSError, RecursionError):
-                return None
-        if not isinstance(metrics, dict) or not isinstance(metrics.get(_METRIC), float):
+        if find_damage(Path(self.directory) / str(step), "metrics"):
             return None
-        intact = metrics.get(_METRIC_CHECKSUM) == _metric_checksum(metrics[_METRIC])
-        return metrics if intact else None
+        return super().metrics(step)
 
 
 @contextlib.contextmanager
@@ -317,52 +280,6 @@ def _no_logs_of_orbax() -> Iterator[None]:
             logger.removeFilter(is_ours)
 
 
-@contextlib.contextmanager
-def _no_traces_of_abandoned_work() -> Iterator[list[int]]:
-    """Hides Python's reports of reads and writes that Orbax abandons when another one fails.
-
-    The caller reports the failure in one line.
-
-    Yields:
-      A list whose only element is the number of reports hidden so far.
-    """
-    report, hidden = sys.unraisablehook, [0]
-
-    def filtered(unraisable: Any) -> None:
-        code = getattr(unraisable.object, "cr_code", None)
-        abandoned = code is not None and "orbax" in code.co_filename
-        if abandoned or str(unraisable.exc_value) == "Event loop is closed":
-            hidden[0] += 1
-        else:
-            report(unraisable)
-
-    sys.unraisablehook = filtered
-    try:
-        yield hidden
-    finally:
-        sys.unraisablehook = report
-
-
-def _attempt(read: Callable[[], Any]) -> tuple[Any, str | None]:
-    """Reads a checkpoint that may be damaged; every exception means that it is.
-
-    Returns:
-      (result, None), or (None, the reason in one line).
-    """
-    with _no_logs_of_orbax(), _no_traces_of_abandoned_work() as hidden:
-        try:
-            return read(), None
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:120]
-        # The abandoned reads end in threads, some later than this. Wait until none reports.
-        before = -1
-        while before < hidden[0]:
-            before = hidden[0]
-            time.sleep(_ABANDONED_READ_S)
-            gc.collect()
-        return None, reason
-
-
 def _selection_metric(metrics: dict[str, float]) -> float:
     return metrics.get(_METRIC, -math.inf)
 
@@ -377,18 +294,22 @@ def _reason(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:160]
 
 
-def _metric_checksum(metric: float) -> int:
-    return zlib.crc32(repr(float(metric)).encode())
-
-
-def _difference(recorded: dict[str, Any], expected: Any) -> str | None:
+def _difference(stored: Any, expected: Any) -> str | None:
     """Describes the first array whose type or shape is not as expected; None if all are."""
-    stored = {path: array["type"] for path, array in recorded.items()}
-    shapes = {path: signature(x) for path, x in arrays_by_path(expected).items()}
-    for path in sorted(stored.keys() | shapes.keys()):
-        there, here = stored.get(path), shapes.get(path)
+    theirs, ours = _by_path(stored), _by_path(expected)
+    for path in sorted(theirs.keys() | ours.keys()):
+        there, here = (
+            f"{jnp.dtype(tree[path].dtype).name}{list(tree[path].shape)}" if path in tree else None
+            for tree in (theirs, ours)
+        )
         if there != here:
             return (
                 f"{path} is {there or 'absent'} in the checkpoint, {here or 'absent'} in the config"
             )
     return None
+
+
+def _by_path(tree: Any) -> dict[str, Any]:
+    """Returns the leaves of a pytree by their paths, as "params.trunk.kernel"."""
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {jax.tree_util.keystr(path, simple=True, separator="."): leaf for path, leaf in leaves}

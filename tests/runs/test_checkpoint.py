@@ -156,8 +156,8 @@ def test_other_values_in_intact_files_are_noticed(piece, tmp_path):
     restored, said = restore(tmp_path)
     (line,) = said
     assert re.fullmatch(
-        rf"checkpoint {folder / '4'} is broken \(ValueError: the values of {piece}\.\S+ are not "
-        r"those that were saved\); trying an older one",
+        rf"checkpoint {folder / '4'} is broken \({piece}/\S+ is not as it was written\); "
+        "trying an older one",
         line,
     )
     tiny.assert_equal(restored, states()[3])
@@ -176,7 +176,7 @@ def test_weights_that_are_no_numbers_are_refused(value, tmp_path):
     written_with(tmp_path, lambda x: x.at[(0,) * x.ndim].set(value))
     restored, said = restore(tmp_path)
     assert re.fullmatch(
-        r"checkpoint \S+ is broken \(ValueError: \S+ holds numbers that are not finite\); "
+        r"checkpoint \S+ is broken \(\S+ holds numbers that are not finite\); "
         "trying an older one",
         said[0],
     )
