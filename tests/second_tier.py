@@ -12,7 +12,7 @@ SECOND_TIER = (
     "bench/test_connect_four_openings.py::test_perfect_play_wins_all_won_openings",
     # Whole processes that end by faults.
     "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",
-    "training/test_peers.py::test_the_others_name_a_lost_process_and_end",
+    "cli/test_peers.py::test_the_others_name_a_lost_process_and_end",
     "bench/test_scripts.py",
     "test_readme.py::test_commands_train_and_measure",
     "test_notebooks.py::test_they_run",
@@ -186,8 +186,6 @@ SECOND_TIER = (
     "training/test_cycle.py::test_gate[0.0-True]",
     "training/test_cycle.py::test_updates_wait_for_enough_positions",
     "training/test_cycle.py::test_the_gated_network_plays_while_the_latest_learns",
-    "training/test_peers.py::test_the_others_name_a_lost_process_and_end[False",
-    "training/test_peers.py::test_the_others_name_a_lost_process_and_end[True-0",
     "training/test_loop.py::test_a_loss_that_is_no_number_stops_the_run",
     "training/test_loop.py::test_a_signal_saves_and_leaves[2]",
     "training/test_loop.py::test_killed_and_resumed_is_as_never_stopped[gated]",

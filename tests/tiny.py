@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -170,6 +171,11 @@ def wait_until(
                 raise AssertionError(f"exit code {process.returncode}\n{out}\n{err}")
         assert time.monotonic() < end, "waited too long"
         time.sleep(0.01)
+
+
+def without_notice_of_jax(errors: str) -> str:
+    """Returns the errors of a process without JAX's notice that tasks may be lost."""
+    return re.sub(r"^W.* Using experimental recoverable task feature.*\n", "", errors)
 
 
 def free_port() -> int:

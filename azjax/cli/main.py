@@ -14,7 +14,6 @@ from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, resume, train
 from azjax.cli.web import web
-from azjax.cli.xla_messages import announce_slow_compilations
 from azjax.errors import FatalError, UserError, printable
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
@@ -43,13 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
 
     Args:
       arguments: a command and its arguments; None for those of this process, which is then the
-        command line's own: its messages are tidied, and its compiled programs are kept.
+        command line's own: its compiled programs are kept.
     """
     own_process = arguments is None
     if sys.stderr is None:  # closed; `print` would then write messages to standard output
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
-    if own_process:
-        announce_slow_compilations()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_usage())

@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -10,12 +10,16 @@ from azjax.cli.arguments import PROGRAM, FileArgument, RunArgument, RunDirArgume
 from azjax.cli.ending import second_signal_ends
 from azjax.errors import UserError
 
+if TYPE_CHECKING:
+    from azjax.config import Config
+    from azjax.devices import Hosts
+
 
 def train(arguments: list[str]) -> None:
     """Train a player from a config: azjax train tic_tac_toe, or azjax train my_config.toml"""
     from azjax.config import Config
     from azjax.config.toml import load_config
-    from azjax.devices import Hosts, join_hosts, use_all_cores
+    from azjax.devices import Hosts
 
     config, rest = None, arguments
     if arguments and not arguments[0].startswith("-"):
@@ -38,19 +42,17 @@ def train(arguments: list[str]) -> None:
     if config is None:
         raise UserError("train needs a config file, or the name of a config such as tic_tac_toe")
     run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
-    join_hosts(options.hosts)
-    use_all_cores(splits=_splits(options.config), processes=options.hosts.num_processes or 1)
-
+    _start_jax(options.config, options.hosts)
+    from azjax.cli.peers import lost_peers_named
     from azjax.training.loop import train as run
-    from azjax.training.peers import lost_peers_named
 
-    with lost_peers_named(), second_signal_ends(_ended(run_dir)):
+    with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
         run(options.config, run_dir, start_from=options.start_from)
 
 
 def resume(arguments: list[str]) -> None:
     """Continue a run from its newest intact checkpoint: azjax resume runs/tic_tac_toe"""
-    from azjax.devices import Hosts, join_hosts, use_all_cores
+    from azjax.devices import Hosts
     from azjax.players.load import load_run_config
 
     @dataclasses.dataclass(frozen=True)
@@ -61,13 +63,14 @@ def resume(arguments: list[str]) -> None:
 
     options = parse(resume, Arguments, arguments, "resume")
     config = load_run_config(options.run_dir)
-    join_hosts(options.hosts)
-    use_all_cores(splits=_splits(config), processes=options.hosts.num_processes or 1)
-
+    _start_jax(config, options.hosts)
+    from azjax.cli.peers import lost_peers_named
     from azjax.training.loop import resume as run
-    from azjax.training.peers import lost_peers_named
 
-    with lost_peers_named(), second_signal_ends(_ended(options.run_dir)):
+    with (
+        lost_peers_named(options.hosts.heartbeat_timeout),
+        second_signal_ends(_ended(options.run_dir)),
+    ):
         run(options.run_dir)
 
 
@@ -88,12 +91,14 @@ def export(arguments: list[str]) -> None:
     print(f"{options.file}: {options.file.stat().st_size:,} bytes")
 
 
+def _start_jax(config: "Config", hosts: "Hosts") -> None:
+    from azjax.devices import join_hosts, use_all_cores
+    from azjax.training.trainer import divided
+
+    join_hosts(hosts)
+    splits = tuple(value // share for _, value, share in divided(config))
+    use_all_cores(splits=splits, processes=hosts.num_processes or 1)
+
+
 def _ended(run_dir: Path) -> str:
     return f"{PROGRAM}: ended at once; azjax resume {run_dir} continues from the last checkpoint"
-
-
-def _splits(config: Any) -> tuple[int, ...]:
-    """Returns the numbers of a config that are split over devices."""
-    gated = (config.gate.games // 2,) if config.selfplay.actor == "gated" else ()
-    sizes = (config.selfplay.parallel_games, config.learning.batch_size, config.replay.max_games)
-    return (*sizes, *gated)

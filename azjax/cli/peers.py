@@ -1,0 +1,87 @@
+"""What a process does when another process of its run is lost: it says which, and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import jax
+from jax.experimental import multihost_utils
+from rich.console import Console
+
+from azjax.cli.ending import exit_at_once
+from azjax.errors import UserError
+from azjax.runs.checkpoint import SaveError
+
+_ASK_EVERY_S = 1.0
+_LAST_S = 2.0  # in which the others say what was lost, or leave
+# What messages between processes raise when one of them is gone.
+_LOST_PROCESS = re.compile(r"Gloo|NCCL|Connection (closed|reset)|[Hh]eartbeat|UNAVAILABLE|Socket")
+
+
+@contextlib.contextmanager
+def lost_peers_named(heartbeat_timeout: float) -> Iterator[None]:
+    """Ends this process with one line and exit code 2 if another process of the run is lost.
+
+    Does nothing if there is only this process. If process 0 is lost, which leads the others, JAX
+    itself says so and aborts them.
+
+    Args:
+      heartbeat_timeout: seconds after which JAX counts a silent process as lost.
+    """
+    if jax.process_count() == 1:
+        yield
+        return
+    ended = threading.Event()
+    watch = threading.Thread(target=_watch, args=(ended,), daemon=True)
+    watch.start()
+    try:
+        yield
+        multihost_utils.sync_global_devices("azjax: all processes have ended the run")
+    except (RuntimeError, ValueError) as error:
+        # Processes write checkpoints together, so a loss can show as one that was not written.
+        own = isinstance(error, UserError) and not isinstance(error, SaveError)
+        if not own and _LOST_PROCESS.search(str(error)):
+            watch.join(2 * heartbeat_timeout)  # it ends this process when it knows which was lost
+        raise
+    finally:
+        ended.set()
+        _leave()
+
+
+def _watch(ended: threading.Event) -> None:
+    everyone = set(range(jax.process_count()))
+    try:
+        while not ended.wait(_ASK_EVERY_S):
+            # The context raises if a process is lost inside it, and the next one tells the rest.
+            with contextlib.suppress(Exception), multihost_utils.live_devices(jax.devices()):
+                pass
+            with multihost_utils.live_devices(jax.devices()) as live:
+                lost = sorted(everyone - {device.process_index for device in live})
+            if lost and not ended.wait(_ASK_EVERY_S):
+                break
+        else:
+            return
+    except Exception:  # process 0 is lost, or this one has left
+        return
+    Console().show_cursor()  # the live display hides it
+    print(
+        f"azjax: process{'es' * (len(lost) > 1)} {', '.join(map(str, lost))} of the run stopped, "
+        "so this one stops, too; look at that one's messages, and start all of them again with "
+        "azjax resume",
+        file=sys.stderr,
+    )
+    _leave()
+    exit_at_once(2)
+
+
+def _leave() -> None:
+    """Keeps process 0 alive for a time, because the others abort when it is gone."""
+    if jax.process_index() == 0:
+        time.sleep(_LAST_S)
+    else:
+        jax.distributed.shutdown()
