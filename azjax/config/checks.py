@@ -16,17 +16,6 @@ def at_least(config: Any, low: float, *keys: str) -> None:
             raise UserError(f"{_assignment(config, key)} must be at least {low}")
 
 
-def at_most(config: Any, high: int, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is above `high`.
-
-    These bounds are far above what anyone needs. They end in one line what would otherwise take
-    minutes or all memory: a typing error, or a file that asks for it.
-    """
-    for key in keys:
-        if not getattr(config, key) <= high:
-            raise UserError(f"{_assignment(config, key)} must be at most {high:,}")
-
-
 def above(config: Any, low: float, *keys: str) -> None:
     """Raises a UserError for the first key whose value is not above `low`."""
     for key in keys:

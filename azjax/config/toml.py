@@ -21,17 +21,6 @@ from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
 _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
-# Methods that helped nowhere, or that no config used. Players' files and runs of earlier versions
-# have them, switched off.
-_REMOVED = {
-    "network.block": "basic",
-    "search.start_simulations": 0,
-    "search.puct.root_temperature": 1,
-    "search.puct.forced_playouts": 0,
-    "replay.reanalyse_positions": 0,
-    "learning.ema_decay": 0,
-    "learning.td_lambda": 1,
-}
 
 
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
@@ -139,9 +128,6 @@ def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:
     values = {}
     for key, value in data.items():
         if key not in hints:
-            if prefix + key in _REMOVED:
-                _check_off(prefix + key, value)
-                continue
             near = difflib.get_close_matches(key, hints, n=1, cutoff=0.5)
             advice = (
                 f"did you mean {prefix}{near[0]}?" if near else f"valid keys: {', '.join(hints)}"
@@ -165,12 +151,6 @@ def _options(values: dict[str, Any], name: str) -> Options:
         if isinstance(value, float) and not math.isfinite(value):
             raise UserError(f"{name}.{key} = {value} must be a finite number")
     return tuple(sorted(values.items()))
-
-
-def _check_off(name: str, value: Any) -> None:
-    """Raises a UserError if a method that has been removed is switched on."""
-    if value != _REMOVED[name]:
-        raise UserError(f"{name}: azjax no longer has this method; leave the key out")
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:

@@ -141,24 +141,6 @@ def test_wrong_types_are_named(data, said):
     assert said in refused(data)
 
 
-@pytest.mark.parametrize(
-    ("key", "off"),
-    [
-        ("network.block", "basic"),
-        ("search.start_simulations", 0),
-        ("search.puct.root_temperature", 1.0),
-        ("search.puct.forced_playouts", 0.0),
-        ("replay.reanalyse_positions", 0),
-        ("learning.ema_decay", 0),
-    ],
-)
-def test_removed_methods_may_be_switched_off_alone(key, off):
-    section, name = key.rsplit(".", 1)
-    assert config_from_dict(nested(section, {name: off})) == config_from_dict({})
-    said = f"{key}: azjax no longer has this method; leave the key out"
-    assert refused(nested(section, {name: 8})) == said
-
-
 def test_an_integer_will_do_for_a_float():
     value = config_from_dict({"learning": {"clip_norm": 1}}).learning.clip_norm
     assert value == 1.0
