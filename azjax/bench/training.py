@@ -41,13 +41,13 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
 from azjax.network.two_headed import TwoHeadedNetwork, make_network
+from azjax.plan.measure import evaluations
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.loggers import Value
-from azjax.selfplay.selfplay import draw_full_search_mask
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.training.loop import run_cycles
 from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer, make_trainer, state_specs
+from azjax.training.trainer import Trainer, make_trainer
 from azjax.types import Array, Metrics
 
 
@@ -180,26 +180,14 @@ class _EnoughError(Exception):
     """The end of a run of which enough cycles were measured."""
 
 
-def count_evaluations(config: Config) -> int:
-    """Returns how often a cycle evaluates its whole batch of games.
-
-    Each ply evaluates the roots, and then one node of each game per simulation.
-    """
-    plies = config.selfplay.plies_per_cycle
-    drawn = draw_full_search_mask(jax.random.PRNGKey(0), config.selfplay)
-    full = plies if drawn is None else int(jnp.sum(drawn))
-    fast = plies - full
-    return plies + full * config.search.num_simulations + fast * config.selfplay.fast_simulations
-
-
 def cycle_operations(game: Game, config: Config) -> float:
     """Returns the network's operations in a cycle, on all devices together.
 
     A gradient step is three forwards: one, and one for each of the gradients of inputs and weights.
     """
-    evaluations = count_evaluations(config) * config.selfplay.parallel_games
+    evaluated = evaluations(config) * config.selfplay.parallel_games
     learned = config.learning.updates_per_cycle * config.learning.batch_size
-    return (evaluations + 3 * learned) * forward_operations(make_network(game, config.network))
+    return (evaluated + 3 * learned) * forward_operations(make_network(game, config.network))
 
 
 def forward_operations(network: TwoHeadedNetwork) -> float:
@@ -231,10 +219,9 @@ def _parts(
 ) -> dict[str, Callable[[], Any]]:
     """Returns programs of a cycle's network evaluations alone and its gradient steps alone."""
     games = config.selfplay.parallel_games
-    count = count_evaluations(config)
+    count = evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
     loss, key = alphazero_loss(config), jax.random.PRNGKey(1)
-    specs = state_specs(config).learner
     # The cycle donates its state, so the parts need copies.
     learner = jax.tree.map(jnp.copy, state.learner)
 
@@ -263,7 +250,7 @@ def _parts(
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))
     forwards = jax.jit(shard(forwards, mesh, (EVERYWHERE, SPLIT), SPLIT))
-    gradient_steps = jax.jit(shard(gradient_steps, mesh, (specs, SPLIT), (specs, EVERYWHERE)))
+    gradient_steps = jax.jit(shard(gradient_steps, mesh, (EVERYWHERE, SPLIT), EVERYWHERE))
     return {
         "network forwards alone": lambda: forwards(learner.variables, observations),
         "gradient steps alone": lambda: gradient_steps(learner, batch),

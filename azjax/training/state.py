@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import optax
 from azjax_envs import Game
+from jax.sharding import PartitionSpec
 
 from azjax.config import Config
 from azjax.learning.loss import Loss
@@ -20,6 +21,7 @@ from azjax.search.model import Evaluate, network_evaluate
 from azjax.search.search import Search
 from azjax.selfplay.openings import Games, Openings
 from azjax.selfplay.resignation import ResignationStats
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT
 from azjax.types import Array
 
 
@@ -77,6 +79,21 @@ class TrainState:
             return replace(self, gated=acting)
         variables: Any = acting  # None while a checkpoint keeps it apart
         return replace(self, learner=replace(self.learner, variables=variables))
+
+
+_everywhere: Any = EVERYWHERE  # specs take the place of arrays; one stands for a whole subtree
+_time_major: Any = PartitionSpec(None, AXIS)
+_split: Any = SPLIT
+STATE_SPECS = TrainState(
+    learner=_everywhere,
+    gated=_everywhere,
+    games=_split,
+    replay=Replay(transitions=_time_major, position=_everywhere, filled=_everywhere),
+    resignation=_everywhere,
+    key=_everywhere,
+    cycle=_everywhere,
+)
+"""How each part of the state lies on the mesh."""
 
 
 def save_state(

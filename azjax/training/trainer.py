@@ -16,23 +16,22 @@ from jax.sharding import Mesh, PartitionSpec
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.learning.loss import Loss, loss_of
-from azjax.learning.state import LearnerState
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
 from azjax.players.network_players import SearchPlayer, played_search
 from azjax.replay.auxiliary import check_auxiliary
-from azjax.replay.buffer import Replay, empty_replay
+from azjax.replay.buffer import empty_replay
 from azjax.runs.keys import first_keys
 from azjax.search.search import Search, search_of
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import play_plies
-from azjax.sharding import AXIS, EVERYWHERE, SPLIT, local, make_mesh, shard, shardings
+from azjax.sharding import AXIS, EVERYWHERE, local, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
-from azjax.training.state import Experiment, TrainState
+from azjax.training.state import STATE_SPECS, Experiment, TrainState
 from azjax.types import Array, Metrics
 
 Step = Callable[[TrainState], tuple[TrainState, Metrics]]
@@ -74,7 +73,7 @@ class Trainer:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""
         shapes = jax.eval_shape(self.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
         specs = jax.tree.broadcast(
-            state_specs(self.config), shapes, is_leaf=lambda x: isinstance(x, PartitionSpec)
+            STATE_SPECS, shapes, is_leaf=lambda x: isinstance(x, PartitionSpec)
         )
         return jax.tree.map(
             lambda s, where: jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=where),
@@ -111,11 +110,16 @@ def make_trainer(
         what the network is to predict, or the network's predictions have wrong shapes.
     """
     mesh = make_mesh() if mesh is None else mesh
-    _check_divisible(config, mesh.size)
+    for name, value, share in divided(config):
+        if value % (share * mesh.size):
+            raise UserError(
+                f"{name} = {value} must be a multiple of {share * mesh.size} to be split over "
+                f"{mesh.size} devices"
+            )
     check_auxiliary(game, config.network.auxiliary)
     path = config.selfplay.openings
     network = network_of(game, config.network, network)
-    on_cpus = _platform(mesh) == "cpu"
+    on_cpus = mesh.devices.flat[0].platform == "cpu"
     if on_cpus:
         network = in_fast_arithmetic(network)
     rule, learning_rate = optimizer_of(config, optimizer)
@@ -131,11 +135,11 @@ def make_trainer(
         learning_rate=learning_rate,
         openings=read_openings(game, path) if path else None,
     )
-    specs = state_specs(config)
 
     def step(function: Callable[[Experiment, TrainState], Any]) -> Step:
         on_devices = functools.partial(function, experiment)
-        compiled = jax.jit(shard(on_devices, mesh, (specs,), (specs, EVERYWHERE)), donate_argnums=0)
+        sharded = shard(on_devices, mesh, (STATE_SPECS,), (STATE_SPECS, EVERYWHERE))
+        compiled = jax.jit(sharded, donate_argnums=0)
         return _blocking(compiled) if on_cpus else compiled
 
     return Trainer(
@@ -145,7 +149,9 @@ def make_trainer(
         learning_rate=learning_rate,
         config=config,
         mesh=mesh,
-        init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
+        init=jax.jit(
+            shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, STATE_SPECS)
+        ),
         cycle=step(train_cycle),
         gate=step(gate),
         asynchronous=not on_cpus,
@@ -192,41 +198,20 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
     )
 
 
-def state_specs(config: Config) -> TrainState:
-    """Returns how each part of the state lies on the mesh: a `PartitionSpec` for each."""
-    everywhere: Any = EVERYWHERE  # specs take the place of the state's arrays
-    split: Any = SPLIT
-    time_major: Any = PartitionSpec(None, AXIS)
-    return TrainState(
-        learner=LearnerState(
-            variables=everywhere,
-            optimizer_state=everywhere,
-            num_updates=everywhere,
-        ),
-        gated=everywhere if config.selfplay.actor == "gated" else None,
-        games=split,
-        replay=Replay(transitions=time_major, position=everywhere, filled=everywhere),
-        resignation=everywhere if config.selfplay.resign_false_positive_rate else None,
-        key=everywhere,
-        cycle=everywhere,
-    )
+def divided(config: Config) -> list[tuple[str, int, int]]:
+    """Returns the numbers that are divided over the devices.
 
-
-def _platform(mesh: Mesh) -> str:
-    return mesh.devices.flat[0].platform
-
-
-def _check_divisible(config: Config, devices: int) -> None:
-    for name, value, unit in [
-        ("selfplay.parallel_games", config.selfplay.parallel_games, devices),
-        ("learning.batch_size", config.learning.batch_size, devices),
-        ("replay.max_games", config.replay.max_games, devices),
-        ("gate.games", config.gate.games, 2 * devices),
-    ]:
-        if value % unit and not (name == "gate.games" and config.selfplay.actor == "latest"):
-            raise UserError(
-                f"{name} = {value} must be a multiple of {unit} to be split over {devices} devices"
-            )
+    Returns:
+      The name of each, its value, and of what a device's share must be a multiple.
+    """
+    numbers = [
+        ("selfplay.parallel_games", config.selfplay.parallel_games, 1),
+        ("learning.batch_size", config.learning.batch_size, 1),
+        ("replay.max_games", config.replay.max_games, 1),
+    ]
+    if config.selfplay.actor == "gated":
+        numbers.append(("gate.games", config.gate.games, 2))
+    return numbers
 
 
 def _blocking(step: Step) -> Step:
