@@ -4,7 +4,10 @@ This is the table of contents. The names are imported when they are first used, 
 the package stays cheap; type checkers and editors see all of them.
 """
 
+import ast
 import importlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -57,67 +60,32 @@ if TYPE_CHECKING:
 
     __version__: str
 
-_HOMES = {
-    "Batch": "learning.batch",
-    "CheckpointConfig": "config",
-    "Config": "config",
-    "EvaluationConfig": "config",
-    "GameAnalysis": "analysis.game_analysis",
-    "GameConfig": "config",
-    "GateConfig": "config",
-    "GumbelConfig": "config",
-    "LearningConfig": "config",
-    "Logger": "runs.loggers",
-    "Loss": "learning.loss",
-    "MatchResult": "evaluation.match",
-    "Network": "network.network",
-    "NetworkConfig": "config",
-    "PUCTConfig": "config",
-    "Player": "players.base",
-    "Prediction": "network.network",
-    "Progress": "runs.progress",
-    "Rating": "evaluation.rating",
-    "ReplayConfig": "config",
-    "Report": "evaluation.report",
-    "SearchConfig": "config",
-    "SearchPlayer": "players.network_players",
-    "SelfPlayConfig": "config",
-    "Solution": "exact.solver",
-    "TrainState": "training.state",
-    "Trainer": "training.trainer",
-    "UCTPlayer": "players.uct",
-    "UserError": "errors",
-    "act": "players.base",
-    "analyse": "analysis.analyse",
-    "alphazero_loss": "learning.loss",
-    "export_onnx": "onnx_export.network",
-    "flax_network": "network.flax_network",
-    "load_config": "config.toml",
-    "load_player": "players.load",
-    "make_mesh": "sharding",
-    "make_trainer": "training.trainer",
-    "play_match": "evaluation.match",
-    "read_metrics": "runs.metrics",
-    "report": "evaluation.report",
-    "resume": "training.loop",
-    "save_player": "players.weights_file",
-    "solve": "exact.solver",
-    "train": "training.loop",
-}
-__all__ = sorted([*_HOMES, "__version__", "search"])
+
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Returns `__getattr__` and `__dir__` of a package, whose source lists its names once.
+
+    The lines under `if TYPE_CHECKING:`, which type checkers and editors read, are read here, too.
+    """
+    homes: dict[str, str] = {}
+    for block in ast.parse(Path(file).read_text(encoding="utf-8")).body:
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            for line in block.body:
+                if isinstance(line, ast.ImportFrom):
+                    homes |= {alias.name: str(line.module) for alias in line.names}
+                else:
+                    homes["__version__"] = "importlib.metadata"
+
+    def get(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name == "__version__":
+            return importlib.import_module(homes[name]).version(package)
+        if homes[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        return getattr(importlib.import_module(homes[name]), name)
+
+    return get, lambda: sorted(homes)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("azjax")
-    if name == "search":
-        return importlib.import_module("azjax.search")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, __file__)
+__all__ = __dir__()

@@ -3,8 +3,9 @@
 The names here are imported when they are first used.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from azjax import lazy_names
 
 if TYPE_CHECKING:
     from azjax.players.base import Analysis as Analysis
@@ -27,35 +28,5 @@ if TYPE_CHECKING:
     from azjax.players.spec import parse_spec as parse_spec
     from azjax.players.uct import UCTPlayer as UCTPlayer
 
-_HOMES = {
-    "Analysis": "base",
-    "ExactPlayer": "exact",
-    "ExactTablePlayer": "exact",
-    "GtpPlayer": "engines.gtp",
-    "History": "base",
-    "MinimaxPlayer": "minimax",
-    "MonteCarloPlayer": "monte_carlo",
-    "Player": "base",
-    "PolicyPlayer": "network_players",
-    "RandomPlayer": "random_player",
-    "SearchPlayer": "network_players",
-    "UCTPlayer": "uct",
-    "UciPlayer": "engines.uci",
-    "ValuePlayer": "network_players",
-    "act": "base",
-    "exact_player": "exact",
-    "load_player": "load",
-    "parse_spec": "spec",
-    "untrained_player": "load",
-}
-__all__ = sorted(_HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = lazy_names(__name__, __file__)
+__all__ = __dir__()
