@@ -1,6 +1,8 @@
 """The graph of imports, read from the source without importing anything."""
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -75,3 +77,14 @@ def test_what_plays_does_not_import_what_trains(package):
 def test_every_exception_is_needed():
     for name, target in EXCEPTIONS:
         assert target in imported(ROOT / name)
+
+
+@pytest.mark.parametrize("surgery", ["jax._src", "jaxlib", "ctypes", "unraisablehook"])
+def test_nothing_reaches_into_the_insides_of_others(surgery):
+    assert [name for name, file in FILES.items() if surgery in file.read_text()] == []
+
+
+def test_training_is_imported_where_there_is_no_fcntl():
+    """As on Windows."""
+    script = "import sys; sys.modules['fcntl'] = None; import azjax, azjax.training.loop"
+    subprocess.run([sys.executable, "-c", script], check=True)

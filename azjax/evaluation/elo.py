@@ -8,7 +8,6 @@ import math
 from statistics import NormalDist
 
 import numpy as np
-from scipy.special import stdtrit
 
 from azjax.errors import UserError
 
@@ -112,8 +111,30 @@ def _score_interval(
         return mean * sure, 1.0 - (1.0 - mean) * sure
     deviation = pair_scores.std(ddof=1) / effective**0.5
     degrees = _independent(pair_scores, openings) - 1
-    half_width = float(stdtrit(degrees, 0.5 + confidence / 2)) * deviation
+    half_width = _student_quantile(degrees, confidence) * deviation
     return mean - half_width, mean + half_width
+
+
+def _student_quantile(degrees: int, confidence: float) -> float:
+    """Returns t such that |T| < t has this probability, for Student's T.
+
+    For t = sqrt(degrees) tan(angle) it is a finite sum (Abramowitz and Stegun, Handbook of
+    Mathematical Functions, 26.7.3 and 26.7.4), which is inverted by bisection.
+    """
+    odd = degrees % 2
+    numerators = np.arange(1 + odd, degrees - 2, 2)
+    ratios = numerators / (numerators + 1)
+
+    def probability(angle: float) -> float:
+        series = 1 + np.cumprod(math.cos(angle) ** 2 * ratios).sum() if degrees > 1 else 0.0
+        if odd:
+            return 2 / math.pi * (angle + math.sin(angle) * math.cos(angle) * series)
+        return math.sin(angle) * series
+
+    low, high = 0.0, math.pi / 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if probability(middle) < confidence else (low, middle)
+    return degrees**0.5 * math.tan(middle)
 
 
 def wilson_interval(count: int, total: int, *, confidence: float = 0.95) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from tensorboardX.proto.event_pb2 import Event, SessionLog
@@ -20,33 +20,27 @@ _FLUSH_EVERY_S = 10.0
 class TensorBoardFile:
     """Scalars for TensorBoard. They are secondary: without space, they end with one warning.
 
-    tensorboardX's own writer has a thread, which dies with a traceback when the disk is full.
+    tensorboardX's own writers leave the file open when the disk is full, or have a thread that dies
+    with a traceback, after which the run waits for it.
+
+    Args:
+      folder: the folder, which is made if need be.
+      first_step: of a resumed run, to hide the first version of the steps that it repeats; None
+        for a new run.
+      warn: called with a line when nothing can be written any more.
     """
 
     def __init__(self, folder: Path, *, first_step: int | None, warn: Callable[[str], None]):
-        """Opens a new file in `folder`.
-
-        Args:
-          folder: the folder, which is made if need be.
-          first_step: of a resumed run, to hide the first version of the steps that it repeats;
-            None for a new run.
-          warn: called with a line when nothing can be written any more.
-        """
         self._folder, self._warn = folder, warn
         self._writer: RecordWriter | None = None
         self._flushed = time.monotonic()
-        try:
+        with self._ending_without_space():
             folder.mkdir(parents=True, exist_ok=True)
             name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}"
             self._writer = RecordWriter(str(folder / name))
-        except OSError as error:
-            self._give_up(error)
-        version = "brain.Event:2"
-        self._write(Event(wall_time=time.time(), file_version=version))
+        self._write(Event(wall_time=time.time(), file_version="brain.Event:2"))
         if first_step is not None:
-            self._write(Event(step=first_step, file_version=version))
-            start = SessionLog(status=SessionLog.START)
-            self._write(Event(step=first_step, session_log=start))
+            self._write(Event(step=first_step, session_log=SessionLog(status=SessionLog.START)))
 
     def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
         """Adds numbers; they are on disk some seconds later, or after `close`."""
@@ -57,33 +51,28 @@ class TensorBoardFile:
 
     def close(self) -> None:
         """Writes what is left."""
-        self._flush()
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
+        with self._ending_without_space():
+            if self._writer is not None:
+                self._writer.flush()
+                self._writer.close()
+        self._writer = None
 
     def _write(self, event: Event) -> None:
-        if self._writer is None:
-            return
+        with self._ending_without_space():
+            if self._writer is not None:
+                self._writer.write(event.SerializeToString())
+                if time.monotonic() - self._flushed >= _FLUSH_EVERY_S:
+                    self._flushed = time.monotonic()
+                    self._writer.flush()
+
+    @contextlib.contextmanager
+    def _ending_without_space(self) -> Iterator[None]:
         try:
-            self._writer.write(event.SerializeToString())
+            yield
         except OSError as error:
-            self._give_up(error)
-        if time.monotonic() - self._flushed >= _FLUSH_EVERY_S:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._flushed = time.monotonic()
-        if self._writer is not None:
-            try:
-                self._writer.flush()
-            except OSError as error:
-                self._give_up(error)
-
-    def _give_up(self, error: OSError) -> None:
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            with contextlib.suppress(OSError):
-                writer.close()
-        reason = error.strerror or error
-        self._warn(f"{self._folder}: {reason}; the run goes on without TensorBoard")
+            writer, self._writer = self._writer, None
+            if writer is not None:
+                with contextlib.suppress(OSError):
+                    writer.close()
+            reason = error.strerror or error
+            self._warn(f"{self._folder}: {reason}; the run goes on without TensorBoard")

@@ -33,7 +33,7 @@ from azjax.players.load import CONFIG_FILE, START_FILE, load_player, load_run_co
 from azjax.players.weights_file import save_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
-from azjax.runs.lock import LOCK_FILE, run_lock
+from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.runs.loggers import Logger
 from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, read_metrics
 from azjax.runs.progress import OnCycle, Progress
@@ -410,9 +410,9 @@ def _check_opponents(trainer: Trainer) -> None:
 
 
 def _check_empty(run_dir: Path) -> None:
-    # A refused run may have left its lock file.
+    # A refused run may have left the files of its lock.
     if run_dir.exists() and (
-        not run_dir.is_dir() or any(file.name != LOCK_FILE for file in run_dir.iterdir())
+        not run_dir.is_dir() or any(file.name not in LOCK_FILES for file in run_dir.iterdir())
     ):
         raise UserError(
             f"{run_dir} is not empty; resume that run (azjax resume {run_dir}) or choose another "

@@ -64,6 +64,8 @@ def device_memory(device: jax.Device) -> int | None:
     CPU devices share the memory of the machine. The memory that is free now is not considered,
     because the system fills it with cached files.
     """
+    if device.platform == "cpu" and not hasattr(os, "sysconf"):
+        return None
     if device.platform == "cpu":
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()
     return (device.memory_stats() or {}).get("bytes_limit")

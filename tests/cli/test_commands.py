@@ -16,7 +16,7 @@ from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
 from azjax.exact import solver
 from azjax.runs.checkpoint import Checkpoints
-from azjax.runs.lock import LOCK_FILE
+from azjax.runs.lock import LOCK_FILES
 from azjax.training import loop as train_module
 from azjax.training import memory
 from tests import tiny
@@ -56,7 +56,7 @@ def edit(run, old, new):
 
 
 def files(folder):
-    kept = (p for p in folder.rglob("*") if p.is_file() and p.name != LOCK_FILE)
+    kept = (p for p in folder.rglob("*") if p.is_file() and p.name not in LOCK_FILES)
     return {p: p.read_bytes() for p in kept}
 
 

@@ -2,10 +2,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import stdtrit
 from scipy.stats import binomtest
 
 from azjax.errors import UserError
 from azjax.evaluation.elo import (
+    _student_quantile,
     elo_difference,
     estimate_elo,
     expected_score,
@@ -119,3 +121,10 @@ def test_wilson_intervals_end_at_0_and_1():
     assert wilson_interval(0, 50)[0] == 0.0
     assert wilson_interval(50, 50)[1] == 1.0
     assert wilson_interval(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 31, 32, 199, 2001])
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_quantiles_of_student_equal_those_of_scipy(degrees, confidence):
+    expected = stdtrit(degrees, 0.5 + confidence / 2)
+    assert _student_quantile(degrees, confidence) == pytest.approx(expected, rel=1e-11)

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from azjax.errors import UserError
-from azjax.runs.lock import LOCK_FILE, run_lock
+from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.training.loop import resume, train
 from tests import tiny
 
@@ -48,7 +48,7 @@ def test_a_second_process_is_refused_until_the_first_is_gone(holder):
     os.kill(process.pid, signal.SIGKILL)  # no chance to clean up
     process.wait()
     with run_lock(run):
-        assert (run / LOCK_FILE).read_text() == f"{os.getpid()}\n"
+        assert (run / LOCK_FILES[1]).read_text() == f"{os.getpid()}\n"
     with run_lock(run):  # released at the end
         pass
 
@@ -60,4 +60,4 @@ def test_neither_train_nor_resume_touches_a_run_that_is_trained(holder):
     tiny.write_config(run / "config.toml")
     with pytest.raises(UserError, match="another process trains this run"):
         resume(run)
-    assert {file.name for file in run.iterdir()} == {LOCK_FILE, "config.toml"}
+    assert {file.name for file in run.iterdir()} == {*LOCK_FILES, "config.toml"}

@@ -18,7 +18,7 @@ from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.runs.checkpoint import Checkpoints
-from azjax.runs.lock import LOCK_FILE
+from azjax.runs.lock import LOCK_FILES
 from azjax.runs.metrics import read_metrics
 from azjax.runs.run_logger import RunLogger
 from azjax.sharding import make_mesh
@@ -328,7 +328,7 @@ def test_loggers_get_the_lines_of_the_metrics_file(tmp_path):
 
 def times(run):
     """Returns when each file of a run was changed; its lock names the last process."""
-    files = (p for p in run.rglob("*") if p.is_file() and p.name != LOCK_FILE)
+    files = (p for p in run.rglob("*") if p.is_file() and p.name not in LOCK_FILES)
     return {p: p.stat().st_mtime_ns for p in files}
 
 
