@@ -28,6 +28,7 @@ class Dialect:
     notation: Notation
     colours: str  # the letters of player 0 and 1
     memory: str  # the option for the tree's megabytes
+    lines: str  # the option for the number of best moves to show
     ponder: str  # the option that says whether the client will let the engine ponder
     no_move: str  # answered in place of a best move when there is none
     variants: dict[str, str]  # games, and their names in the protocol
@@ -39,6 +40,7 @@ DIALECTS = {
         notation=FEN,
         colours="wb",
         memory="Hash",
+        lines="MultiPV",
         ponder="Ponder",
         no_move="(none)",
         variants={"chess": "chess", "gardner_chess": "gardner"},
@@ -48,6 +50,7 @@ DIALECTS = {
         notation=SFEN,
         colours="bw",
         memory="USI_Hash",
+        lines="USI_MultiPV",
         ponder="USI_Ponder",
         no_move="resign",
         variants={"shogi": "shogi"},
@@ -72,6 +75,7 @@ class EngineState:
     # None after a position that could not be read.
     client_game: ClientGame | None = START
     megabytes: int = MEMORY_MB
+    num_lines: int = 1  # the best moves to show
     shows_wdl: bool = False
     last: LastSearch | None = None
 

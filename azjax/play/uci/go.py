@@ -114,31 +114,18 @@ def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> En
       words: the words after `go`.
       run_command: runs another command that comes during the search.
     """
+    if words[:1] == ["mate"] and engine.dialect.name == "usi":
+        engine.write("checkmate notimplemented\n")
+        return engine
+    began = since = engine.lines.arrived
     client_game = engine.position()
     record = None
     if client_game is not None and client_game.record is not None:
         record = revive(client_game.record, engine.dialect.notation)
-    if words[:1] == ["mate"] and engine.dialect.name == "usi":
-        engine.write("checkmate notimplemented\n")
-    elif record is None or record.current.over:
-        why = "the position is not known" if record is None else "the game is over"
-        engine.report_error(f"{why}: there is no move")
-        engine.write(f"bestmove {engine.dialect.no_move}\n")
-    else:
-        return _search(engine, words, record, run_command)
-    return engine
-
-
-def _search(
-    engine: EngineState, go_words: Sequence[str], record: GameRecord, run_command: RunCommand
-) -> EngineState:
-    """Searches until a limit is reached or a command ends it; later commands are given back."""
-    began = since = engine.lines.arrived
-    limits = _read_limits(engine, go_words, record)
-    root_actions = _root_actions(engine, limits.moves, record)
-    progress = start_search(engine.search, record, engine.last, root_actions)
+    limits = _read_limits(engine, words, record)
+    progress = _start(engine, limits, record)
     reported = _Reported(began, began, 0)
-    if progress.simulations:  # a continued tree, which may be full already
+    if progress is not None and progress.simulations:  # a continued tree, which may be full already
         reported = _report(engine, record, progress, reported)
     steps, input_ended, later = _steps(engine, progress, limits, since), False, []
     while True:
@@ -176,14 +163,38 @@ def _search(
             break
     ended = time.monotonic()
     engine.lines.give_back(later)
+    if record is None or progress is None:
+        engine.write(f"bestmove {engine.dialect.no_move}\n")
+        return engine
     analysis = progress.analysis()
-    moves = main_line(record, analysis)
-    if reported.simulations < max(analysis.simulations, 1):
-        line = info_line(analysis, moves, ended - began, shows_wdl=engine.shows_wdl)
-        engine.write(line)
-    ponder = f" ponder {moves[1]}" if len(moves) > 1 else ""
-    engine.write(f"bestmove {moves[0]}{ponder}\n")
+    if reported.simulations < max(progress.simulations, 1):
+        _write_info(engine, record, analysis, ended - began)
+    engine.write(f"bestmove {best_move(record, analysis)}\n")
     return replace(engine, last=end_search(progress, record, engine.last, ended))
+
+
+def _start(
+    engine: EngineState, limits: Limits, record: GameRecord | None
+) -> SearchInProgress | None:
+    """Starts the search of a position; says why there is none if the game is over, or unknown."""
+    if record is None:
+        engine.report_error("the position is not known: there is no move")
+        return None
+    if record.current.over:
+        lost = record.current.returns[record.current.mover] < 0
+        engine.write(f"info depth 0 score {'mate' if lost else 'cp'} 0\n")
+        return None
+    root_actions = _root_actions(engine, limits.moves, record)
+    return start_search(engine.search, record, engine.last, root_actions)
+
+
+def best_move(record: GameRecord, analysis: SearchAnalysis) -> str:
+    """Returns the move, and the expected answer unless it ends the game."""
+    line = analysis.principal_variation(analysis.action)[:2]
+    moves = record.move_names(line)
+    if len(moves) < 2 or record.play(line[0]).play(line[1]).current.over:
+        return moves[0]
+    return f"{moves[0]} ponder {moves[1]}"
 
 
 def _root_actions(engine: EngineState, moves: Sequence[str], record: GameRecord) -> list[int]:
@@ -197,15 +208,18 @@ def _root_actions(engine: EngineState, moves: Sequence[str], record: GameRecord)
     return actions
 
 
-def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord) -> Limits:
+def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord | None) -> Limits:
     simulations = engine.search.config.num_simulations
-    return read_go(words, engine.dialect.colours, record.current.mover, simulations)
+    mover = 0 if record is None else record.current.mover
+    return read_go(words, engine.dialect.colours, mover, simulations)
 
 
 def _steps(
-    engine: EngineState, progress: SearchInProgress, limits: Limits, since: float
+    engine: EngineState, progress: SearchInProgress | None, limits: Limits, since: float
 ) -> Iterator[SearchInProgress]:
     """Continues a search whose time runs since the command's arrival and ends with the answer."""
+    if progress is None:
+        return iter(())
     if limits.waits:
         return continue_search(progress)
     return continue_search(
@@ -216,9 +230,9 @@ def _steps(
     )
 
 
-def _depth(progress: SearchInProgress, limits: Limits) -> float:
+def _depth(progress: SearchInProgress | None, limits: Limits) -> float:
     """Returns the length of the principal variation, computed only if there is a limit on it."""
-    if math.isinf(limits.depth):
+    if progress is None or math.isinf(limits.depth):
         return 0
     analysis = progress.analysis()
     return len(analysis.principal_variation(analysis.action))
@@ -234,42 +248,36 @@ class _Reported:
 
 
 def _report(
-    engine: EngineState, record: GameRecord, progress: SearchInProgress, last: _Reported
+    engine: EngineState, record: GameRecord | None, progress: SearchInProgress, last: _Reported
 ) -> _Reported:
-    """Writes an `info` line every second, and early on whenever the tree has doubled."""
+    """Writes `info` lines every second, and early on whenever the tree has doubled."""
     now = time.monotonic()
-    if now - last.at < _REPORT_S and progress.simulations < 2 * max(last.simulations, 1):
+    if record is None or (
+        now - last.at < _REPORT_S and progress.simulations < 2 * max(last.simulations, 1)
+    ):
         return last
-    seconds = now - last.began
-    analysis = progress.analysis()
-    moves = main_line(record, analysis)
-    engine.write(info_line(analysis, moves, seconds, shows_wdl=engine.shows_wdl))
+    _write_info(engine, record, progress.analysis(), now - last.began)
     return replace(last, at=now, simulations=progress.simulations)
 
 
-def info_line(
-    analysis: SearchAnalysis, moves: Sequence[str], seconds: float, *, shows_wdl: bool
-) -> str:
-    """Returns the `info` line of a search of the current position.
-
-    Args:
-      analysis: what the search has found.
-      moves: its principal variation, see `main_line`.
-      seconds: how long it has taken.
-      shows_wdl: with the chances of a win, a draw and a loss.
-    """
-    depth = len(analysis.principal_variation(analysis.action))
-    wdl = f" wdl {' '.join(map(str, to_wdl(analysis)))}" if shows_wdl else ""
-    return (
-        f"info depth {depth} time {round(1000 * seconds)} nodes {analysis.simulations} "
-        f"nps {round(analysis.simulations / max(seconds, 1e-3))} "
-        f"score cp {to_centipawns(analysis.value)}{wdl} pv {' '.join(moves)}\n"
-    )
-
-
-def main_line(record: GameRecord, analysis: SearchAnalysis) -> list[str]:
-    """Returns the names of the first moves of the principal variation, at most 16."""
-    return record.move_names(analysis.principal_variation(analysis.action)[:_MAX_LINE])
+def _write_info(
+    engine: EngineState, record: GameRecord, analysis: SearchAnalysis, seconds: float
+) -> None:
+    """Writes an `info` line for each of the best moves that the client wants to see."""
+    actions = [analysis.action]
+    if engine.num_lines > 1:
+        actions = analysis.ranked_actions()[: engine.num_lines]
+    for rank, action in enumerate(actions, 1):
+        line = analysis.principal_variation(action)
+        moves = record.move_names(line[:_MAX_LINE])
+        value = float(analysis.action_values[action]) if rank > 1 else analysis.value
+        number = f"multipv {rank} " if engine.num_lines > 1 else ""
+        wdl = f" wdl {' '.join(map(str, to_wdl(value, analysis.draw)))}" if engine.shows_wdl else ""
+        engine.write(
+            f"info depth {len(line)} {number}time {round(1000 * seconds)} "
+            f"nodes {analysis.simulations} nps {round(analysis.simulations / max(seconds, 1e-3))} "
+            f"score cp {to_centipawns(value)}{wdl} pv {' '.join(moves)}\n"
+        )
 
 
 def to_centipawns(value: float) -> int:
@@ -280,9 +288,9 @@ def to_centipawns(value: float) -> int:
     return round(90 * math.tan(1.5637541897 * min(max(value, -1.0), 1.0)))
 
 
-def to_wdl(analysis: SearchAnalysis) -> tuple[int, int, int]:
+def to_wdl(value: float, draws: float) -> tuple[int, int, int]:
     """Returns wins, draws and losses in a thousand, from the value and the network's draws."""
-    value = min(max(analysis.value, -1.0), 1.0)
-    draw = round(1000 * min(analysis.draw, 1 - abs(value)))
+    value = min(max(value, -1.0), 1.0)
+    draw = round(1000 * min(draws, 1 - abs(value)))
     win = min(round(500 * (1 + value - draw / 1000)), 1000 - draw)
     return win, draw, 1000 - win - draw

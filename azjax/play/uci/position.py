@@ -11,6 +11,7 @@ import jax
 from azjax_envs import Game
 
 from azjax.play.game_record import GameRecord, record_from_state, start_game
+from azjax.types import State
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,16 @@ class ClientGame:
 
     start: str  # "startpos", or a position in text
     record: GameRecord | None = None  # None until it is needed
+    remark: str = ""  # how a position was read that is not quite right
 
 
 def read_position(
     game: Game, notation: Notation, words: Sequence[str], last: ClientGame | None
 ) -> ClientGame:
     """Reads the words after `position`: `[startpos | NOTATION ...] [moves ...]`.
+
+    As in other engines, the notation's name may be missing or written twice, and a position may
+    have rights and counters that cannot be.
 
     Args:
       game: the game.
@@ -46,17 +51,18 @@ def read_position(
     Raises:
       ValueError: says in one line what is wrong.
     """
-    text = " ".join(words)
-    match = re.fullmatch(rf"(startpos|{notation.name} (.*?))(?: ?moves\b ?(.*))?", text)
-    if match is None:
+    start, _, rest = f"{' '.join(words)} ".partition("moves ")
+    start = re.sub(rf"^({notation.name} )+", "", start).strip()
+    if not start or start == notation.name:
         raise ValueError(f"expected startpos, or {notation.name} and a position, then moves")
-    start, moves = (match[2] or match[1]).strip(), (match[3] or "").split()
+    moves, remark = rest.split(), ""
     if last is not None and last.record is not None and last.start == start:
         record = last.record
-    elif match[2] is None:
+    elif start == "startpos":
         record = start_game(game)
     else:
-        record = record_from_state(game, getattr(game, f"from_{notation.name}")(start))
+        state, remark = _read(game, notation, start)
+        record = record_from_state(game, state)
     pairs = zip(moves, record.moves, strict=False)
     common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
     record = record.truncate(common)
@@ -65,22 +71,36 @@ def read_position(
         # In numpy, because finding a move by its name may name all legal moves.
         action = game.string_to_action(jax.device_get(alive.current.state), move)
         record = record.append(alive.play(action, move).current)
-    return ClientGame(start, record)
+    return ClientGame(start, record, remark)
+
+
+def _read(game: Game, notation: Notation, text: str) -> tuple[State, str]:
+    """Returns a position, and a remark if it had to be mended."""
+    read = getattr(game, f"from_{notation.name}")
+    try:
+        return read(text), ""
+    except ValueError as error:
+        try:
+            state = read(text, strict=False)
+        except ValueError:
+            raise error from None
+        return state, f"{error}; it is read as {getattr(game, f'to_{notation.name}')(state)}"
 
 
 def revive(record: GameRecord, notation: Notation) -> GameRecord:
-    """Returns the record with a game that is over by its history continued as a new one.
+    """Returns the record with a game that is drawn, or over by its history, continued as a new one.
 
     Clients decide when a game is over, and need not claim a repetition, for example. So the game
-    goes on here without its past, also where our rules know a winner (shogi's perpetual check).
-    Mate and stalemate remain the end, because there is no move to play.
+    goes on here without its past, also where our rules know a winner (shogi's perpetual check), and
+    without the material to mate. Mate and stalemate remain the end, because there is no move.
     """
     now = record.current
     if not now.over:
         return record
     text = getattr(record.game, f"to_{notation.name}")(now.state).split()
     # Without the fields that count moves, so that the counts begin again.
-    start = getattr(record.game, f"from_{notation.name}")(" ".join(text[: notation.fields]))
+    read = getattr(record.game, f"from_{notation.name}")
+    start = read(" ".join(text[: notation.fields]), strict=False)
     fresh = record_from_state(record.game, start).current
     if fresh.over:
         return record

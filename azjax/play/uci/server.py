@@ -18,11 +18,13 @@ from azjax.play.game_record import start_game
 from azjax.play.last_search import warm_up
 from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
-from azjax.play.uci.go import go, main_line
+from azjax.play.uci.go import go
 from azjax.play.uci.position import read_position
 from azjax.search.anytime import MEMORY_MB
 
 _MAX_MB = 2**16
+_MAX_LINES = 500
+_MAX_THREADS = 1024  # one does the work, whatever clients set
 
 
 def serve_uci(
@@ -83,6 +85,8 @@ def _run(engine: EngineState, words: Sequence[str]) -> EngineState:
         except ValueError as error:
             engine.report_error(f"position: {error}")
             return replace(engine, client_game=None)
+        if client_game.remark:
+            engine.report_error(f"position: {client_game.remark}")
         return replace(engine, client_game=client_game)
     elif name not in ("stop", "ponderhit", "debug", "gameover", "register"):
         engine.report_error(f"unknown command {name}")
@@ -98,7 +102,7 @@ def _warm_up(engine: EngineState) -> EngineState:
     start.play(legal_actions(game, start.current.state)[0])
     text = getattr(game, f"to_{name}")(start.current.state)
     read_position(game, engine.dialect.notation, [name, *text.split()], None)
-    last = warm_up(engine.search, lambda analysis: main_line(start, analysis))
+    last = warm_up(engine.search, lambda found: start.move_names([found.action]))
     return replace(engine, last=last)
 
 
@@ -107,6 +111,8 @@ def _introduce(engine: EngineState) -> None:
     options = [
         f"{dialect.memory} type spin default {MEMORY_MB} min 1 max {_MAX_MB}",
         f"{dialect.ponder} type check default false",
+        f"{dialect.lines} type spin default 1 min 1 max {_MAX_LINES}",
+        f"Threads type spin default 1 min 1 max {_MAX_THREADS}",
     ]
     if dialect.name == "uci":
         options.append(f"UCI_Variant type combo default {variant} var {variant}")
@@ -120,21 +126,29 @@ def _introduce(engine: EngineState) -> None:
 def _set_option(engine: EngineState, words: Sequence[str]) -> EngineState:
     """Sets `name NAME value VALUE`; names may contain spaces, in upper or lower case."""
     name, _, value = " ".join(words).removeprefix("name ").partition(" value ")
-    key, value = name.strip().lower(), value.strip()
-    if key == engine.dialect.memory.lower():
-        if not (value.isascii() and value.isdecimal() and len(value) < 10):
-            value = "0"
-        if not 1 <= int(value) <= _MAX_MB:
-            engine.report_error(
-                f"option {engine.dialect.memory} must be from 1 to {_MAX_MB} megabytes"
-            )
-            return engine
+    name, value = name.strip(), value.strip()
+    dialect, variant = engine.dialect, engine.dialect.variants[engine.game.name]
+    numbers = {dialect.memory: _MAX_MB, dialect.lines: _MAX_LINES, "Threads": _MAX_THREADS}
+    known = {
+        **{option: f"a whole number from 1 to {most}" for option, most in numbers.items()},
+        **dict.fromkeys((dialect.ponder, "UCI_ShowWDL"), "true or false"),
+        f"{dialect.name.upper()}_Variant": variant,
+    }
+    option = next((option for option in known if option.lower() == name.lower()), None)
+    if option is None:
+        engine.report_error(f"there is no option {name}; the options are {', '.join(known)}")
+        return engine
+    if option in numbers:
+        is_number = value.isascii() and value.isdecimal() and len(value) < 10
+        fits = is_number and 1 <= int(value) <= numbers[option]
+    else:
+        fits = value.lower() in known[option].split(" or ")
+    if not fits:
+        engine.report_error(f"option {option} must be {known[option]}")
+    elif option == dialect.memory:
         return replace(engine, megabytes=int(value), last=None)
-    if key == "uci_showwdl" and value in ("true", "false"):
-        return replace(engine, shows_wdl=value == "true")
-    variant = engine.dialect.variants[engine.game.name]
-    if key == f"{engine.dialect.name}_variant" and value != variant:
-        engine.report_error(f"this player plays {variant}, and no other variant")
-    elif key not in (engine.dialect.ponder.lower(), f"{engine.dialect.name}_variant"):
-        engine.report_error(f"there is no option {name.strip()} with this value")
+    elif option == dialect.lines:
+        return replace(engine, num_lines=int(value))
+    elif option == "UCI_ShowWDL":
+        return replace(engine, shows_wdl=value.lower() == "true")
     return engine

@@ -80,13 +80,19 @@ class _ChessGame:
         # `name` is a class constant, but the protocol declares a property.
         return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
-    def from_fen(self, text: str) -> ChessState:
+    def from_fen(self, text: str, *, strict: bool = True) -> ChessState:
         """Returns the position of a FEN of four to six fields, without earlier positions.
+
+        Args:
+          text: the FEN.
+          strict: refuse castling rights, en-passant squares and counters that cannot be. Otherwise
+            they are dropped, Shredder-FEN is read, and a drawn position with a legal move is open,
+            as the programs are that let two players go on.
 
         Raises:
           ValueError: if the text is not a FEN, or its position is impossible.
         """
-        return _position(self, **notation.parse_fen(text, self._size))
+        return _position(self, strict, **notation.parse_fen(text, self._size, strict=strict))
 
     def to_fen(self, state: ChessState) -> str:
         """Returns the position in Forsyth-Edwards notation.
@@ -197,9 +203,9 @@ class GardnerChess(_ChessGame):
         return Symmetries(cells=cells, actions=places.reshape(2, -1).astype(np.int32))
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _position(game: _ChessGame, **fields: Array) -> ChessState:
-    return make_state(game._size, **fields, plies=game.max_steps)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _position(game: _ChessGame, draws: bool, **fields: Array) -> ChessState:
+    return make_state(game._size, **fields, plies=game.max_steps, draws=draws)
 
 
 @functools.cache

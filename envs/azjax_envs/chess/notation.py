@@ -15,8 +15,13 @@ _RIGHTS = "KQkq"  # in the order of the bits of `castling`, seen by White
 _MOVES = 9999  # the highest move number that is taken
 
 
-def parse_fen(text: str, size: int) -> dict[str, np.ndarray | np.int32]:
+def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndarray | np.int32]:
     """Reads FEN with four to six fields; the clock and the move number may be left out: 0 1.
+
+    Args:
+      text: the position.
+      size: of the board.
+      strict: refuse what `_mended` mends.
 
     Returns:
       The fields of `ChessState` that it tells: `pieces` uint32 [6, W], and int32 [] each
@@ -26,6 +31,8 @@ def parse_fen(text: str, size: int) -> dict[str, np.ndarray | np.int32]:
       ValueError: in one line, if it is malformed or if no game can come to such a position.
     """
     fields = text.split()
+    if not strict:
+        fields = _mended(fields, size)
     if not 4 <= len(fields) <= 6:
         raise _error(
             text,
@@ -46,6 +53,33 @@ def parse_fen(text: str, size: int) -> dict[str, np.ndarray | np.int32]:
         "ply": 2 * _number(text, "move number", move, 1, _MOVES) - 1 - is_white,
     }
     return {"pieces": _pack(mover)} | {name: np.int32(n) for name, n in numbers.items()}
+
+
+def _mended(fields: list[str], size: int) -> list[str]:
+    """Returns the fields of a FEN without rights, squares and counters that cannot be.
+
+    Castling may be missing, in any order, or in the letters of files (Shredder-FEN). Rights without
+    king and rook are dropped, and so is an en-passant square that no pawn has just passed. A clock
+    that has run out begins again, and so does a move number out of range.
+    """
+    if len(fields) < 2:
+        return fields
+    board, turn, *rest = fields
+    castling = rest.pop(0) if rest and re.fullmatch("-|[KQkqA-Ha-h]+", rest[0]) else "-"
+    passed = rest.pop(0) if rest and re.fullmatch("-|[a-h][1-8]", rest[0]) else "-"
+    numbers = {}
+    for default, high in (("0", CLOCK - 1), ("1", _MOVES)):
+        given = rest.pop(0) if rest else default
+        fits = re.fullmatch("[0-9]{1,9}", given) and int(default) <= int(given) <= high
+        numbers[default] = given if fits else default
+    grid = _read_board(" ".join(fields), board, size)
+    files = castling.translate(str.maketrans("HAha", "KQkq"))
+    kept = [right for right in _RIGHTS if right in files and size == 8 and _can_castle(grid, right)]
+    is_white = turn == "w"
+    mover = grid if is_white else np.char.swapcase(grid)[::-1]
+    if size != 8 or not _may_capture(mover, passed, is_white):
+        passed = "-"
+    return [board, turn, "".join(kept) or "-", passed, *numbers.values(), *rest]
 
 
 def format_fen(size: int, state: ChessState) -> str:
@@ -175,13 +209,24 @@ def _read_castling(text: str, castling: str, grid: np.ndarray, is_white: bool) -
     if not re.fullmatch("K?Q?k?q?", castling):
         raise _error(text, f"castling must be - or some of KQkq in this order, not {castling!r}")
     for right in castling:
-        row, white = (7, str.upper) if right.isupper() else (0, str.lower)
-        corner = 7 if right in "Kk" else 0
-        if grid[row, 4] != white("k") or grid[row, corner] != white("r"):
+        if not _can_castle(grid, right):
+            row, corner = _corner(right)
             squares = f"e{8 - row} and a rook on {FILES[corner]}{8 - row}"
             raise _error(text, f"castling {right} needs a king on {squares}")
     bits = sum(1 << _RIGHTS.index(right) for right in castling)
     return _turn_rights(bits, is_white)
+
+
+def _corner(right: str) -> tuple[int, int]:
+    """Returns row and column of the rook of a castling right."""
+    return 7 if right.isupper() else 0, 7 if right in "Kk" else 0
+
+
+def _can_castle(grid: np.ndarray, right: str) -> bool:
+    """Returns whether king and rook of a castling right stand where they began."""
+    row, corner = _corner(right)
+    king, rook = "KR" if right.isupper() else "kr"
+    return grid[row, 4] == king and grid[row, corner] == rook
 
 
 def _turn_rights(bits: int, is_white: bool) -> int:
@@ -199,10 +244,15 @@ def _read_passed(text: str, passed: str, mover: np.ndarray, is_white: bool) -> i
     rank = 6 if is_white else 3
     if not re.fullmatch(f"[a-h]{rank}", passed):
         raise _error(text, f"en passant must be - or a square on rank {rank}, not {passed!r}")
-    column = FILES.index(passed[0])
-    if [*mover[1:4, column]] != [".", ".", "p"]:
+    if not _may_capture(mover, passed, is_white):
         raise _error(text, f"en passant on {passed}: no pawn has just passed that square")
-    return 2 * size + column
+    return 2 * size + FILES.index(passed[0])
+
+
+def _may_capture(mover: np.ndarray, passed: str, is_white: bool) -> bool:
+    """Returns whether a pawn may have just passed a square such as "e3" on 8x8."""
+    column = FILES.find(passed[0])
+    return passed[1:] == ("6" if is_white else "3") and [*mover[1:4, column]] == [".", ".", "p"]
 
 
 def _number(text: str, name: str, value: str, low: int, high: int) -> int:

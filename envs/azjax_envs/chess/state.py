@@ -50,11 +50,12 @@ def make_state(
     clock: Array,
     ply: Array,
     plies: int,
+    draws: bool = True,
 ) -> ChessState:
     """Returns a state without earlier positions, from which `plies` more may be played.
 
-    `passed` is any square that a pawn has just passed, or size * size. The other arguments are
-    fields of `ChessState`.
+    `passed` is any square that a pawn has just passed, or size * size. Without `draws`, a drawn
+    position with a legal move is open. The other arguments are fields of `ChessState`.
     """
     past = jnp.zeros((POSITIONS - 1, *pieces.shape), jnp.uint32)
     return _arrive(
@@ -68,6 +69,7 @@ def make_state(
         past=past,
         past_repeats=jnp.zeros(POSITIONS - 1, jnp.uint8),
         hashes=jnp.zeros((2, CLOCK), jnp.uint32),
+        draws=draws,
     )
 
 
@@ -117,6 +119,7 @@ def _arrive(
     past: Array,
     past_repeats: Array,
     hashes: Array,
+    draws: bool = True,
 ) -> ChessState:
     """Makes the state of a position just reached: its legal moves, repetitions and result."""
     moves = legal_moves(pieces, castling, square(passed, size))
@@ -130,7 +133,7 @@ def _arrive(
     repeats = jnp.sum(same, dtype=jnp.uint8)
     stuck = ~jnp.any(moves.planes.stack() != 0)
     drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= last_ply) | _is_dead(pieces)
-    over, repeats = computed_once(stuck | drawn, repeats)
+    over, repeats = computed_once(stuck | drawn if draws else stuck, repeats)
     white_moves = ply % 2 == 0
     mated = jnp.where(white_moves, -1, 1)
     return ChessState(

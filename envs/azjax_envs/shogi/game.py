@@ -173,15 +173,19 @@ class Shogi:
         """Returns the board in the letters of SFEN, sente's in capitals, with both hands."""
         return notation.to_text(to_position(state))
 
-    def from_sfen(self, text: str) -> ShogiState:
+    def from_sfen(self, text: str, *, strict: bool = True) -> ShogiState:
         """Returns the position of an SFEN, as the first position of its game.
 
         Repetition starts from this position. The move number counts towards the 512 plies.
 
+        Args:
+          text: the SFEN.
+          strict: refuse a move number out of range; otherwise the count begins again.
+
         Raises:
           ValueError: if the SFEN is malformed, or its position is impossible.
         """
-        position = notation.parse_sfen(text, MAX_PLIES)
+        position = notation.parse_sfen(text, MAX_PLIES, strict=strict)
         words, player, ply = from_position(position), position.player, position.ply
         state, is_possible = _place(words, np.uint8(player), np.int16(ply))
         if not is_possible:

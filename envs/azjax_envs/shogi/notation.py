@@ -41,12 +41,13 @@ class Position:
     ply: int  # moves played before
 
 
-def parse_sfen(text: str, most: int) -> Position:
+def parse_sfen(text: str, most: int, *, strict: bool = True) -> Position:
     """Reads SFEN; the number of the move may be left out.
 
     Args:
       text: the position.
       most: how many plies a game has at most.
+      strict: refuse a move number out of range; otherwise the count begins again.
 
     Raises:
       ValueError: where it is malformed, or no such position can be.
@@ -59,7 +60,10 @@ def parse_sfen(text: str, most: int) -> Position:
         raise wrong(text, f"the side to move must be b or w, not {fields[1]!r}")
     hands = _parse_hands(text, fields[2])
     number = fields[3] if len(fields) == 4 else "1"
-    if not re.fullmatch(r"[0-9]{1,4}", number) or not 1 <= int(number) <= most + 1:
+    fits = re.fullmatch(r"[0-9]{1,4}", number) and 1 <= int(number) <= most + strict
+    if not fits and not strict:
+        number = "1"
+    elif not fits:
         raise wrong(text, f"the move number must be from 1 to {most + 1}, not {number!r}")
     _check_pieces(text, cells, hands)
     return Position(cells, hands, "bw".index(fields[1]), int(number) - 1)

@@ -86,8 +86,9 @@ def test_a_draw_that_nobody_claimed_goes_on():
 
 def test_mate_leaves_no_move():
     lines = output(["position fen k4/5/1K3/5/4R w - - 0 1 moves e1e5", "go nodes 3"])
-    assert best_moves(lines) == ["(none)"]
-    assert "the game is over" in lines[0]
+    assert lines == ["info depth 0 score mate 0", "bestmove (none)"]
+    stalemate = "position fen k4/2Q2/5/5/4K b - - 0 1"
+    assert output([stalemate, "go nodes 3"]) == ["info depth 0 score cp 0", "bestmove (none)"]
 
 
 @pytest.mark.parametrize(
@@ -96,6 +97,8 @@ def test_mate_leaves_no_move():
         ("position", "expected startpos, or fen and a position"),
         ("position fen", "expected startpos, or fen"),
         ("position fen 1/2 w", "it must have 4 to 6 fields"),
+        ("position fen 4k/P4/5/5/4K w - - 0 1 2 3 4", "it must have 4 to 6 fields"),
+        ("position fen 4k/P4/5/5/5 w - - 0 0", "White must have one king, not 0"),
         ("position startpos moves e2e9", "'e2e9' is not legal here"),
         (TOO_LONG, "the line is too long"),
     ],
@@ -112,10 +115,12 @@ def test_after_an_invalid_position_there_is_no_move(line, complaint):
     ("line", "complaint"),
     [
         ("hello", "unknown command hello"),
-        ("setoption name Hash value 0", "Hash must be from 1 to"),
-        ("setoption name Hash value many", "Hash must be from 1 to"),
-        ("setoption name Wisdom value 5", "no option Wisdom"),
-        ("setoption name UCI_Variant value chess", "plays gardner, and no other variant"),
+        ("setoption name Hash value 0", "Hash must be a whole number from 1 to"),
+        ("setoption name Hash value many", "Hash must be a whole number from 1 to"),
+        ("setoption name Wisdom value 5", "no option Wisdom; the options are Hash, MultiPV, Thr"),
+        ("setoption name UCI_ShowWDL value 1", "option UCI_ShowWDL must be true or false"),
+        ("setoption name MultiPV value 0", "option MultiPV must be a whole number from 1 to 500"),
+        ("setoption name UCI_Variant value chess", "option UCI_Variant must be gardner"),
         ("setoption", "there is no option"),
     ],
 )
@@ -123,6 +128,41 @@ def test_other_errors_change_nothing(line, complaint):
     before, after = best_moves(output(["go nodes 1"])), output([line, "go nodes 1"])
     assert complaint in after[0]
     assert best_moves(after) == before
+
+
+def test_several_best_moves_with_their_chances():
+    """Checked by python-chess with the real search, see test_clients.py."""
+    lines = output(["setoption name MultiPV value 3", "go nodes 7"])
+    assert "depth 1 multipv 1 time" in lines[0]
+
+
+@pytest.mark.parametrize("option", ["Threads value 4", "Ponder value true", "Hash value 64"])
+def test_usual_options_are_taken_quietly(option):
+    assert output([f"setoption name {option}"]) == []
+
+
+@pytest.mark.parametrize(
+    ("position", "read"),
+    [
+        ("4k/P4/5/5/4K w - - 101 0", "4k/P4/5/5/4K w - - 0 1"),
+        ("4k/P4/5/5/4K w - - 0 0", "4k/P4/5/5/4K w - - 0 1"),
+        ("4k/P4/5/5/4K w KQ a3 - -", "4k/P4/5/5/4K w - - 0 1"),
+        ("4k/P4/5/5/4K w", "4k/P4/5/5/4K w - - 0 1"),
+    ],
+)
+def test_positions_that_are_not_quite_right_are_mended(position, read):
+    remark, *rest = output([f"position fen {position}", "go nodes 1"])
+    assert remark.startswith("info string position: FEN")
+    assert remark.endswith(f"it is read as {read}")
+    assert best_moves(rest)[0] in pyffish.legal_moves("gardner", read, [])
+
+
+def test_the_word_fen_may_be_missing_or_written_twice():
+    fen = "4k/P4/5/5/4K w - - 0 1"
+    one, none, two = (
+        best_moves(output([f"position {p}{fen}", "go"])) for p in ("fen ", "", "fen fen ")
+    )
+    assert one == none == two != ["(none)"]
 
 
 def test_other_games_are_errors():

@@ -51,6 +51,34 @@ def test_a_perpetual_check_is_left_to_the_client(start, moves):
     assert best_moves(lines)[0] in [cshogi.move_to_usi(legal) for legal in board.legal_moves]
 
 
+@pytest.mark.parametrize(
+    ("position", "remark"),
+    [
+        ("sfen {} b - 0", True),
+        ("sfen {} b - 600", True),
+        ("{} b - 1", False),
+        ("sfen sfen {} b - 1", False),
+        ("sfen {} b -", False),
+    ],
+)
+def test_sfen_as_other_programs_write_it(position, remark):
+    """The number of the move may be out of range, and `sfen` missing or there twice."""
+    board = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
+    lines = [f"position {position.format(board)} moves 7g7f", "go nodes 1"]
+    output = uci_output(lines, make("shogi"), "usi")
+    assert output[0].startswith("info string position: not a shogi position") == remark
+    after = cshogi.Board()
+    after.push_usi("7g7f")
+    assert best_moves(output)[0] in [cshogi.move_to_usi(legal) for legal in after.legal_moves]
+
+
+def test_a_mate_waits_for_the_client():
+    mated = "4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1"
+    lines = [f"position sfen {mated}", "go ponder", "isready", "stop"]
+    output = uci_output(lines, make("shogi"), "usi")
+    assert output == ["info depth 0 score mate 0", "readyok", "bestmove resign"]
+
+
 @pytest.mark.slow
 def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
     """cshogi is the client and referee; limits are nodes and byoyomi, and the game ends in mate."""
