@@ -29,6 +29,7 @@ def choose_move(
     *,
     on_progress: Callable[[SearchInProgress], None] = lambda progress: None,
     root_actions: Sequence[int] = (),
+    pick: Callable[[SearchAnalysis], int] = lambda analysis: analysis.action,
 ) -> tuple[GtpGame, SearchAnalysis]:
     """Searches for a move of `player` within its limits, and plays it.
 
@@ -38,6 +39,7 @@ def choose_move(
       since: when the command came, by `time.monotonic()`.
       on_progress: called after every step of the search.
       root_actions: legal actions to choose from; empty for all of them.
+      pick: returns the action to play.
 
     Returns:
       (game after the move, analysis of the search).
@@ -55,28 +57,33 @@ def choose_move(
         on_progress(progress)
     ended = time.monotonic()
     analysis = progress.analysis()
-    game = game.play([(player, vertices(game.game)[analysis.action])])
+    game = game.play([(player, vertices(game.game)[pick(analysis)])])
     game = replace(game, last=end_search(progress, record, game.last, ended))
     return game.spend_time(player, time.monotonic() - since), analysis
 
 
-def info_line(game: Game, analysis: SearchAnalysis, max_moves: int) -> str:
-    """Returns one line of an analysis; as in Leela Zero, shares are numbers of 10,000."""
+def info_line(game: Game, analysis: SearchAnalysis, max_moves: int, *, kata: bool = False) -> str:
+    """Returns one line of an analysis.
+
+    As in Leela Zero, shares are numbers of 10,000. With `kata` they are fractions, as in KataGo.
+    """
     names, parts = vertices(game), []
     for order, action in enumerate(analysis.ranked_actions()[:max_moves]):
         visits = analysis.visits[action]
         value = float(analysis.action_values[action]) if visits else analysis.value
         line = analysis.principal_variation(action)[:_MAX_LINE]
+        chance, prior = (1 + min(max(value, -1.0), 1.0)) / 2, float(analysis.prior[action])
+        shares = f"winrate {round(10000 * chance)} prior {round(10000 * prior)}"
+        if kata:
+            shares = f"utility {value:.4f} winrate {chance:.4f} prior {prior:.4f}"
         parts.append(
-            f"info move {names[action]} visits {visits} "
-            f"winrate {round(5000 * (1 + min(max(value, -1.0), 1.0)))} "
-            f"prior {round(10000 * float(analysis.prior[action]))} order {order} "
+            f"info move {names[action]} visits {visits} {shares} order {order} "
             f"pv {' '.join(names[a] for a in line)}"
         )
     return " ".join(parts) + "\n"
 
 
-def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
+def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str, kata: bool = False) -> GtpGame:
     """Plays a move, with analyses until it is found."""
     options = _read_options(game, arguments)
     player = options.player
@@ -92,17 +99,17 @@ def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
         nonlocal reported
         if time.monotonic() - reported >= options.interval:
             reported = time.monotonic()
-            reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+            reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
 
     after, analysis = choose_move(
         game, player, reply.lines.arrived, on_progress=report, root_actions=root_actions
     )
-    line = info_line(game.game, analysis, options.max_moves)
+    line = info_line(game.game, analysis, options.max_moves, kata=kata)
     reply.write(f"{line}play {vertices(game.game)[analysis.action]}\n\n")
     return after
 
 
-def analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
+def analyze(game: GtpGame, reply: Reply, *arguments: str, kata: bool = False) -> GtpGame:
     """Searches until the next line of input, and reports what is found."""
     options = _read_options(game, arguments)
     in_turn = game.give_turn(options.player)
@@ -116,9 +123,9 @@ def analyze(game: GtpGame, reply: Reply, *arguments: str) -> GtpGame:
             break
         if time.monotonic() - reported >= options.interval:
             reported = time.monotonic()
-            reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+            reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
     ended = time.monotonic()
-    reply.write(info_line(game.game, progress.analysis(), options.max_moves))
+    reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
     last = end_search(progress, in_turn.record, game.last, ended)
     reply.lines.wait()
     reply.write("\n")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
-from collections.abc import Callable
+import time
 from dataclasses import replace
-from typing import Any, cast
 
 from azjax_envs import Game
+from azjax_envs.go import Go
 
-from azjax.play.clock import Clock
+from azjax.play.clock import TimeControl
 from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
-from azjax.play.gtp.game import COLOURS, GtpGame, SquareGame, format_score, vertices
+from azjax.play.gtp.game import COLOURS, GtpGame, format_score, vertices
+from azjax.play.gtp.go_commands import GO_COMMANDS, Command
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
-from azjax.play.gtp.sgf import handicap_points, read_sgf
 from azjax.players.engines.gtp_games import kind_of
-
-Command = Callable[..., GtpGame]
-"""`command(game, reply, *arguments)`: answers by `reply` and returns the game afterwards."""
 
 
 def commands_for(game: Game) -> dict[str, Command]:
     """Returns the commands that a game supports."""
-    return _COMMANDS | (_GO_COMMANDS if hasattr(game, "komi") else {})
+    return _COMMANDS | (GO_COMMANDS if isinstance(game, Go) else {})
 
 
 def _always(text: str) -> Command:
@@ -76,12 +74,6 @@ def _clear_board(game: GtpGame, reply: Reply) -> GtpGame:
     return game.clear()
 
 
-def _komi(game: GtpGame, reply: Reply, komi: str) -> GtpGame:
-    game = _with_komi(game, komi)
-    reply.answer("")
-    return game
-
-
 def _play(game: GtpGame, reply: Reply, colour: str, vertex: str) -> GtpGame:
     game = game.play([(read_player(colour), vertex)])
     reply.answer("")
@@ -107,49 +99,42 @@ def _final_score(game: GtpGame, reply: Reply) -> GtpGame:
 
 
 def _time_settings(game: GtpGame, reply: Reply, main: str, overtime: str, stones: str) -> GtpGame:
-    left, period, moves = read_seconds(main), read_seconds(overtime), read_number(stones)
-    after = Clock(period, moves=moves) if moves else None
-    first = Clock(left) if left or after is None else after
-    if period and not moves:
-        first = after = None  # in GTP, this means that there is no limit
+    control = TimeControl(read_seconds(main), read_seconds(overtime), read_number(stones))
+    # In GTP, overtime without stones means that there is no limit.
+    game = game.set_time(control if control.moves or not control.period else None)
     reply.answer("")
-    return replace(game, main_time=first, overtime=after, clocks=(first, first))
-
-
-def _time_left(game: GtpGame, reply: Reply, colour: str, seconds: str, stones: str) -> GtpGame:
-    player, clock = read_player(colour), Clock(read_seconds(seconds), moves=read_number(stones))
-    reply.answer("")
-    return game.set_clock(player, clock)
-
-
-def _fixed_handicap(game: GtpGame, reply: Reply, stones: str) -> GtpGame:
-    if game.record.num_moves:
-        raise GtpError("board not empty")
-    try:
-        points = handicap_points(game.game.size, read_number(stones))
-    except ValueError as error:
-        raise GtpError(f"invalid number of stones: {error}") from error
-    vertices = [_vertex(game.game, *point) for point in points]
-    game = game.play([(0, vertex) for vertex in vertices])
-    reply.answer(" ".join(vertices))
     return game
 
 
-def _loadsgf(game: GtpGame, reply: Reply, path: str, move_number: str = "") -> GtpGame:
-    try:
-        file = read_sgf(path, read_number(move_number) if move_number else None)
-    except ValueError as error:
-        raise GtpError(str(error)) from error
-    if file.size != game.game.size:
-        raise GtpError(f"cannot load file: unacceptable size, {file.size}")
-    game = (game if file.komi is None else _with_komi(game, str(file.komi))).clear()
-    for number, (player, point) in enumerate(file.moves, 1):
-        vertex = "pass" if point is None else _vertex(game.game, *point)
-        try:
-            game = game.play([(player, vertex)])
-        except GtpError as error:
-            raise GtpError(f"cannot load file: move {number}: {error}") from error
+def _kgs_time_settings(game: GtpGame, reply: Reply, system: str, *numbers: str) -> GtpGame:
+    """Sets the time as servers of go name it, with Japanese overtime too."""
+    counts = {"none": 0, "absolute": 1, "canadian": 3, "byoyomi": 3}
+    if len(numbers) != counts.get(system.lower()):
+        raise GtpError(
+            "syntax error: expected none, absolute MAIN, canadian MAIN PERIOD MOVES, or byoyomi "
+            "MAIN PERIOD PERIODS"
+        )
+    main, period, moves = (*numbers, "0", "0", "0")[:3]
+    control = TimeControl(read_seconds(main), read_seconds(period), read_number(moves))
+    if system.lower() == "byoyomi":
+        control = replace(control, moves=min(control.moves, 1), counts_periods=True)
+    if not numbers:
+        control = None
+    game = game.set_time(control)
     reply.answer("")
+    return game
+
+
+def _time_left(game: GtpGame, reply: Reply, colour: str, seconds: str, stones: str) -> GtpGame:
+    control = game.time_control or TimeControl(0.0)
+    clock = control.clock(read_seconds(seconds), read_number(stones))
+    game = game.set_clock(read_player(colour), clock)
+    reply.answer("")
+    return game
+
+
+def _cputime(game: GtpGame, reply: Reply) -> GtpGame:
+    reply.answer(f"{time.process_time():.3f}")
     return game
 
 
@@ -158,33 +143,25 @@ def _genmove(game: GtpGame, reply: Reply, colour: str) -> GtpGame:
         game = game.play([(read_player(colour), "pass")])
         reply.answer("pass")
         return game
-    game, analysis = choose_move(game, read_player(colour), reply.lines.arrived)
-    reply.answer(vertices(game.game)[analysis.action])
+    game, _ = choose_move(game, read_player(colour), reply.lines.arrived)
+    reply.answer(vertices(game.game)[game.current.action])
     return game
 
 
-def _vertex(game: SquareGame, row: int, column: int) -> str:
-    return vertices(game)[row * game.size + column]
+def _reg_genmove(game: GtpGame, reply: Reply, colour: str) -> GtpGame:
+    """Answers the same move each time, without a clock, and does not play it."""
+    fresh = replace(game, clocks=(None, None), last=None)
+    after, analysis = choose_move(fresh, read_player(colour), reply.lines.arrived)
+    reply.answer(vertices(game.game)[analysis.action])
+    return replace(game, last=after.last)
 
 
-def _with_komi(game: GtpGame, text: str) -> GtpGame:
-    """Returns the game with another komi, for which a search is to be compiled again.
-
-    The network has the same shapes and never sees komi.
-    """
-    try:
-        komi = float(text)
-        rules = replace(cast(Any, game.game), komi=komi)
-    except ValueError as error:
-        raise GtpError("syntax error: komi must be a number from -361 to 361") from error
-    if rules == game.game:
-        return game
-    # Without the old tree, because there may not be memory for two.
-    record = replace(game.record, game=rules)
-    return replace(game, search=game.search.with_game(rules), record=record, last=None)
-
-
-SEARCHES = frozenset({"genmove", "lz-analyze", "lz-genmove_analyze"})
+SEARCHES = frozenset(
+    {
+        *("genmove", "reg_genmove", "kgs-genmove_cleanup", "lz-analyze", "lz-genmove_analyze"),
+        *("kata-analyze", "kata-genmove_analyze"),
+    }
+)
 """The commands that need a compiled search."""
 
 _COMMANDS: dict[str, Command] = {
@@ -205,12 +182,12 @@ _COMMANDS: dict[str, Command] = {
     "showboard": _showboard,
     "final_score": _final_score,
     "time_settings": _time_settings,
+    "kgs-time_settings": _kgs_time_settings,
     "time_left": _time_left,
+    "cputime": _cputime,
+    "reg_genmove": _reg_genmove,
     "lz-analyze": analyze,
     "lz-genmove_analyze": genmove_analyze,
-}
-_GO_COMMANDS: dict[str, Command] = {
-    "komi": _komi,
-    "fixed_handicap": _fixed_handicap,
-    "loadsgf": _loadsgf,
+    "kata-analyze": functools.partial(analyze, kata=True),
+    "kata-genmove_analyze": functools.partial(genmove_analyze, kata=True),
 }

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import HasScore, legal_actions
+from azjax_envs.go.game import GoState
 
 from azjax.errors import UserError
-from azjax.play.clock import Clock
-from azjax.play.game_record import GameRecord, Position, start_game
+from azjax.play.clock import Clock, TimeControl
+from azjax.play.game_record import GameRecord, Position, record_from_state, start_game
 from azjax.play.gtp.protocol import GtpError
 from azjax.play.last_search import LastSearch, warm_up
 from azjax.players.engines import gtp_games
@@ -21,6 +23,7 @@ from azjax.search.anytime import AnytimeSearch
 from azjax.types import Array, State
 
 COLOURS = ("black", "white")  # player 0 has the black stones
+UNMADE_PASS = ""  # the name of a pass that nobody made, between two moves of one colour
 _RESIGN, _RESIGNATION = "resign", -1  # an illegal action, which loses
 
 
@@ -41,8 +44,7 @@ class GtpGame:
     record: GameRecord
     undo_lengths: tuple[int, ...] = ()  # number of moves before each command that made moves
     clocks: tuple[Clock | None, Clock | None] = (None, None)  # None: no limit
-    main_time: Clock | None = None  # of each player at the start of a game
-    overtime: Clock | None = None  # follows the main time, any number of times
+    time_control: TimeControl | None = None
     last: LastSearch | None = None
 
     @property
@@ -62,29 +64,39 @@ class GtpGame:
 
     def clear(self) -> GtpGame:
         """Returns the start of another game."""
-        clocks = (self.main_time, self.main_time)
-        return replace(self, record=start_game(self.game), undo_lengths=(), clocks=clocks)
+        fresh = replace(self, record=start_game(self.game), undo_lengths=())
+        return fresh.set_time(self.time_control)
 
     def give_turn(self, player: int) -> GtpGame:
-        """Returns the game with `player` to move: if it is not their turn, the opponent passes.
+        """Returns the game with `player` to move.
 
-        GTP lets a colour play twice running; in our games that takes a pass in between. Two passes
-        would end the game. So if the player's own last move was a pass, that pass is taken back
-        instead: the board and the side to move are the same.
+        GTP lets a colour play twice running; in our games that takes a pass of the other side in
+        between. Nobody has made that pass, so it does not count towards the end of the game. After
+        two passes the game goes on with this move.
         """
-        if self.current.over:
+        game = self.resume() if self.current.over else self
+        if game.current.over:
             raise GtpError("the game is over")
-        if self.current.mover == player:
-            return self
-        if self.current.moved_by == player and self.current.move == "pass":
-            return replace(self, record=self.record.append(self.record.positions[-2]))
+        if game.current.mover == player:
+            return game
         action = _actions(self.game).get("pass", -1)
-        if action not in legal_actions(self.game, self.current.state):
-            raise GtpError(f"illegal move: it is the turn of {COLOURS[self.current.mover]}")
-        passed = self._step(action, "pass")
+        if action not in legal_actions(self.game, game.current.state):
+            raise GtpError(f"illegal move: it is the turn of {COLOURS[game.current.mover]}")
+        passed = game._step(action, UNMADE_PASS).resume()
         if passed.current.over:
-            raise GtpError("illegal move: the game would be over, as the other side has to pass")
+            raise GtpError("the game is over")
         return passed
+
+    def resume(self) -> GtpGame:
+        """Returns the game without the passes just made, if it is go and nobody has resigned."""
+        now = self.current
+        if not isinstance(now.state, GoState) or self.resigned():
+            return self
+        state = replace(now.state, passes=jnp.zeros((), jnp.uint8))
+        fresh = record_from_state(self.game, state).current
+        now = replace(now, state=state, over=fresh.over, returns=fresh.returns)
+        record = replace(self.record, positions=(*self.record.positions[:-1], now))
+        return replace(self, record=record)
 
     def play(self, moves: list[tuple[int, str]]) -> GtpGame:
         """Returns the game after the moves of one command; one `undo` takes all of them back.
@@ -124,6 +136,11 @@ class GtpGame:
         """Returns whether the game ended by a resignation."""
         return self.current.move == _RESIGN
 
+    def set_time(self, control: TimeControl | None) -> GtpGame:
+        """Returns the game with other clocks for both players."""
+        clock = None if control is None else control.start()
+        return replace(self, time_control=control, clocks=(clock, clock))
+
     def set_clock(self, player: int, clock: Clock | None) -> GtpGame:
         """Returns the game with another clock for one player."""
         clocks = (clock, self.clocks[1]) if player == 0 else (self.clocks[0], clock)
@@ -134,10 +151,8 @@ class GtpGame:
         clock = self.clocks[player]
         if clock is None:
             return self
-        left, moves = clock.left - seconds, max(clock.moves - 1, 0)
-        if left <= 0 or (clock.moves and not moves):
-            return self.set_clock(player, self.overtime or replace(clock, left=0.0))
-        return self.set_clock(player, replace(clock, left=left, moves=moves))
+        control = self.time_control or TimeControl(0.0)
+        return self.set_clock(player, control.after_move(clock, seconds))
 
     def _step(self, action: int, name: str) -> GtpGame:
         return replace(self, record=self.record.play(action, name))

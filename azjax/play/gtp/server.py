@@ -48,7 +48,7 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
             write(f"?{number} {error}\n\n")
         if words == ["quit"]:
             return
-        if game.main_time is not None and game.last is None:
+        if game.time_control is not None and game.last is None:
             game = game.warm_up()
 
 

@@ -1,14 +1,22 @@
-"""Positions that GTP sets up: handicap stones, and games from SGF files."""
+"""Positions that GTP sets up: handicap stones, and games from SGF files.
+
+Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.com/sgf/.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgfmill import sgf
+from sgfmill import sgf_grammar
 
 _MAX_BYTES = 2**20
 _COLOURS = "bw"
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOST_KOMI = 361
+_HUNDREDTHS = 100  # a komi from here on is in hundredths
 
 
 def handicap_points(size: int, stones: int) -> list[tuple[int, int]]:
@@ -57,40 +65,109 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
     Raises:
       ValueError: the file cannot be read, is not an SGF of go, or sets up stones during the game.
     """
+    file = Path(path)
+    if not file.is_file():  # reading a terminal, for example, would wait
+        raise ValueError("there is no such file")
+    if file.stat().st_size > _MAX_BYTES:
+        raise ValueError("it is larger than a megabyte")
     try:
-        file = Path(path)
-        if not file.is_file():  # reading a terminal, for example, would wait
-            raise ValueError("there is no such file")
-        if file.stat().st_size > _MAX_BYTES:
-            raise ValueError("it is larger than a megabyte")
-        game = sgf.Sgf_game.from_bytes(file.read_bytes())
-        root = game.get_root()
-        kind = root.get("GM") if root.has_property("GM") else 1
-        komi = game.get_komi() if root.has_property("KM") else None
-        moves = _moves(game)
-    except (OSError, ValueError, KeyError) as error:
-        raise ValueError(f"cannot load file: {error}") from error
-    if kind != 1:
-        raise ValueError("cannot load file: it is not a game of go")
-    setup = [move for move in moves if move[2]]
-    played = [move for move in moves if not move[2]]
+        content = file.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error.strerror})") from error
+    try:
+        tree = sgf_grammar.parse_sgf_game(content)
+    except ValueError as error:
+        raise ValueError("it is not an SGF file, or only a part of one") from error
+    nodes = [
+        {name: [_text(value) for value in values] for name, values in node.items()}
+        for node in sgf_grammar.main_sequence_iter(tree)
+    ]
+    root = nodes[0]
+    if root.get("GM", ["1"])[0] not in ("", "1"):
+        raise ValueError("it is not a game of go")
+    size, setup, played = _size(root), [], []
+    for node in nodes:
+        if "AB" in node or "AW" in node or "AE" in node:
+            if played:
+                raise ValueError("stones are set up during the game")
+            for side, name in enumerate(("AB", "AW")):
+                points = [p for value in node.get(name, ()) for p in _points(value, size)]
+                setup += [(side, point) for point in sorted(points)]
+        for side, name in enumerate(("B", "W")):
+            played += [(side, _point(value, size)) for value in node.get(name, ())]
     if move_number is not None:
         played = played[: max(move_number - 1, 0)]
-    return Sgf(game.get_size(), komi, tuple(move[:2] for move in setup + played))
+    return Sgf(size, _komi(root), (*sorted(setup, key=lambda stone: stone[0]), *played))
 
 
-def _moves(game: sgf.Sgf_game) -> list[tuple[int, tuple[int, int] | None, bool]]:
-    """Returns (player, point from the top left, whether it was set up) of the main line."""
-    size, moves = game.get_size(), []
-    for number, node in enumerate(game.get_main_sequence()):
-        if node.has_setup_stones():
-            if number:
-                raise ValueError("stones are set up during the game")
-            black, white, _ = node.get_setup_stones()
-            stones = [(0, p) for p in sorted(black)] + [(1, p) for p in sorted(white)]
-            moves += [(side, (size - 1 - row, column), True) for side, (row, column) in stones]
-        colour, point = node.get_move()
-        if colour is not None:
-            at = None if point is None else (size - 1 - point[0], point[1])
-            moves.append((_COLOURS.index(colour), at, False))
-    return moves
+def format_sgf(size: int, komi: float, moves: Sequence[tuple[int, tuple[int, int] | None]]) -> str:
+    """Returns a game as SGF.
+
+    Args:
+      size: of the board.
+      komi: White's points.
+      moves: (player, (row, column) from the top left, or None for a pass) of each move.
+    """
+    played = [
+        f";{_COLOURS[player].upper()}[{'' if at is None else _LETTERS[at[1]] + _LETTERS[at[0]]}]"
+        for player, at in moves
+    ]
+    return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{komi:g}]{''.join(played)})"
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1").strip()
+
+
+def _size(root: dict[str, list[str]]) -> int:
+    """Returns the size of a square board; a file without one means 19."""
+    sizes = root.get("SZ", ["19"])[0].split(":")
+    if len(set(sizes)) > 1 or len(sizes) > 2 or not re.fullmatch("[1-9][0-9]?", sizes[0]):
+        text = _quoted(":".join(sizes))
+        raise ValueError(f"the size of the board must be one number, such as 9 or 9:9, not {text}")
+    return int(sizes[0])
+
+
+def _komi(root: dict[str, list[str]]) -> float | None:
+    """Returns the komi; None if there is none.
+
+    Fox counts hundredths of Chinese stones, two points each: 375 and 3.75 are 7.5 points. 650
+    there are points.
+    """
+    text = root.get("KM", [""])[0].replace(",", ".")
+    if not text:
+        return None
+    if not re.fullmatch(r"[+-]?([0-9]{1,6}(\.[0-9]*)?|\.[0-9]+)", text):
+        raise ValueError(f"the komi must be a number, not {_quoted(text)}")
+    komi = float(text)
+    komi = komi / 100 if abs(komi) >= _HUNDREDTHS else komi
+    komi = 2 * komi if komi % 0.5 == 0.25 else komi
+    if abs(komi) > _MOST_KOMI:
+        raise ValueError(f"the komi must be from -{_MOST_KOMI} to {_MOST_KOMI}, not {komi:g}")
+    return komi
+
+
+def _point(text: str, size: int) -> tuple[int, int] | None:
+    """Returns (row, column) of a move; None for a pass, which old files write "tt"."""
+    if not text or (text == "tt" and size < 20):
+        return None
+    column, row = (_LETTERS.find(letter) for letter in text) if len(text) == 2 else (-1, -1)
+    if not (0 <= column < size and 0 <= row < size):
+        last = _LETTERS[size - 1]
+        raise ValueError(
+            f"a point must be two letters from a to {last} on this board, not {_quoted(text)}"
+        )
+    return row, column
+
+
+def _points(text: str, size: int) -> list[tuple[int, int]]:
+    """Returns the points of a setup value: one, or the corners of a rectangle, "aa:cc"."""
+    ends = [_point(end, size) for end in text.split(":")]
+    if len(ends) > 2 or None in ends:
+        raise ValueError(f"a stone that is set up needs a point, not {_quoted(text)}")
+    (top, left), (bottom, right) = ends[0] or (0, 0), ends[-1] or (0, 0)
+    return [(row, c) for row in range(top, bottom + 1) for c in range(left, right + 1)]
+
+
+def _quoted(text: str) -> str:
+    return f'"{text[:20]}"'

@@ -28,6 +28,15 @@ def test_sabakis_commands_show_the_search():
     assert answers[2] == ("=", "azjax")
 
 
+def test_katagos_commands_have_fractions():
+    answers = gtp_answers(["kata-analyze b 1", "kata-genmove_analyze b 1", "name"], GO)
+    info = (
+        r"info move \S+ visits \d+ utility 0\.25\d* winrate 0\.625\d* prior 0\.\d+ order 0 pv \S+"
+    )
+    assert re.fullmatch(rf"(\n?{info})+", answers[0][1])
+    assert re.fullmatch(rf"(\n?{info})+\nplay A5", answers[1][1])
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -47,7 +56,7 @@ def test_keywords_of_other_engines_are_accepted(words):
 def test_interval_and_maxmoves_are_obeyed(monkeypatch):
     limits = []
 
-    def line(game, found, max_moves):
+    def line(game, found, max_moves, kata):
         limits.append(max_moves)
         return "info\n"
 

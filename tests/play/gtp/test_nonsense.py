@@ -27,7 +27,16 @@ COMMANDS = st.sampled_from(
         *("protocol_version", "name", "version", "list_commands", "known_command", "boardsize"),
         *("clear_board", "play", "genmove", "undo", "showboard", "time_settings", "time_left"),
         *("final_score", "fixed_handicap", "loadsgf", "lz-analyze", "lz-genmove_analyze"),
-        *("komi", "list_games", "set_game", "hexgui-analyze_commands"),
+        *(
+            "komi",
+            "list_games",
+            "set_game",
+            "hexgui-analyze_commands",
+            "kata-analyze",
+            "reg_genmove",
+        ),
+        *("place_free_handicap", "set_free_handicap", "kgs-time_settings", "kgs-genmove_cleanup"),
+        *("final_status_list", "printsgf", "cputime", "gogui-analyze_commands"),
     ]
 )
 MOVES = st.tuples(st.sampled_from(["play b", "play w", "genmove", "play"]), WORDS).map(" ".join)

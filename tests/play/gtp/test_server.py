@@ -1,11 +1,13 @@
 """GTP's commands."""
 
+import math
 import re
 
 import pytest
 from azjax_envs import make
 
 from azjax.errors import UserError
+from azjax.play.clock import Clock, TimeControl
 from azjax.play.gtp import analysis
 from azjax.play.gtp.game import vertices
 from azjax.play.gtp.server import serve_gtp
@@ -60,7 +62,10 @@ def test_the_introduction():
     assert re.match(r"\d+\.\d+", version)
     required = (
         "protocol_version name version list_commands known_command boardsize clear_board komi play "
-        "genmove undo showboard quit time_settings time_left final_score fixed_handicap loadsgf"
+        "genmove undo showboard quit time_settings time_left final_score fixed_handicap loadsgf "
+        "place_free_handicap set_free_handicap final_status_list reg_genmove "
+        "kgs-time_settings kgs-genmove_cleanup printsgf cputime gogui-analyze_commands "
+        "kata-analyze kata-genmove_analyze"
     )
     assert set(required.split()) <= set(listed.split("\n"))
 
@@ -134,16 +139,49 @@ def test_a_resignation_loses():
     assert answers[2][1] == "B+R"
 
 
-def test_after_the_end_only_passes_are_legal():
+def test_after_two_passes_a_pass_changes_nothing():
     """Clients that know no limit of moves may go on."""
     ended = ["play b pass", "play w pass"]
-    lines = [*ended, "genmove b", "play w pass", "lz-genmove_analyze b", "play b a1", "showboard"]
-    *_, first, second, third, refused, board = ask(lines)
+    lines = [*ended, "genmove b", "play w pass", "lz-genmove_analyze b", "showboard"]
+    *_, first, second, third, board = ask(lines)
     assert (first, second) == (("=", "pass"), ("=", ""))
     assert third == ("=", "\nplay pass")
-    assert refused == ("?", "the game is over")
     assert "the game is over" in board[1]
     assert texts([*ended, "genmove b", "undo", "undo", "genmove w"])[-1] != "pass"
+
+
+def test_after_two_passes_the_game_may_go_on():
+    """Players who do not agree on dead stones resume it."""
+    ended = ["play b c3", "play w pass", "play b pass", "showboard"]
+    lines = [*ended, "play w d4", "showboard", "genmove b", "final_score"]
+    *_, over, _, board, move, score = texts(lines)
+    assert "the game is over" in over
+    assert "black to move" in board
+    assert board.count("O") == 1
+    assert move == "A5"
+    assert re.match(r"[BW]\+", score)
+    assert ask([*ended, "play w resign", "genmove b"])[-1] == ("?", "the game is over")
+    moves = [f"play {'bw'[i % 2]} {v}" for i, v in enumerate(["a1", "b1"] + ["c3", "pass"] * 40)]
+    assert ask([*moves[:2], "genmove b"])[-1] != ("?", "the game is over")
+
+
+@pytest.mark.parametrize("first", ["", "play b d4", "play w pass", "play b pass"])
+@pytest.mark.parametrize("colour", ["b", "w"])
+def test_a_move_out_of_turn_is_no_pass_of_the_opponent(first, colour, monkeypatch):
+    """The search sees no pass in the position, so its own pass does not end the game."""
+    states = []
+    start = IdleSearch.start
+
+    def recorded(self, state, **rest):
+        states.append(state)
+        return start(self, state, **rest)
+
+    monkeypatch.setattr(IdleSearch, "start", recorded)
+    lines = [first, *[f"genmove {colour}"] * 4]
+    moves = texts([line for line in lines if line])[-4:]
+    assert "pass" not in [move.lower() for move in moves]
+    really = (first, colour) == ("play b pass", "w")  # in turn, by the opponent
+    assert [int(state.passes) for state in states[1:]] == [really, 0, 0, 0]
 
 
 def test_komi_rebuilds_the_game():
@@ -220,8 +258,9 @@ def test_other_games_are_errors(name):
         serve_gtp(IdleSearch(make(name)), Script([]), print)
 
 
-def test_clocks(monkeypatch):
-    """The time for a move follows from the client's clock commands."""
+@pytest.fixture
+def seconds(monkeypatch):
+    """Returns a function that returns the seconds of each move that is searched."""
     calls = []
 
     def record_limits(progress, **limits):
@@ -229,14 +268,112 @@ def test_clocks(monkeypatch):
         return iter([progress.run(1)])
 
     monkeypatch.setattr(analysis, "continue_search", record_limits)
+
+    def seconds(*lines):
+        calls.clear()
+        texts(lines)
+        assert all((x["simulations"] == 4) == (x["seconds"] == math.inf) for x in calls)
+        return [limits["seconds"] for limits in calls]
+
+    return seconds
+
+
+def test_clocks(seconds):
+    """The time for a move follows from the client's clock commands."""
     commands = ["genmove b", "time_settings 250 0 0", "genmove w", "clear_board", "genmove b"]
     commands += ["time_left w 5 2", "genmove w", "time_settings 0 10 5", "genmove b"]
     commands += ["time_settings 0 1 0", "clear_board", "genmove b"]
-    texts(commands)
-    inf = float("inf")
-    assert [limits["simulations"] for limits in calls] == [4, inf, inf, inf, inf, 4]
-    seconds = [limits["seconds"] for limits in calls]
-    assert seconds[0] == seconds[5] == inf
-    assert seconds[1] == pytest.approx(250 / 25 - 0.05)
-    assert seconds[2] == seconds[1]  # a new game, a new clock
-    assert seconds[3:5] == pytest.approx([5 / 2 - 0.05, 10 / 5 - 0.05])
+    found = seconds(*commands)
+    assert found[0] == found[5] == math.inf
+    assert found[1] == pytest.approx(250 / 25 - 0.05)
+    assert found[2] == found[1]  # a new game, a new clock
+    assert found[3:5] == pytest.approx([5 / 2 - 0.05, 10 / 5 - 0.05])
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # A share of the main time, and all of the overtime for each move.
+        ("time_settings 3 2 1, genmove b", 3 / 25 + 2 - 0.05),
+        ("time_settings 3 2 1, time_left b 1 0, genmove b", 1 / 25 + 2 - 0.05),
+        ("time_settings 3 2 1, time_left b 0 0, genmove b", 2 - 0.05),
+        ("time_settings 3 2 1, time_left b 1 1, genmove b", 1 - 0.05),
+        ("time_settings 100 20 10, genmove b", 100 / 25 + 20 / 10 - 0.05),
+        ("time_settings 100 20 10, time_left b 15 5, genmove b", 15 / 5 - 0.05),
+        ("kgs-time_settings canadian 100 20 10, genmove b", 100 / 25 + 20 / 10 - 0.05),
+        ("kgs-time_settings byoyomi 100 20 5, genmove b", 100 / 25 + 20 - 0.05),
+        ("kgs-time_settings byoyomi 100 20 5, time_left b 20 5, genmove b", 20 - 0.05),
+        ("kgs-time_settings absolute 100, genmove b", 100 / 25 - 0.05),
+        ("time_settings 9 0 0, kgs-time_settings none, genmove b", math.inf),
+    ],
+)
+def test_overtime(lines, expected, seconds):
+    assert seconds(*lines.split(", ")) == pytest.approx([expected])
+
+
+@pytest.mark.parametrize(
+    ("control", "clock", "took", "left"),
+    [
+        (TimeControl(3, 2, 1), Clock(3, each=2), 2, Clock(1, each=2)),
+        (TimeControl(3, 2, 1), Clock(1, each=2), 1.5, Clock(2, moves=1)),
+        (TimeControl(3, 20, 5), Clock(1, each=4), 4, Clock(17, moves=4)),
+        (TimeControl(3, 20, 5), Clock(17, moves=4), 4, Clock(13, moves=3)),
+        (TimeControl(3, 20, 5), Clock(9, moves=1), 4, Clock(20, moves=5)),
+        (TimeControl(3), Clock(1), 4, Clock(0)),
+    ],
+)
+def test_a_clock_after_a_move(control, clock, took, left):
+    """Without `time_left`, the engine counts itself."""
+    assert control.after_move(clock, took) == left
+
+
+@pytest.mark.parametrize("words", ["", "none 1", "absolute", "byoyomi 1 2", "hourglass 3"])
+def test_wrong_kgs_time_settings(words):
+    ((mark, text),) = ask([f"kgs-time_settings {words}"])
+    assert (mark, text.partition(":")[0]) == ("?", "syntax error")
+
+
+def test_free_handicaps():
+    game = make("go_9x9")
+    placed, board, move = texts(["place_free_handicap 12", "showboard", "genmove w"], game)
+    assert len(set(placed.split())) == board.count("X") == 9
+    assert board.endswith("white to move")
+    assert move == "A9"
+    assert len(texts(["place_free_handicap 3"])[0].split()) == 2  # 5x5 has no handicap points
+    board = texts(["set_free_handicap a1 C3 e5", "showboard"])[1]
+    assert (board.count("X"), board.endswith("white to move")) == (3, True)
+    for points in ("a1", "a1 A1", "a1 pass", "a1 z9", "a1 resign"):
+        assert ask([f"set_free_handicap {points}"])[0][0] == "?"
+    for line in ("set_free_handicap a1 a2", "place_free_handicap 2"):
+        assert ask(["play b c3", line])[1] == ("?", "board not empty")
+    assert ask(["place_free_handicap 25"])[0][0] == "?"
+
+
+def test_the_status_of_stones():
+    lines = [
+        "play b c3",
+        "play w a5",
+        *(f"final_status_list {x}" for x in ("alive", "dead", "seki")),
+    ]
+    assert texts(lines)[2:] == ["A5 C3", "", ""]
+    assert ask(["final_status_list black"])[0][0] == "?"
+
+
+def test_a_clean_up_does_not_pass():
+    """Eyes are left alone, and the passes before do not count."""
+    stones = ["play b b5", "play b b4", "play b a4", "play w pass", "play b pass"]
+    assert texts([*stones, "kgs-genmove_cleanup b"])[-1] == "C5"
+    assert texts([*stones, "kgs-genmove_cleanup w"])[-1] == "C5"
+
+
+def test_a_move_for_regression_tests_is_not_played():
+    first, second, board = texts(["reg_genmove b", "reg_genmove b", "showboard"])
+    assert first == second == "A5"
+    assert "X" not in board
+
+
+def test_the_processor_time_and_goguis_menu():
+    time, menu = texts(["cputime", "gogui-analyze_commands"])
+    assert float(time) > 0
+    commands = texts(["list_commands"])[0].split("\n")
+    assert all(line.split("/")[2].split()[0] in commands for line in menu.split("\n"))

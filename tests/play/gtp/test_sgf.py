@@ -1,5 +1,7 @@
 """Positions that GTP sets up: handicap points, compared with GNU Go, and files."""
 
+import re
+
 import pytest
 from azjax_envs import make
 from sgfmill import sgf
@@ -66,14 +68,19 @@ def test_a_file_is_played_up_to_a_move(tmp_path):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("nonsense", ""),
+        ("nonsense", "it is not an SGF file"),
         ("(;GM[1]SZ[9])", "unacceptable size"),
         ("(;GM[2]SZ[5])", "it is not a game of go"),
         ("(;SZ[5];B[aa];W[aa])", "move 2: illegal move"),
         ("(;SZ[5];B[aa];AB[bb])", "stones are set up during the game"),
-        ("(;SZ[5]KM[x];B[aa])", ""),
-        ("(;SZ[5]AB[aa][bb", ""),
-        ("(;SZ[5];B[zz])", ""),
+        ("(;SZ[5]KM[x];B[aa])", 'the komi must be a number, not "x"'),
+        ("(;SZ[5]KM[99999];B[aa])", "the komi must be from -361 to 361"),
+        ("(;SZ[5]AB[aa][bb", "it is not an SGF file"),
+        ("(;SZ[5]AB[];B[aa])", "a stone that is set up needs a point"),
+        ("(;SZ[5];B[zz])", 'a point must be two letters from a to e on this board, not "zz"'),
+        ("(;SZ[5];B[e])", "a point must be two letters from a to e"),
+        ("(;SZ[5:9];B[ee])", "the size of the board must be one number"),
+        ("(;SZ[];B[ee])", "the size of the board must be one number"),
     ],
 )
 def test_bad_files_change_nothing(tmp_path, text, why):
@@ -83,4 +90,40 @@ def test_bad_files_change_nothing(tmp_path, text, why):
     assert mark == "?"
     assert answer.startswith("cannot load file")
     assert why in answer
+    assert not re.search(r"b'|could not|syntax|invalid literal|\[Errno", answer)
     assert "X" in kept[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "score"),
+    [
+        ("(;SZ[5:5]KM[];AB[aa][ee];W[cc])", " 3 . . O . .", None),
+        ("(;SZ[5];B[cc];W[];B[];W[dd])", " 2 . . . O .", None),
+        ("(;SZ[5]KM[6,5];B[cc])", " 3 . . X . .", "B+18.5"),
+        ("(;SZ[5]KM[375];B[cc])", " 3 . . X . .", "B+17.5"),
+        ("(;SZ[5]KM[3.75];B[cc])", " 3 . . X . .", "B+17.5"),
+        ("(;SZ[5]KM[650];B[cc])", " 3 . . X . .", "B+18.5"),
+        ("(;SZ[5]AB[ab:cc];W[tt])", " 3 X X X . .", None),
+        ("(;SZ[5];AddBlack[aa]; White[cc]C[\xff\\]])", " 3 . . O . .", None),
+    ],
+)
+def test_files_as_other_programs_write_them(tmp_path, text, row, score):
+    """Fox's 375 are hundredths of Chinese stones, of two points each."""
+    path = tmp_path / "game.sgf"
+    path.write_text(text)
+    answers = texts([f"loadsgf {path}", "showboard", "final_score"])
+    assert row in answers[1].split("\n")
+    assert score is None or answers[2] == score
+
+
+def test_a_game_is_printed_and_read_again(tmp_path):
+    """The pass that nobody made, between two moves of one colour, is no move of the game."""
+    moves = ["play b a1", "play b c3", "play w pass", "play b pass", "play w e4"]
+    board, text = texts([*moves, "showboard", "printsgf"])[-2:]
+    game = sgf.Sgf_game.from_string(text)
+    assert (game.get_size(), game.get_komi()) == (5, 7.5)
+    found = [node.get_move() for node in game.get_main_sequence()[1:]]
+    assert found == [("b", (0, 0)), ("b", (2, 2)), ("w", None), ("b", None), ("w", (3, 4))]
+    path = tmp_path / "game.sgf"
+    path.write_text(text)
+    assert texts([f"loadsgf {path}", "showboard"])[1] == board
