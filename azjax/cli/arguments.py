@@ -1,19 +1,23 @@
 """Parses a command's arguments into a dataclass, with tyro."""
 
 import contextlib
+import dataclasses
 import difflib
 import inspect
 import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import tyro
 
+from azjax.config import Config
+from azjax.config.schema import MAX_SEED
 from azjax.errors import UserError
 
 PROGRAM = "azjax"
+_MOST = 1_000_000  # of anything that an option counts
 
 RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -47,7 +51,9 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
     captured = io.StringIO()
     try:
         with contextlib.redirect_stderr(captured):
-            return run(arguments)
+            parsed = run(arguments)
+        _check_numbers(parsed)
+        return parsed
     except SystemExit as error:
         if not error.code:
             raise
@@ -56,6 +62,19 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
         run(["--help"])
     options = sorted(set(re.findall(r"(?<![\w-])--[\w.-]*\w", shown.getvalue())))
     raise UserError(_one_line(captured.getvalue(), name, options))
+
+
+def _check_numbers(options: Any) -> None:
+    """Raises a UserError for a number beyond all use, where a config does not check it itself."""
+    for field in dataclasses.fields(options):
+        value = getattr(options, field.name)
+        if dataclasses.is_dataclass(value) and not isinstance(value, Config):
+            _check_numbers(value)
+        low, high = (0, MAX_SEED) if field.name == "seed" else (-_MOST, _MOST)
+        for number in value if isinstance(value, tuple) else (value,):
+            if type(number) is int and not low <= number <= high:
+                option = field.name.replace("_", "-")
+                raise UserError(f"--{option} must be between {max(low, 0)} and {high}")
 
 
 def _one_line(text: str, name: str, options: list[str]) -> str:

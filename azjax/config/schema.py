@@ -11,6 +11,7 @@ from typing import Literal
 from azjax.config.checks import above, at_least, between
 from azjax.errors import UserError
 
+MAX_SEED = 2**32 - 1
 Option = bool | int | float | str
 Options = tuple[tuple[str, Option], ...]
 """The options of a game, or of a part of the user's own, by name: a table of the TOML file."""
@@ -361,7 +362,8 @@ class Config:
         return self.cycles * self.learning.updates_per_cycle
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "cycles")
+        between(self, 1, 2**31 - 1, "cycles")
+        between(self, 0, MAX_SEED, "seed")  # JAX would take others for one of these
         if self.replay.capacity_plies % self.selfplay.plies_per_cycle:
             raise UserError(
                 f"replay.capacity_plies = {self.replay.capacity_plies} must be a multiple of "

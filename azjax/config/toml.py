@@ -53,11 +53,13 @@ def shipped_configs() -> dict[str, Path]:
 
 def _find(path: str | Path) -> Path:
     """Returns the file of a config, which may be named by what comes with azjax."""
-    if Path(path).suffix == ".toml" or Path(path).exists():
+    if Path(path).suffix == ".toml" or Path(path).is_file():
         return Path(path)
     shipped = shipped_configs()
     if str(path) in shipped:
         return shipped[str(path)]
+    if Path(path).exists():  # a folder, which cannot be read
+        return Path(path)
     near = difflib.get_close_matches(str(path), shipped, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UserError(

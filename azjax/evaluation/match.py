@@ -126,6 +126,7 @@ def play_match(
         raise UserError(f"the number of games must be even and above 0, but is {num_games}")
     if opening_plies < 0:
         raise UserError(f"opening_plies must not be negative, but is {opening_plies}")
+    opening_plies = min(opening_plies, game.max_steps)  # no opening is longer
     jittable = is_jittable(player_a) and is_jittable(player_b)
     num_pairs = num_games // 2
     devices = jax.local_device_count() if jittable else 1

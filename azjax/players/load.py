@@ -28,6 +28,7 @@ from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
 from azjax.players.random_player import RandomPlayer
 from azjax.players.spec import (
+    CONFIG_FILE,
     BuiltinSpec,
     Checkpoint,
     EngineSpec,
@@ -41,7 +42,6 @@ from azjax.players.weights_file import SavedPlayer, load_saved, save_player
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.keys import first_keys
 
-CONFIG_FILE = "config.toml"
 START_FILE = "start.safetensors"
 """A run's copy of the player whose network it began with, where there is one."""
 

@@ -25,7 +25,10 @@ FORMS = (
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 
-_DIGITS = 12  # of any number; Python refuses to read 4,300 of them
+_MOST = 1_000_000  # simulations, playouts or plies
+CONFIG_FILE = "config.toml"
+"""The config of a run, in its directory."""
+_NAMES = ("random", "exact", "minimax", "mc", "uct", "gtp", "uci", "usi")
 _BUILTIN = ("random", "exact", "minimax:4", "mc:100", "uct:1000")
 
 
@@ -81,7 +84,9 @@ def parse_spec(text: str | Path) -> PlayerSpec:
     text = text.strip()
     name, colon, tail = text.partition(":")
     directory = name.partition("@")[0]
-    if directory and Path(directory).is_dir():
+    named = name in pretrained() or name in _NAMES  # a folder in the way hides none of these
+    is_run = (Path(directory) / CONFIG_FILE).is_file() or not named
+    if directory and is_run and Path(directory).is_dir():
         checkpoint = _parse_checkpoint(name)
         return NetworkSpec(text, "run", Path(directory), checkpoint, *_parse_how(text, tail))
     file = Path(name) if name.endswith(SUFFIX) else pretrained().get(name)
@@ -97,7 +102,8 @@ def parse_spec(text: str | Path) -> PlayerSpec:
         case "minimax" | "mc" | "uct":
             if not _is_number(tail):
                 raise UserError(
-                    f"player {text!r}: {name} needs a whole number above 0; players: {FORMS}"
+                    f"player {text!r}: {name} needs a whole number from 1 to {_MOST:,}; "
+                    f"players: {FORMS}"
                 )
             return BuiltinSpec(text, name, int(tail))
     raise UserError(_unknown_player(text, directory))
@@ -140,7 +146,7 @@ def _parse_checkpoint(name: str) -> Checkpoint:
         return "newest"
     if checkpoint == "best":
         return "best"
-    if not checkpoint.isdecimal() or len(checkpoint) > _DIGITS:
+    if not re.fullmatch("[0-9]{1,12}", checkpoint):
         raise UserError(f"{name}: a cycle or best must follow the @; runs: {RUN_FORMS}")
     return int(checkpoint)
 
@@ -155,11 +161,12 @@ def _parse_how(text: str, tail: str) -> tuple[Literal["search", "policy", "value
         return "search", None
     if not _is_number(tail):
         raise UserError(
-            f"{text}: a number of simulations above 0, policy or value must follow the colon"
+            f"{text}: a number of simulations from 1 to {_MOST:,}, policy or value must follow "
+            "the colon"
         )
     return "search", int(tail)
 
 
 def _is_number(text: str) -> bool:
-    """Returns whether a text is a whole number above 0, of sane length."""
-    return text.isdecimal() and len(text) <= _DIGITS and int(text) > 0
+    """Returns whether a text is a whole number from 1 to a million."""
+    return bool(re.fullmatch("[0-9]{1,7}", text)) and 1 <= int(text) <= _MOST

@@ -72,9 +72,11 @@ def read_openings(game: Game, path: str | Path) -> Openings:
       UserError: there is no such file, a move is illegal, a game is over, or the file is empty.
     """
     try:
-        text = Path(path).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"selfplay.openings = {path}: cannot be read ({error})") from error
+        text = Path(path).read_text(encoding="utf-8-sig")  # some editors write a byte-order mark
+    except OSError as error:
+        raise UserError(f"selfplay.openings = {path}: cannot be read ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"selfplay.openings = {path}: must be text in UTF-8") from error
     step = jax.jit(game.step)
     states, plies = [], []
     for number, line in enumerate(text.splitlines(), 1):

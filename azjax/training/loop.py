@@ -29,7 +29,8 @@ from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
 from azjax.network.network import Network
 from azjax.network.two_headed import dtype_of
-from azjax.players.load import CONFIG_FILE, START_FILE, load_player, load_run_config
+from azjax.players.load import START_FILE, load_player, load_run_config
+from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints

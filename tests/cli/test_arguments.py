@@ -61,6 +61,44 @@ def test_a_mistake_is_one_sentence(line, said, refused, monkeypatch):
     assert refused(*line.split()).startswith(f"azjax: {said}")
 
 
+HUGE = "99999999999999999999"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train tic_tac_toe --seed 9223372036854775808",
+        "train tic_tac_toe --seed 4294967296",  # the same as 0 for JAX
+        "train tic_tac_toe --seed -1",
+        f"train tic_tac_toe --selfplay.opening-plies {HUGE}",
+        f"train tic_tac_toe --num-processes {HUGE}",
+        "eval connect_four --seed 9223372036854775808",
+        "play connect_four --seed 4294967296",
+        "web connect_four --out site --seed -1",
+        f"eval connect_four --opening-plies {HUGE}",
+        f"eval connect_four --games {HUGE}",
+        f"match random random --game hex --games {HUGE}",
+        f"rate runs/a --simulations {HUGE}",
+        f"report runs/a --simulations 64 {HUGE}",
+        f"report runs/a --own-games {HUGE}",
+        f"gtp go_9x9 --memory {HUGE}",
+        f"web connect_four --out site --games {HUGE}",
+        "play connect_four --web --port 65536",
+        f"play connect_four --web --port {HUGE}",
+        f"bench search --batch {HUGE}",
+    ],
+)
+def test_numbers_beyond_all_use(line, refused, tmp_path, monkeypatch):
+    """None is taken for another one, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    words = line.split()
+    option = next(word for word in reversed(words) if word.startswith("--"))
+    message = refused(*words)
+    assert option.lstrip("-").replace("-", "_") in message.replace("-", "_"), message
+    assert "must be" in message
+    assert not list(tmp_path.iterdir())
+
+
 def test_help_begins_with_play(capsys):
     assert cli.main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -101,6 +139,13 @@ def test_a_shipped_config_is_found_by_name_from_any_directory(tmp_path, monkeypa
     assert config.seed == 7
     assert config.search.algorithm == "puct"
     assert str(run) == "runs/tic_tac_toe_small"
+
+
+def test_a_folder_in_the_way_hides_no_config(tmp_path, monkeypatch):
+    expected = load_config("tic_tac_toe")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tic_tac_toe").mkdir()
+    assert load_config("tic_tac_toe") == expected
 
 
 def test_every_shipped_config_loads():

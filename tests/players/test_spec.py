@@ -33,12 +33,14 @@ def test_a_player_is_named_as_it_is_written(spec):
     [
         ("alphabeta", "there is no player 'alphabeta'"),
         ("", "there is no player ''"),
-        ("uct", "uct needs a whole number above 0"),
-        ("uct:", "uct needs a whole number above 0"),
-        (f"uct:{'9' * 5000}", "uct needs a whole number above 0"),
-        ("uct:0", "uct needs a whole number above 0"),
-        ("mc:-3", "mc needs a whole number above 0"),
-        ("minimax:2.5", "minimax needs a whole number above 0"),
+        ("uct", "uct needs a whole number from 1 to 1,000,000"),
+        ("uct:", "uct needs a whole number from 1 to 1,000,000"),
+        (f"uct:{'9' * 5000}", "uct needs a whole number from 1 to 1,000,000"),
+        ("uct:0", "uct needs a whole number from 1 to 1,000,000"),
+        ("uct:1000001", "uct needs a whole number from 1 to 1,000,000"),
+        ("uct:٣", "uct needs a whole number from 1 to 1,000,000"),
+        ("mc:-3", "mc needs a whole number from 1 to 1,000,000"),
+        ("minimax:2.5", "minimax needs a whole number from 1 to 1,000,000"),
         ("random:7", "random takes no number"),
     ],
 )
@@ -50,10 +52,9 @@ def test_mistakes_name_the_valid_forms(spec, complaint):
 
 
 def test_numbers_of_a_network_that_are_too_large():
-    with pytest.raises(UserError, match="num_simulations = 1000000000 must be at most 1,000,000"):
-        load_player("connect_four:1000000000")
-    with pytest.raises(UserError, match="number of simulations above 0"):
-        load_player(f"connect_four:{'9' * 5000}")
+    for number in ("1000000000", "9" * 5000):
+        with pytest.raises(UserError, match="number of simulations from 1 to 1,000,000"):
+            load_player(f"connect_four:{number}")
 
 
 def test_exact_of_a_large_game():
@@ -74,3 +75,14 @@ def test_a_name_that_is_nearly_right(text, said, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=said):
         parse_spec(text)
+
+
+@pytest.mark.parametrize("name", ["connect_four", "random", "uct"])
+def test_a_folder_in_the_way_hides_no_player(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = "uct:3" if name == "uct" else name
+    before = parse_spec(text)
+    (tmp_path / name).mkdir()
+    assert parse_spec(text) == before
+    (tmp_path / name / "config.toml").touch()
+    assert parse_spec(text).source == "run"

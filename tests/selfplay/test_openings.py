@@ -47,6 +47,16 @@ def test_lines_that_lead_nowhere_are_refused(tmp_path, text, said):
         read_openings(GAME, write(tmp_path, text))
 
 
+def test_a_byte_order_mark_is_skipped(tmp_path):
+    """Editors of Windows write one."""
+    path = tmp_path / "openings.txt"
+    path.write_bytes(b"\xef\xbb\xbf4 4\r\n-\r\n")
+    assert read_openings(GAME, path).plies.tolist() == [2, 0]
+    path.write_bytes("4 4".encode("utf-16"))
+    with pytest.raises(UserError, match=r"must be text in UTF-8$"):
+        read_openings(GAME, path)
+
+
 def test_a_missing_file_is_named():
     with pytest.raises(UserError, match=r"selfplay\.openings = nowhere\.txt: cannot be read"):
         tiny.trainer(1, selfplay={"openings": "nowhere.txt"})

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from azjax.errors import UserError
 
 _TIMEOUT_S = 60.0
+_MAX_TIMEOUT_S = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,9 @@ def _parse_seconds(value: str) -> float:
         seconds = float(value)
     except ValueError:
         seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise UserError(f"engine option timeout={value}: must be a number of seconds above 0")
+    if not 0 < seconds <= _MAX_TIMEOUT_S:
+        raise UserError(
+            f"engine option timeout={value}: must be a number of seconds above 0 and at most "
+            f"{_MAX_TIMEOUT_S:,}"
+        )
     return seconds

@@ -125,7 +125,7 @@ def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:
         raise UserError(f"{protocol}:{text}: {protocol} engines play {games}, not {game.name}")
     limits = {name: spec.options[name] for name in _LIMITS if name in spec.options}
     for name, value in limits.items():
-        if not value.isdecimal() or int(value) == 0:
+        if not re.fullmatch("0*[1-9][0-9]{0,17}", value):
             raise UserError(f"{protocol}:{text}: {name} needs a whole number above 0")
     options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
     names = {name.lower() for name in options}
@@ -174,7 +174,7 @@ class _Option:
             return ", ".join(self.choices)
         if self.kind == "spin":
             low, high = (-np.inf if self.low is None else self.low), self.high
-            number = int(value) if re.fullmatch(r"[+-]?[0-9]+", value) else None
+            number = int(value) if re.fullmatch(r"[+-]?[0-9]{1,18}", value) else None
             if number is None or not low <= number <= (np.inf if high is None else high):
                 return f"a whole number from {self.low} to {self.high}"
         return None
