@@ -177,3 +177,40 @@ def test_moves_of_two_clicks_on_the_local_server(open_page):
         click(page, page.query_selector("#board .start"))  # a black piece that can move
         assert page.locator("#board circle.target").count() >= 1
         picture(page, "gardner_chess_turned")
+        page.click("#flip")
+        assert top_of(page, 20) > top_of(page, 0)
+
+
+def test_two_people_share_a_position_by_its_address(open_page, browser, served):
+    address = served(load_player("connect_four"))
+    page = open_page(address, PHONE)
+    page.select_option("#side", "both")
+    for count in (1, 2):
+        wait(page, "document.querySelectorAll('#board .legal').length > 0")
+        click(page, page.query_selector('#board .legal[data-action="3"]'))
+        wait(page, f"document.querySelectorAll('#moves li').length === {count}")
+    assert page.inner_text("#status") == "Red to move"
+    assert page.inner_text("#near") == "Red"
+    page.click("#undo")
+    wait(page, "document.querySelectorAll('#moves li').length === 1")
+    assert page.inner_text("#status") == "Yellow to move"
+    page.click("summary:has-text('Set up')")
+    page.fill("#text", "4 4, 3")
+    page.keyboard.press("Enter")
+    wait(page, "document.querySelectorAll('#moves li').length === 3")
+    assert page.url.endswith("#side=both&moves=4,4,3")
+    other = browser.new_page(viewport=DESKTOP)
+    other.goto(page.url)
+    wait(other, "document.querySelectorAll('#moves li').length === 3")
+    assert other.input_value("#side") == "both"
+    assert other.locator("#board [data-code]:not([data-code='0'])").count() == 3
+    page.fill("#text", "4 9")
+    page.keyboard.press("Enter")
+    wait(page, "document.body.classList.contains('failed')")
+    assert page.inner_text("#status") == "Move 2, 9, is not legal there."
+    assert page.locator("#moves li").count() == 3  # the game goes on where it was
+    other.goto(address + "#moves=4,x")
+    other.reload()
+    wait(other, "document.body.classList.contains('failed')")
+    assert other.inner_text("#status") == "Move 2, x, is not legal there."
+    other.close()

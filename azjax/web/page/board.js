@@ -197,6 +197,8 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   let shown = null; // the position on the board
 
   return {
+    canTurn: drawn.querySelector(".upright") !== null,
+
     /** Turns the board around if the game's drawing marks what stays upright. */
     turn(turned) {
       const turns = turned && drawn.querySelector(".upright");

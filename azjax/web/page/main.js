@@ -16,12 +16,18 @@ let position = null;
 let current = 0; // the number of the request whose answer counts; older answers are dropped
 let analysis = null; // the latest report of a search, here or one move ago
 
-const person = () => ({ first: 0, second: 1 })[$("side").value] ?? null;
-const viewer = () => person() ?? 0; // the player whose chances are shown
-const nameOf = (player) =>
-  person() === null ? ["First", "Second"][player] : player === person() ? "You" : "The network";
+let flipped = false; // whether the person turned the board around
 
-const toMove = () => !position.over && position.player === person();
+const people = () => ({ first: [0], second: [1], both: [0, 1], none: [] })[$("side").value];
+const isPerson = (player) => people().includes(player);
+const person = () => (people().length === 1 ? people()[0] : null); // the seat of the only person
+const viewer = () => person() ?? 0; // the player whose chances are shown
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+const seatName = (player) => capital(game.players?.[player] ?? ["first", "second"][player]);
+const nameOf = (player) =>
+  person() === null ? seatName(player) : player === person() ? "You" : "The network";
+
+const toMove = () => !position.over && isPerson(position.player);
 const actions = (moves) => moves.map(({ action }) => action);
 
 /** Goes to the position after `moves`. The game changes when the engine has answered, so a request
@@ -38,6 +44,7 @@ async function refresh(moves = requested) {
   values[log.length] ??= position.value;
   showBoard();
   showAll();
+  writeAddress(log);
   if (position.over || toMove()) return;
   const answer = await search();
   if (answer && request === current) await play(answer.action);
@@ -82,7 +89,7 @@ function stop() {
 }
 
 function undo() {
-  const last = requested.findLastIndex(({ player }) => player === person());
+  const last = requested.findLastIndex(({ player }) => isPerson(player));
   return refresh(last < 0 ? requested : requested.slice(0, last));
 }
 
@@ -118,7 +125,7 @@ function showChances(value) {
 }
 
 function showBoard() {
-  board.turn(person() === 1);
+  board.turn((person() === 1) !== flipped);
   board.show(position, { playable: toMove(), last: log.at(-1)?.action ?? null });
 }
 
@@ -127,9 +134,9 @@ function showAll() {
   const known = values[log.length] ?? position.value;
   showChances(sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
-  $("near").textContent = person() === null ? "First" : "You";
-  $("far").textContent = person() === null ? "Second" : "Network";
-  $("undo").disabled = !log.some(({ player }) => player === person());
+  $("near").textContent = person() === null ? seatName(0) : "You";
+  $("far").textContent = person() === null ? seatName(1) : "Network";
+  $("undo").disabled = !log.some(({ player }) => isPerson(player));
   $("hint").disabled = !toMove();
   say(status());
   $("detail").textContent = detail();
@@ -158,6 +165,7 @@ function status() {
   if (!position.over) {
     const again = log.at(-1)?.player === position.player ? " again" : "";
     if (position.player === person()) return `Your move${again}`;
+    if (people().length === 2) return `${nameOf(position.player)} to move${again}`;
     return person() === null ? `${nameOf(position.player)} to move` : "The network is thinking";
   }
   const [first, second] = position.returns;
@@ -169,14 +177,13 @@ function status() {
 /** Whose pieces are whose and, at the end, what won. */
 function detail() {
   const texts = [];
-  const [first, second] = game.players ?? [];
-  if (first && person() === null) texts.push(`First plays ${first}, second plays ${second}.`);
-  else if (first) texts.push(`You play ${game.players[person()]}.`);
+  if (game.players && person() !== null) texts.push(`You play ${game.players[person()]}.`);
+  else if (game.players) texts.push(`${seatName(0)} moves first.`);
   if (!position.over) return texts.join(" ");
   if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
   if (position.score) {
     const [near, far] = viewer() === 0 ? position.score : [...position.score].reverse();
-    const names = person() === null ? ["first", "second"] : ["you", "the network"];
+    const names = person() === null ? [0, 1].map(seatName) : ["you", "the network"];
     texts.push(`Points: ${names[0]} ${near}, ${names[1]} ${far}.`);
   }
   return texts.join(" ");
@@ -198,6 +205,52 @@ function choose(texts) {
     const close = () => resolve(dialog.returnValue === "" ? null : +dialog.returnValue);
     dialog.addEventListener("close", close, { once: true });
   });
+}
+
+/** The game that the page's address tells: "#moves=e2e4,e7e5&side=second". */
+async function readAddress() {
+  const told = new URLSearchParams(location.hash.slice(1));
+  const side = told.get("side");
+  if ([...$("side").options].some(({ value }) => value === side)) $("side").value = side;
+  return replay((told.get("moves") ?? "").split(",").filter(Boolean));
+}
+
+function writeAddress(moves) {
+  const names = moves.map(({ name }) => encodeURIComponent(name)).join(",");
+  const address = `#side=${$("side").value}&moves=${names}`;
+  try {
+    history.replaceState(null, "", address);
+  } catch {
+    // Documents without an address of their own, such as those in notebooks, have none to change.
+  }
+  $("text").value = moves.map(({ name }) => name).join(" ");
+}
+
+/** The log of moves given by their names. */
+async function replay(names) {
+  const moves = [];
+  for (const [i, name] of names.entries()) {
+    const { player, moves: legal } = await engine.position(actions(moves));
+    const found = legal.find((move) => move.name.toLowerCase() === name.toLowerCase());
+    if (!found) throw new Error(`Move ${i + 1}, ${name}, is not legal there.`);
+    moves.push({ player, action: found.action, name: found.name });
+  }
+  return moves;
+}
+
+/** Goes to the position after the moves in the text field. */
+async function setUp() {
+  stop();
+  const request = current;
+  const names = $("text").value.split(/[\s,]+/).filter(Boolean);
+  const moves = await unlessOutdated(request, replay(names));
+  if (moves && request === current) await refresh(moves);
+}
+
+async function copyLink() {
+  await navigator.clipboard.writeText(location.href);
+  $("copy").textContent = "Copied";
+  setTimeout(() => ($("copy").textContent = "Copy a link"), 2000);
 }
 
 function showBusy() {
@@ -223,6 +276,9 @@ async function main() {
   $("undo").onclick = guarded(undo);
   $("hint").onclick = guarded(hint);
   $("side").onchange = guarded(() => refresh());
+  $("set").onsubmit = (event) => (event.preventDefault(), guarded(setUp)(event));
+  $("copy").onclick = guarded(copyLink);
+  $("flip").onclick = () => ((flipped = !flipped), position && showBoard());
   const onMove = guarded(play);
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
   const showVisits = () => {
@@ -236,7 +292,13 @@ async function main() {
   const files = embedded ? embeddedFiles(embedded) : separate && separateFiles(separate);
   engine = files ? await browserEngine(game, files) : serverEngine(showBusy);
   document.body.classList.remove("loading");
-  await refresh();
+  $("flip").hidden = !board.canTurn;
+  try {
+    await refresh(await readAddress());
+  } catch (error) {
+    await refresh([]);
+    fail(error);
+  }
 }
 
 main().catch(fail);
