@@ -40,7 +40,7 @@ def muon(learning_rate: optax.Schedule) -> optax.GradientTransformation:
 def main(run_dir: str | Path = "runs/own_loss", cycles: int = 400) -> dict[str, float]:
     """Trains in a new run directory; returns the last cycle's metrics."""
     config = azjax.load_config("tic_tac_toe", {"cycles": cycles, "evaluation": {"every": 0}})
-    loss = z_loss(azjax.alphazero_loss(config), weight=1e-3)
+    loss = z_loss(azjax.alphazero_loss, weight=1e-3)
     azjax.train(config, run_dir, loss=loss, optimizer=muon)
     last = azjax.read_metrics(run_dir)[-1]
     print(f"policy {last['train/policy_loss']:.3f}, z-loss {last['train/z_loss']:.3f}")

@@ -221,7 +221,7 @@ def _parts(
     games = config.selfplay.parallel_games
     count = evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
-    loss, key = alphazero_loss(config), jax.random.PRNGKey(1)
+    loss, key = alphazero_loss, jax.random.PRNGKey(1)
     # The cycle donates its state, so the parts need copies.
     learner = jax.tree.map(jnp.copy, state.learner)
 

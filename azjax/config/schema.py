@@ -88,8 +88,9 @@ class GumbelConfig:
     """Actions sampled at the root for sequential halving (paper: 16)."""
     value_scale: float = 0.1
     """c_scale, how strongly values change the policy (mctx: 0.1)."""
-    rescale_values: bool = True
-    """Stretch the values of a position's moves to [0, 1] first (mctx: true)."""
+    rescale_values: bool = False
+    """Stretch the values of a position's moves to [0, 1] first (mctx: true). The smallest
+    differences would decide then, and the policies to learn would be noise."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "max_considered_actions")
@@ -196,14 +197,10 @@ class GateConfig:
     """Games of a gate, half from each seat, over all devices."""
     threshold: float = 0.55
     """Score from which the latest network takes over self-play (paper: 0.55)."""
-    opening_plies: int = 2
-    """Random plies before the players start, the same for both games of a pair."""
 
     def __post_init__(self) -> None:
         at_least(self, 1, "every")
         at_least(self, 2, "games")
-        # Neither network is random: without random plies all games would be the same.
-        at_least(self, 1, "opening_plies")
         between(self, 0.0, 1.0, "threshold")
 
 
@@ -248,11 +245,9 @@ class LearningConfig:
     learning_rate: float = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
-    """After the warm-up: constant, cosine to `final_fraction`, or drops by 10 at `lr_drops`."""
+    """After the warm-up: constant, cosine to a twentieth, or drops by 10 at `lr_drops`."""
     warmup_updates: int = 100
     """Updates of the linear warm-up from zero."""
-    final_fraction: float = 0.05
-    """Cosine: last learning rate as a fraction of the peak."""
     lr_drops: tuple[float, ...] = (0.5, 0.75)
     """Step: fractions of the run after which the learning rate falls to a tenth."""
     momentum: float = 0.9
@@ -261,12 +256,6 @@ class LearningConfig:
     """Weight of the squared parameters in the loss (AlphaZero: 1e-4)."""
     weight_decay: float = 1e-4
     """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
-    value_weight: float = 1.0
-    """Weight of the value error in the loss (AlphaZero: 1)."""
-    score_weight: float = 0.5
-    """Weight of the squared error of the final margin, where `network.auxiliary` has it."""
-    ownership_weight: float = 0.5
-    """Weight of the ownership error, mean over the cells, where `network.auxiliary` has it."""
     root_value_weight: float = 0.0
     """Weight of the search's own value of a position in the value target. The rest is the game's
     result (AlphaZero: 0)."""
@@ -278,10 +267,9 @@ class LearningConfig:
     def __post_init__(self) -> None:
         at_least(self, 1, "batch_size", "updates_per_cycle")
         at_least(self, 0, "warmup_updates")
-        at_least(self, 0.0, "l2", "weight_decay", "value_weight")
-        at_least(self, 0.0, "score_weight", "ownership_weight")
+        at_least(self, 0.0, "l2", "weight_decay")
         above(self, 0.0, "learning_rate", "clip_norm")
-        between(self, 0.0, 1.0, "final_fraction", "momentum", "root_value_weight")
+        between(self, 0.0, 1.0, "momentum", "root_value_weight")
         if self.optimizer not in OPTIMIZERS and not {":", "<"} & {*self.optimizer}:
             raise UserError(
                 f"learning.optimizer = {self.optimizer!r} must be one of "

@@ -20,41 +20,32 @@ Loss = Callable[[Prediction, Batch], tuple[Array, Metrics]]
 """(prediction, batch) -> (loss float32 [], metrics float32 []), means over the batch. The metrics
 are logged as "train/NAME"."""
 
+_AUXILIARY_WEIGHT = 0.5
 
-def alphazero_loss(config: Config) -> Loss:
-    """Returns AlphaZero's loss with a config's weights: the default of a run.
 
-    It is the policy's cross-entropy plus the value's error (Silver et al. 2017), plus the errors of
-    the score and of the ownership where the network predicts them (Wu 2019). A loss with a term
-    more calls it:
+def alphazero_loss(prediction: Prediction, batch: Batch) -> tuple[Array, Metrics]:
+    """Returns AlphaZero's loss, the default of a run, and its parts.
 
-        base = azjax.alphazero_loss(config)
+    It is the policy's cross-entropy plus the value's error (Silver et al. 2017), plus half the
+    errors of the score and of the ownership where the network predicts them (Wu 2019). A loss with
+    a term more calls it:
 
         def loss(prediction, batch):
-            total, metrics = base(prediction, batch)
+            total, metrics = azjax.alphazero_loss(prediction, batch)
             extra = jnp.mean(jax.nn.logsumexp(prediction.policy_logits, axis=-1) ** 2)
             return total + 1e-3 * extra, metrics | {"z_loss": extra}
-
-    Args:
-      config: the run, of which `learning` has the weights.
     """
-    weights = config.learning
-
-    def loss(prediction: Prediction, batch: Batch) -> tuple[Array, Metrics]:
-        policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
-        value = jnp.mean(value_loss(prediction, batch.outcome))
-        more = _auxiliary_losses(prediction, batch.auxiliary)
-        total = policy + weights.value_weight * value
-        total += sum(getattr(weights, f"{name}_weight") * x for name, x in more.items())
-        error = prediction.value - expected_result(batch.outcome)
-        metrics = {
-            "policy_loss": policy,
-            "value_loss": value,
-            "value_accuracy": jnp.mean((jnp.abs(error) < 0.5).astype(jnp.float32)),
-        }
-        return total, metrics | {f"{name}_loss": x for name, x in more.items()}
-
-    return loss
+    policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
+    value = jnp.mean(value_loss(prediction, batch.outcome))
+    more = _auxiliary_losses(prediction, batch.auxiliary)
+    total = policy + value + sum(_AUXILIARY_WEIGHT * x for x in more.values())
+    error = prediction.value - expected_result(batch.outcome)
+    metrics = {
+        "policy_loss": policy,
+        "value_loss": value,
+        "value_accuracy": jnp.mean((jnp.abs(error) < 0.5).astype(jnp.float32)),
+    }
+    return total, metrics | {f"{name}_loss": x for name, x in more.items()}
 
 
 def loss_of(config: Config, given: Loss | None = None) -> Loss:
@@ -69,7 +60,7 @@ def loss_of(config: Config, given: Loss | None = None) -> Loss:
     key, name = "learning.loss", config.learning.loss
     own = own_part(name, given, key=key, argument="loss")
     if own is None:
-        return alphazero_loss(config)
+        return alphazero_loss
     if given is not None:
         return own
     return call_own(own, config, options=config.learning.loss_options, key=key)

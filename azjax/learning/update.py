@@ -25,6 +25,7 @@ from azjax.types import Array, Metrics
 Optimizer = optax.GradientTransformation | Callable[[optax.Schedule], optax.GradientTransformation]
 """An optimizer, or a function that makes one of the run's learning rate by update."""
 
+_FINAL_FRACTION = 0.05  # of the peak, at the end of the cosine
 _OWN_METRICS = ("loss", "grad_norm", "param_norm", "updates", "learning_rate")  # of `update`, cycle
 
 
@@ -33,7 +34,7 @@ def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.
     peak, warmup = config.learning_rate, config.warmup_updates
     rest = max(total_updates - warmup, 1)
     if config.schedule == "cosine":
-        course = optax.cosine_decay_schedule(peak, rest, alpha=config.final_fraction)
+        course = optax.cosine_decay_schedule(peak, rest, alpha=_FINAL_FRACTION)
     elif config.schedule == "step":
         boundaries = {int(d * total_updates) - warmup: 0.1 for d in config.lr_drops}
         course = optax.piecewise_constant_schedule(peak, boundaries)

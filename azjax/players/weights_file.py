@@ -8,10 +8,10 @@ by a few thousandths.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib.resources
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ import safetensors
 import safetensors.numpy
 from azjax_envs import Game
 
-from azjax.config import Config
+from azjax.config import Config, GateConfig, LearningConfig
 from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import game_config, own_game
@@ -33,9 +33,10 @@ from azjax.players.compact_weights import pack_weights, unpack_weights
 
 SUFFIX = ".safetensors"
 _TYPES = ("F16", "I8", "F32")
+_OF_TRAINING = {"learning": LearningConfig, "gate": GateConfig}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class SavedPlayer:
     """The contents of a player's file."""
 
@@ -200,6 +201,11 @@ def _parse_config(path: str | Path, text: str) -> Config:
     data = _parse_json(path, "config", text)
     if not isinstance(data, dict):
         raise UserError(f"{path}: its config must be a JSON object")
+    # Keys of another version about the training are no reason not to play.
+    for section, kind in _OF_TRAINING.items():
+        if isinstance(keys := data.get(section), dict):
+            known = {field.name for field in dataclasses.fields(kind)}
+            data[section] = {key: keys[key] for key in keys if key in known}
     try:
         return config_from_dict(data)
     except UserError as error:

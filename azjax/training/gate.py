@@ -14,6 +14,9 @@ from azjax.sharding import AXIS
 from azjax.training.state import Experiment, TrainState
 from azjax.types import Metrics
 
+# Neither network is random: without random plies all games would be the same.
+_OPENING_PLIES = 2
+
 
 def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
     """Plays the latest network against the gated one; replaces that if the score is high enough.
@@ -41,7 +44,7 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
         player(variables=state.gated),
         key,
         config.gate.games // (2 * jax.lax.axis_size(AXIS)),
-        config.gate.opening_plies,
+        _OPENING_PLIES,
     )
     score = jax.lax.pmean(jnp.mean(scores), AXIS)
     passed = score >= config.gate.threshold

@@ -102,7 +102,7 @@ def make_trainer(
         one that the config describes or names.
       optimizer: an optax optimizer of your own, or a function that makes one of the schedule of the
         config's learning rate.
-      loss: a loss of your own; `azjax.alphazero_loss(config)` by default.
+      loss: a loss of your own; `azjax.alphazero_loss` by default.
       search: a search of your own, with the arguments and the result of `azjax.search.search`.
 
     Raises:

@@ -106,7 +106,7 @@ def test_game_may_be_named_by_a_string_alone():
             "unknown key search.num_simulation; did you mean search.num_simulations?",
         ),
         ({"learning": {"learning_rat": 1.0}}, "did you mean learning.learning_rate?"),
-        ({"gate": {"zzz": 1}}, "unknown key gate.zzz; valid keys: every, games, threshold,"),
+        ({"gate": {"zzz": 1}}, "unknown key gate.zzz; valid keys: every, games, threshold"),
     ],
 )
 def test_unknown_keys_are_answered_with_the_nearest(data, said):

@@ -82,9 +82,7 @@ def compiled_update(network_config, devices, shared=True, **learning):
     optimizer = make_optimizer(config.learning, 100)
     mesh = make_mesh(jax.devices()[:devices])
     assert mesh.size == devices
-    function = functools.partial(
-        update, network, optimizer, alphazero_loss(config), key=jax.random.key(0)
-    )
+    function = functools.partial(update, network, optimizer, alphazero_loss, key=jax.random.key(0))
     sharded = shard(function, mesh, (EVERYWHERE, SPLIT), EVERYWHERE)
     # Unoptimised: compiling takes far longer than a few updates.
     options = {"xla_backend_optimization_level": 0}

@@ -16,7 +16,7 @@ from azjax.players.network_players import PolicyPlayer
 from azjax.players.weights_file import file_bytes, load_saved, pretrained, save_player
 from tests import tiny
 from tests.oracles.searches import random_positions
-from tests.players.saved_players import ABOUT, GAME, contents, network
+from tests.players.saved_players import ABOUT, GAME, contents, network, refusal, signed
 
 
 def test_a_player_comes_back_from_its_file(file):
@@ -152,6 +152,18 @@ def test_a_file_needs_no_game_named_in_a_match(file, capsys):
     assert "there is no player 'nobody'" in capsys.readouterr().err
     assert main(["match", "uct:4", "random"]) == 2
     assert "name the game with --game" in capsys.readouterr().err
+
+
+def test_keys_of_training_that_azjax_no_longer_has_do_no_harm(file, tmp_path):
+    arrays, header = contents(file)
+    config = json.loads(header["config"])
+    config["learning"]["value_weight"] = 2.0
+    config["gate"]["opening_plies"] = 4
+    old = signed(tmp_path / "old.safetensors", arrays, header | {"config": json.dumps(config)})
+    assert load_saved(old).config == load_saved(file).config
+    config["search"]["nothing"] = 1
+    new = signed(tmp_path / "new.safetensors", arrays, header | {"config": json.dumps(config)})
+    assert "unknown key search.nothing" in refusal(new)
 
 
 def test_large_layers_have_8_bits(file, file_with_8_bits):

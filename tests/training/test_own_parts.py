@@ -55,10 +55,9 @@ def mctx_search(game, evaluate, params, key, states, *, config, exploration):
 @pytest.mark.parametrize("devices", [1, 2])
 def test_everything_of_ones_own(devices):
     config = tiny.config()
-    base = azjax.alphazero_loss(config)
 
     def loss(prediction, batch):
-        total, metrics = base(prediction, batch)
+        total, metrics = azjax.alphazero_loss(prediction, batch)
         z_loss = jnp.mean(jax.nn.logsumexp(prediction.policy_logits, axis=-1) ** 2)
         return total + 0.5 * z_loss, metrics | {"z_loss": z_loss}
 
@@ -100,7 +99,7 @@ def test_the_built_in_parts_are_the_defaults():
         config,
         network=trainer.network,
         optimizer=optimizer_of(config)[0],
-        loss=azjax.alphazero_loss(config),
+        loss=azjax.alphazero_loss,
         search=azjax.search.search,
     )
     jax.tree.map(np.testing.assert_array_equal, state.learner, handed.learner)
@@ -114,10 +113,9 @@ def test_an_optimizer_of_the_schedule():
 
 def extra(config, weight=1.0):
     """Returns a loss, as a config names it."""
-    base = azjax.alphazero_loss(config)
 
     def loss(prediction, batch):
-        total, metrics = base(prediction, batch)
+        total, metrics = azjax.alphazero_loss(prediction, batch)
         return total, metrics | {"weight": jnp.asarray(weight)}
 
     return loss
