@@ -35,14 +35,12 @@ def make_batch(
     *,
     symmetries: bool,
 ) -> Batch:
-    """Makes a batch of stored plies.
+    """Makes a batch of stored plies [N, ...].
 
     Args:
       key: PRNG key, for the symmetries.
-      transitions: stored plies [N, ...].
       outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.
       auxiliary: auxiliary targets [N, ...], where the network learns them.
-      symmetries: whether to transform each position by a random symmetry.
     """
     states = restore_unobserved(game, transitions.states)
     observations = jax.vmap(game.observe)(states)

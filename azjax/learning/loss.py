@@ -49,14 +49,7 @@ def alphazero_loss(prediction: Prediction, batch: Batch) -> tuple[Array, Metrics
 
 
 def loss_of(config: Config, given: Loss | None = None) -> Loss:
-    """Returns a run's loss.
-
-    Args:
-      given: the user's loss; None for that of the config.
-
-    Raises:
-      UserError: the config's name leads nowhere.
-    """
+    """Returns a run's loss: the given one, the one that the config names, or AlphaZero's."""
     key, name = "learning.loss", config.learning.loss
     own = own_part(name, given, key=key, argument="loss")
     if own is None:
@@ -69,10 +62,7 @@ def loss_of(config: Config, given: Loss | None = None) -> Loss:
 def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
     """Returns the cross-entropy [N] between the search's policy and the network's.
 
-    Args:
-      logits: float32 [N, A].
-      masks: legal actions, bool [N, A]; illegal ones do not count.
-      target: the search's policy, float32 [N, A].
+    All are [N, A]; illegal actions, where `masks` is False, do not count.
     """
     log_policy = jax.nn.log_softmax(mask_logits(logits, masks))
     return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
@@ -81,9 +71,7 @@ def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
 def value_loss(prediction: Prediction, outcome: Array) -> Array:
     """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
 
-    Args:
-      outcome: chances of a win, a draw and a loss, float32 [N, 3]. A scalar head learns the
-        expected result.
+    A scalar head learns the expected result of the outcomes, float32 [N, 3].
     """
     if prediction.value_logits.shape[-1] == 1:
         return jnp.square(prediction.value - expected_result(outcome))

@@ -62,11 +62,7 @@ def optimizer_of(
 ) -> tuple[optax.GradientTransformation, optax.Schedule | None]:
     """Returns a run's optimizer, and its learning rate by update where that is known.
 
-    Args:
-      given: the user's optimizer; None for that of the config.
-
-    Raises:
-      UserError: the config's name leads nowhere, or what it names is no optimizer.
+    The optimizer is the given one, or that of the config, which may name a user's.
     """
     learning, key = config.learning, "learning.optimizer"
     schedule = learning_rate_schedule(learning, config.total_updates)
@@ -107,17 +103,12 @@ def update(
     """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
 
     Args:
-      optimizer: see `make_optimizer`.
-      loss: see `azjax.learning.loss`.
       learner: equal on all devices.
       batch: this device's share of the batch.
       key: PRNG key of this device, for networks with dropout.
 
     Returns:
       The learner after the step, equal on all devices, and the losses' means over the whole batch.
-
-    Raises:
-      ValueError: the loss or one of its metrics has a wrong shape or dtype.
     """
     variables = learner.variables
 

@@ -12,21 +12,12 @@ from azjax.types import Array
 
 @jax.custom_vjp
 def same_convolution(x: Array, kernel: Array) -> Array:
-    """Convolves boards with a kernel of odd size; zero padding keeps the board's size.
+    """Convolves boards [B, height, width, inputs] with a kernel [size, size, inputs, outputs].
 
-    Only reverse-mode differentiation is supported. The gradient is that of
-    `jax.lax.conv_general_dilated`.
-
-    XLA's CPU backend has a fast routine for convolutions with the channels last. Outside of loops
-    and conditions it converts other layouts; inside, a gradient took 24 times as long. So on CPU
-    the gradient is written as convolutions that the routine takes as they are.
-
-    Args:
-      x: [B, height, width, inputs].
-      kernel: [size, size, inputs, outputs].
-
-    Returns:
-      [B, height, width, outputs].
+    The size is odd, and zero padding keeps the board's size. Only reverse-mode differentiation is
+    supported. XLA's CPU backend has a fast routine for convolutions with the channels last. Outside
+    of loops and conditions it converts other layouts; inside, a gradient took 24 times as long. So
+    on CPU the gradient is written as convolutions that the routine takes as they are.
     """
     return _convolve(x, kernel, (kernel.shape[0] // 2, kernel.shape[1] // 2))
 

@@ -11,17 +11,10 @@ from azjax.types import Array
 
 
 def dense_product(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
-    """Multiplies for an `flax.nnx.Linear`; sums are float32, in the gradient as well.
+    """Multiplies [B, inputs] by [inputs, outputs] for an `flax.nnx.Linear`; the sums are float32.
 
     Only reverse-mode differentiation is supported. JAX's own gradient of bfloat16 operands with a
     float32 result multiplies in float32, which takes twice as long on CPUs with bfloat16.
-
-    Args:
-      x: [B, inputs].
-      kernel: [inputs, outputs], of the same dtype.
-
-    Returns:
-      float32 [B, outputs].
     """
     return _product(x, kernel)
 

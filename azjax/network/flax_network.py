@@ -71,7 +71,6 @@ class NNXNetwork(Network):
         return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
 
     def apply(self, variables: Variables, observations: Array) -> Prediction:
-        """Returns the predictions for B positions, without dropout."""
         module = self._module(variables)
         module.eval()
         return prediction_of(module(observations))
@@ -79,7 +78,6 @@ class NNXNetwork(Network):
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
     ) -> tuple[Prediction, dict[str, Any]]:
-        """Returns the predictions to learn from, and new statistics."""
         module = self._module(variables, key)
         module.train()
         prediction = prediction_of(module(observations))
@@ -140,14 +138,12 @@ class LinenNetwork(Network):
         return {"params": variables.pop("params"), "stats": variables}
 
     def apply(self, variables: Variables, observations: Array) -> Prediction:
-        """Returns the predictions for B positions, without dropout."""
         arrays = {"params": variables["params"], **variables["stats"]}
         return prediction_of(self.module.apply(arrays, observations, **self._mode(train=False)))
 
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
     ) -> tuple[Prediction, dict[str, Any]]:
-        """Returns the predictions to learn from, and new statistics."""
         arrays = {"params": variables["params"], **variables["stats"]}
         outputs, stats = self.module.apply(
             arrays,
@@ -164,11 +160,7 @@ class LinenNetwork(Network):
 
 
 def prediction_of(outputs: Any) -> Prediction:
-    """Returns the outputs of a module as a prediction, in float32.
-
-    Raises:
-      UserError: they are no pair of logits and values.
-    """
+    """Returns the outputs of a module as a prediction, in float32."""
     if isinstance(outputs, Prediction):
         return outputs
     if not isinstance(outputs, tuple | list) or len(outputs) != 2:

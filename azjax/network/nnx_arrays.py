@@ -13,14 +13,7 @@ from azjax.types import Array
 
 
 def check_variables(variables: Variables, **expected: nnx.State) -> None:
-    """Checks that every array of a network is there with its shape.
-
-    Args:
-      **expected: the shapes of `params` and `stats`.
-
-    Raises:
-      ValueError: an array is missing, unknown, or of another shape.
-    """
+    """Raises a ValueError unless every array of `params` and `stats` is there with its shape."""
     given_arrays = variables if isinstance(variables, dict) else {}
     for kind, state in expected.items():
         shapes = jax.tree.map(jnp.shape, plain_dicts(state), is_leaf=lambda x: hasattr(x, "shape"))

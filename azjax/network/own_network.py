@@ -47,10 +47,8 @@ def network_of(
 
 
 def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) -> None:
-    """Checks the shapes of a network's predictions; nothing is computed.
-
-    Raises:
-      UserError: it lacks a method, or a shape or a dtype is wrong.
+    """Raises a UserError if a network lacks a method or predicts a wrong shape; nothing is
+    computed.
     """
     if not isinstance(network, Network):
         raise UserError(
@@ -83,11 +81,7 @@ def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) 
 
 
 def check_first_predictions(network: Network, game: Game, variables: Variables) -> None:
-    """Checks that an untrained network's predictions at the start are numbers of the right range.
-
-    Raises:
-      UserError: a logit is not finite, or a value is not in [-1, 1].
-    """
+    """Raises a UserError if a first logit is not finite, or a first value not in [-1, 1]."""
     state = game.init(jax.random.key(0))
     prediction = jax.jit(network.apply)(variables, game.observe(state)[None])
     for name in ("policy_logits", "value_logits", "value"):

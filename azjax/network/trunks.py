@@ -138,7 +138,6 @@ class DenseTrunk(NormalisedLayers):
         return x
 
     def fold_batch_norm(self) -> None:
-        """See `NormalisedLayers`."""
         pairs = zip(self.layers, self.norms, strict=True)
         self.norms = nnx.List([_folded(layer, norm) for layer, norm in pairs])
 
@@ -163,7 +162,6 @@ class Conv(NormalisedLayers):
         return _normalise(self.norm, self.conv(x), train)
 
     def fold_batch_norm(self) -> None:
-        """See `NormalisedLayers`."""
         self.norm = _folded(self.conv, self.norm)
 
 

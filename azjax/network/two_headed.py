@@ -29,16 +29,14 @@ from azjax.types import Array
 
 @dataclass(frozen=True)
 class TwoHeadedNetwork(Network):
-    """The network that a config describes.
+    """The network that a config describes, for observations (height, width, channels).
 
-    Args:
-      observation_shape: (height, width, channels).
-      shared_statistics: whether `apply_train` normalises by the statistics of all devices'
-        batches, so that N devices compute what one does, or each device by those of its own.
+    If `shared_statistics`, `apply_train` normalises by the statistics of all devices' batches, so
+    that N devices compute what one does. Otherwise each device uses its own.
 
     Raises:
       UserError: the policy head has planes, but the number of actions is not a multiple of the
-        number of cells.
+      number of cells.
     """
 
     observation_shape: tuple[int, int, int]
@@ -55,17 +53,12 @@ class TwoHeadedNetwork(Network):
             )
 
     def init(self, key: Array) -> Variables:
-        """Returns new variables: random parameters and initial running statistics, float32."""
         check_key(key)
         _, params, stats = nnx.split(_TwoHeads(self, _ParameterKeys(key)), nnx.Param, ...)
         return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
 
     def apply(self, variables: Variables | InferenceVariables, observations: Array) -> Prediction:
-        """Returns the predictions for B positions.
-
-        Args:
-          variables: the arrays, as `init` or `for_inference` makes them.
-          observations: float32 [B, height, width, channels].
+        """Returns the predictions for B positions, see `Network`.
 
         Raises:
           ValueError: the observations or the variables have other shapes than this network's.
@@ -79,22 +72,12 @@ class TwoHeadedNetwork(Network):
         return network._module(variables)(observations, train=False)
 
     def for_inference(self, variables: Variables) -> InferenceVariables:
-        """Returns variables that `apply` needs fewer operations for, to use them many times.
-
-        The predictions are the same but for rounding. The variables cannot be trained.
-
-        Raises:
-          ValueError: the variables have other shapes than this network's.
-        """
+        """Returns variables for predictions alone, which are the same but for rounding."""
         return inference_variables(self._module(variables))
 
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
     ) -> tuple[Prediction, dict[str, Any]]:
-        """Returns the predictions, normalised by the batch's statistics, and new statistics.
-
-        Must be called under `shard_map` over the axis `sharding.AXIS`. The key is not used.
-        """
         del key
         self._check_observations(observations)
         module = self._module(variables)
@@ -116,12 +99,7 @@ class TwoHeadedNetwork(Network):
 
 
 def make_network(game: Game, config: NetworkConfig) -> TwoHeadedNetwork:
-    """Returns the network of the configured architecture for a game.
-
-    Raises:
-      UserError: the policy head has planes, but the number of actions is not a multiple of the
-        number of cells.
-    """
+    """Returns the network of the configured architecture for a game, see `TwoHeadedNetwork`."""
     return TwoHeadedNetwork(game.observation_shape, game.num_actions, config)
 
 
@@ -254,11 +232,7 @@ class _Body(nnx.Module):
         self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
 
     def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
-        """Returns the trunk's features and the heads' inputs.
-
-        A convolutional trunk's heads have inputs [B, height, width, filters]. Of a dense trunk
-        the two are the same.
-        """
+        """Returns the trunk's features and the heads' inputs, which are the same for a dense trunk."""
         x = self.trunk(observations, train)
         return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
 

@@ -42,12 +42,11 @@ def check_auxiliary(game: Game, names: Sequence[str]) -> None:
 def terminal_targets(
     game: Game, names: Sequence[str], mover: Array, states: State, known: Array
 ) -> TerminalTargets | None:
-    """Returns the terminal targets of positions; None if the network learns none.
+    """Returns the terminal targets of positions [B, ...]; None if the network learns none.
 
     Args:
       names: of the targets, "score" and "ownership".
       mover: int32 [B], the players from whose perspective the targets are.
-      states: positions [B, ...].
       known: bool [B], False where the targets are unknown.
     """
     if not names:

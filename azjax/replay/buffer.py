@@ -89,12 +89,7 @@ def unpack_policy(policy: Array | TopPolicy, num_actions: int) -> Array:
 
 
 def empty_replay(transition: Transition, capacity_plies: int) -> Replay:
-    """Returns an empty ring.
-
-    Args:
-      transition: arrays or shapes [B, ...], which give the layout.
-      capacity_plies: the ring's length R.
-    """
+    """Returns an empty ring of `capacity_plies` for transitions like these [B, ...]."""
     ring = jax.tree.map(lambda x: jnp.zeros((capacity_plies, *x.shape), x.dtype), transition)
     return Replay(
         transitions=ring, position=jnp.zeros((), jnp.int32), filled=jnp.zeros((), jnp.int32)
@@ -102,15 +97,7 @@ def empty_replay(transition: Transition, capacity_plies: int) -> Replay:
 
 
 def append(replay: Replay, transitions: Transition) -> Replay:
-    """Writes T plies over the oldest ones.
-
-    Args:
-      replay: the ring, R plies of B lanes.
-      transitions: [T, B, ...]; T must divide R.
-
-    Raises:
-      ValueError: T does not divide R.
-    """
+    """Writes T plies [T, B, ...] over the oldest ones; T must divide the ring's length."""
     size, new = replay.transitions.reward.shape[0], transitions.reward.shape[0]
     if size % new:
         raise ValueError(
@@ -129,14 +116,9 @@ def append(replay: Replay, transitions: Transition) -> Replay:
 
 
 def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
-    """Draws flat indices of valid positions uniformly, with replacement.
+    """Draws flat indices of valid positions, bool [R, B], uniformly, with replacement.
 
-    Args:
-      valid: bool [R, B].
-
-    Returns:
-      Indices into the flattened ring, int32 `shape`. If no position is valid, all are 0; the caller
-      must check that.
+    If no position is valid, all indices are 0; the caller must check that.
     """
     cumulative = jnp.cumsum(valid.reshape(-1).astype(jnp.int32))
     rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))

@@ -87,12 +87,12 @@ def scan_plies(
     discounts: Array,
     values: Array,
 ) -> tuple[Array, Array, Array, Array]:
-    """Computes targets ply by ply, from the newest back.
+    """Computes targets ply by ply, from the newest back; all arrays [R, ...] begin with the newest.
 
     Args:
       max_games: of this device; 0 for all.
       own: weight of the roots' values.
-      indices: the ring's indices of the plies, int32 [R], the newest first, as all arrays here.
+      indices: the ring's indices of the plies, int32 [R].
       rewards: float16 [R, B].
       discounts: int8 [R, B].
       values: of the roots, float16 [R, B].

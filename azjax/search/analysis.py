@@ -50,11 +50,8 @@ class SearchAnalysis:
 def analyse_tree(
     tree: mctx.Tree, simulations: int, draw: float, config: SearchConfig
 ) -> SearchAnalysis:
-    """Summarises a search tree on the host.
-
-    Args:
-      tree: tree of one game, compact.
-      draw: the network's probability of a draw at the root.
+    """Summarises the compact search tree of one game; `draw` is the network's chance of one at the
+    root.
     """
     nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm_of(config)))
     count = simulations + 1

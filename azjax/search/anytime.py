@@ -117,8 +117,7 @@ class AnytimeSearch:
     def warm_up(self) -> SearchInProgress:
         """Compiles the search, so that later timings measure the search alone.
 
-        Returns:
-          A search whose memory the first real search can take, by `start(..., after=...)`.
+        The first real search can take the memory of what it returns, by `start(..., after=...)`.
         """
         state = jax.jit(self.game.init)()
         progress = self.start(state).run(1)
@@ -151,10 +150,7 @@ class SearchInProgress:
         return self.simulations >= self.search.max_nodes - 1
 
     def run(self, simulations: int) -> SearchInProgress:
-        """Returns the search after more simulations, at most until the tree is full.
-
-        The call blocks until the simulations are done.
-        """
+        """Runs more simulations, at most until the tree is full, and waits for them."""
         search = self.search
         upper = min(self.simulations + simulations, search.max_nodes - 1)
         # Bounds are arguments: one compiled program serves every number of simulations.
@@ -205,8 +201,7 @@ class SearchInProgress:
 def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
     """Returns an anytime search with the player's game, network and algorithm.
 
-    Args:
-      memory_mb: megabytes for the tree. They decide its capacity, which is at most 2**16 nodes.
+    Its tree takes `memory_mb` megabytes, and has at most 2**16 nodes.
     """
     game = player.game
     nodes = tree_capacity(game, memory_mb * 2**20)
@@ -229,12 +224,9 @@ def continue_search(
     """Continues a search in steps of at most about 50 ms; the caller may leave the loop.
 
     Args:
-      simulations: total number of simulations at which to stop, earlier ones included.
+      simulations: total number at which to stop, earlier ones included.
       seconds: time after which to stop. No step begins that would probably take longer.
-      since: the time from which the seconds count, by `time.monotonic()`; None for now.
-
-    Yields:
-      The search after each step; nothing if a limit is reached already or the tree is full.
+      since: when the seconds begin, by `time.monotonic()`; None for now.
     """
     end = (time.monotonic() if since is None else since) + seconds
     step = 0

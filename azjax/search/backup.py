@@ -53,11 +53,10 @@ def _words(nodes: int) -> int:
 
 
 def backup(tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array) -> mctx.Tree:
-    """Updates the values and visits from the new nodes up to the roots.
+    """Updates the values and visits from the new nodes, all at `index`, up to the roots.
 
     Args:
       tree: compact, of B games, with the new nodes.
-      index: index of the new nodes, int32 [].
       step: their rewards, discounts and values.
       parent: their parents, int32 [B].
     """

@@ -30,11 +30,8 @@ def descend(
 ) -> tuple[Array, Array]:
     """Walks down all trees until an action leads to no node yet.
 
-    Args:
-      deterministic: whether both ignore their key and depth.
-
-    Returns:
-      (node to expand int32 [B], action int32 [B]).
+    `deterministic` tells whether both selections ignore their key and depth. Returns (node to
+    expand int32 [B], action int32 [B]).
     """
     by_level = functools.partial(
         descend_by_level, select_root=select_root, select_interior=select_interior

@@ -54,7 +54,6 @@ class ListedMoves:
         return self.list_moves(self.game.init(key))
 
     def list_moves(self, state: State) -> ListedState:
-        """Returns a state of the game with its list."""
         mask = self.game.legal_action_mask(state)
         actions, count = legal_actions(mask, self.num_actions)
         kind = jnp.int16 if self.game.num_actions <= 2**15 else jnp.int32
@@ -106,17 +105,11 @@ class ListedMoves:
 
 
 def legal_actions(mask: Array, size: int) -> tuple[Array, Array]:
-    """Returns the numbers of the actions in a mask.
+    """Returns the first `size` actions of a mask, bool [A].
 
     There is no loop and no scatter. Sums over words of 32 actions tell which word holds the n-th
-    action, and counts of bits where it is in the word.
-
-    Args:
-      mask: bool [A].
-      size: K; further actions are left out.
-
-    Returns:
-      (actions int32 [K], ascending, zeros after the last; their number int32 []).
+    action, and counts of bits where it is in the word. Returns (actions int32 [K], ascending, zeros
+    after the last; their number int32 []).
     """
     padded = jnp.pad(mask, (0, -len(mask) % _WORD)).reshape(-1, _WORD)
     bits = np.uint32(1) << np.arange(_WORD, dtype=np.uint32)

@@ -14,12 +14,9 @@ from azjax.types import Array, State
 
 
 def packing(states: State) -> tuple[Callable[[State], Any], Callable[[Any], State]]:
-    """Returns two functions, one that packs states and one that undoes it.
+    """Returns two functions, one that packs states [..., ...] and one that undoes it.
 
-    Both keep the leading axes. Packed states are {name of a dtype: array [..., K]}.
-
-    Args:
-      states: states of the game with two leading axes, as in a search tree [B, N, ...].
+    Packed states are {name of a dtype: array [..., K]}. `states` [B, N, ...] are an example.
     """
     leaves, structure = jax.tree.flatten(states)
     shapes = [x.shape[2:] for x in leaves]

@@ -107,7 +107,6 @@ class Gumbel:
         mask: Array,
         exploration: Exploration,
     ) -> mctx.PolicyOutput:
-        """Searches B positions, see `Algorithm`."""
         considered = min(self.config.max_considered_actions, mask.shape[-1])
         select_root = functools.partial(
             mctx.gumbel_muzero_root_action_selection,
@@ -144,12 +143,10 @@ class Gumbel:
         return functools.partial(self._select, depth=0), self._select
 
     def scores(self, tree: mctx.Tree) -> Array:
-        """Returns the logits of the improved policy, float32 [A]."""
         root = tree.ROOT_INDEX
         return tree.children_prior_logits[root] + self.values(tree, root)
 
     def constants(self) -> dict[str, float | bool]:
-        """Returns the scale of the values, and whether they are stretched."""
         return {"scale": self.config.value_scale, "rescale": self.config.rescale_values}
 
     @property
@@ -190,7 +187,6 @@ class PUCT:
         mask: Array,
         exploration: Exploration,
     ) -> mctx.PolicyOutput:
-        """Searches B positions, see `Algorithm`."""
         logits = add_dirichlet_noise(
             keys.noise,
             root.prior_logits,
@@ -235,21 +231,16 @@ class PUCT:
         return functools.partial(select, depth=0), select
 
     def scores(self, tree: mctx.Tree) -> Array:
-        """Returns the visits, float32 [A]."""
         return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
 
     def constants(self) -> dict[str, float | bool]:
-        """Returns the exploration constant."""
         return {"exploration": self.config.pb_c_init}
 
 
 def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
-    """Draws moves by their shares of the visits, int32 [B].
+    """Draws moves by their shares of the visits, float32 [B, A], to the power 1 / temperature.
 
-    Args:
-      shares: shares of the visits, float32 [B, A].
-      temperature: the chances are shares ** (1 / temperature). The largest share is taken where the
-        temperature is 0. float32 [B, 1].
+    The largest share is taken where the temperature, float32 [B, 1], is 0.
     """
     logits = log_of(shares)
     logits -= jnp.max(logits, axis=-1, keepdims=True)
@@ -261,14 +252,9 @@ def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
 
 
 def normalise_logits(logits: Array, mask: Array) -> Array:
-    """Returns the logits of the same prior as mctx makes them for a PUCT root.
+    """Returns masked logits [B, A] of the same prior as mctx makes them for a PUCT root.
 
-    Args:
-      logits: masked logits [B, A].
-      mask: legal actions, bool [B, A].
-
-    Returns:
-      Masked logits [B, A], the largest of each row 0.
+    The largest of each row is 0.
     """
     logits = log_of(jax.nn.softmax(logits))
     return mask_logits(logits - jnp.max(logits, axis=-1, keepdims=True), mask)

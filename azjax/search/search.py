@@ -107,20 +107,12 @@ def search(
 
 
 def search_of(config: SearchConfig, given: Search | None = None) -> Search:
-    """Returns a run's search: the given one, the one that the config names, or azjax's own.
-
-    Raises:
-      UserError: the config's name leads nowhere.
-    """
+    """Returns a run's search: the given one, the one that the config names, or azjax's own."""
     return own_part(config.module, given, key="search.module", argument="search") or search
 
 
 def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
-    """Checks the result of a search while it is traced.
-
-    Raises:
-      ValueError: it is no `SearchResult`, or an array has a wrong shape or dtype.
-    """
+    """Raises a ValueError if a search's result is no `SearchResult`, or has wrong shapes or dtypes."""
     if not isinstance(result, SearchResult):
         raise ValueError(f"a search must return a SearchResult, not a {type(result).__name__}")
     kinds = {"action": jnp.int32, "visits": jnp.int32}
@@ -130,10 +122,7 @@ def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
 
 
 def search_result(output: mctx.PolicyOutput) -> SearchResult:
-    """Returns what is known of the root's actions after a search by mctx, azjax's or its own.
-
-    The move to play is the output's action.
-    """
+    """Returns what is known of the root's actions after a search by mctx, azjax's or its own."""
     tree = output.search_tree
     summary = tree.summary()
     visits = summary.visit_counts.astype(jnp.int32)

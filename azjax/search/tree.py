@@ -46,11 +46,7 @@ class Moves(NamedTuple):
 
 
 def compact(tree: mctx.Tree) -> mctx.Tree:
-    """Returns a tree to search in, whose `children_` arrays are None except the prior logits.
-
-    Args:
-      tree: a new tree of mctx, or a tree from `with_root_edges`.
-    """
+    """Returns a tree to search in, whose `children_` arrays are None except the prior logits."""
     if isinstance(tree.extra_data, Moves):
         moves = tree.extra_data
     else:
@@ -105,10 +101,8 @@ def with_root_edges(tree: mctx.Tree) -> mctx.Tree:
 
 
 def whole_tree(tree: mctx.Tree) -> mctx.Tree:
-    """Returns the tree as mctx itself makes it, with all edges [B, N, A], to draw or compare it.
-
-    Args:
-      tree: compact, with or without the roots' edges.
+    """Returns a compact tree as mctx itself makes it, with all edges [B, N, A], to draw or compare
+    it.
     """
     nodes = jnp.arange(tree.parents.shape[1])
     edges = jax.vmap(jax.vmap(edges_at, in_axes=(None, 0)), in_axes=(0, None))(tree, nodes)
@@ -117,10 +111,9 @@ def whole_tree(tree: mctx.Tree) -> mctx.Tree:
 
 
 def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
-    """Returns a compact tree of B games with room for `nodes` nodes each, without lineages.
+    """Returns a compact tree with room for `nodes` nodes of each game, without lineages.
 
-    Args:
-      root: compact, with one node, which becomes the root.
+    `root` has one node, which becomes the root.
     """
     batch, _, actions = root.children_prior_logits.shape
 
@@ -298,11 +291,7 @@ def _gather(of_nodes: Array, children: Array) -> Array:
 
 
 def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
-    """Returns the node that an action leads to in one game's compact tree.
-
-    Returns:
-      int32 [], UNVISITED if there is no such node.
-    """
+    """Returns the node that an action leads to in one game's compact tree, or UNVISITED: int32 []."""
     children = tree.extra_data.children
     if children is not None:
         return children[node, action]
@@ -319,10 +308,9 @@ def add_nodes(
     step: mctx.RecurrentFnOutput,
     embedding: State,
 ) -> mctx.Tree:
-    """Adds one new node to each game's compact tree, all at the same `index`.
+    """Adds one new node to each game's compact tree, all at the same `index`, int32 [].
 
     Args:
-      index: index of the new nodes, int32 [].
       parent: parents of the new nodes, int32 [B].
       action: actions that lead to them, int32 [B].
       step: their rewards, discounts, prior logits and values.

@@ -49,24 +49,14 @@ def initial_minima(key: Array, batch: int, *, disabled_fraction: float) -> GameM
 
 
 def update_minima(minima: GameMinima, mover: Array, value: Array) -> GameMinima:
-    """Returns the minima after a search.
-
-    Args:
-      mover: int32 [B], the players to move.
-      value: float32 [B], the search's values for them.
-    """
+    """Returns the minima after a search found `value` [B] for the players to move, int32 [B]."""
     own = jnp.arange(2)[None] == mover[:, None]
     lowest = jnp.where(own, jnp.minimum(minima.lowest, value[:, None]), minima.lowest)
     return GameMinima(lowest=lowest, disabled=minima.disabled)
 
 
 def stats_of_finished(minima: GameMinima, done: Array, result: Array) -> ResignationStats:
-    """Returns the statistics of the games that have ended.
-
-    Args:
-      done: bool [B], which games have ended.
-      result: float32 [B, 2], the result of each player.
-    """
+    """Returns the statistics of the games that have ended, `done` [B], with results [B, 2]."""
     counts = (done & minima.disabled)[:, None] & (minima.lowest < 0)
     index = jnp.clip(jnp.floor((minima.lowest + 1) * _BINS), 0, _BINS - 1).astype(jnp.int32)
     hot = counts[..., None] & (index[..., None] == jnp.arange(_BINS)[None, None])  # [B, 2, 100]
@@ -88,13 +78,8 @@ def resignation_threshold(
 ) -> tuple[Array, Array]:
     """Returns the value below which to resign, and the measured false positive rate there.
 
-    Args:
-      stats: from games without resignation.
-      false_positive_rate: the largest allowed fraction of players who did not lose.
-
-    Returns:
-      The upper end of the highest bin at or below which the rate is allowed, and the rate. With too
-      few players the threshold is -2, below every value, and the rate is NaN. Both float32 [].
+    The threshold is the upper end of the highest bin at or below which the rate is allowed. With
+    too few players it is -2, below every value, and the rate is NaN. Both are float32 [].
     """
     players, not_lost = jnp.cumsum(stats.players), jnp.cumsum(stats.not_lost)
     fine = (players >= _MIN_PLAYERS) & (not_lost <= false_positive_rate * players)

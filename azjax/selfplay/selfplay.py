@@ -142,11 +142,8 @@ def next_start(lanes: int, started: Array) -> Array:
     """Returns which of B starts each lane takes for its next game, int32 [B].
 
     The starts are drawn once for all plies, since random openings take many steps and few lanes
-    need one at a ply. A lane's first game is its own start. A second one in the same call, where
-    games are short, is that of a lane far away.
-
-    Args:
-      started: int32 [B], how many games of this call have started in the lane.
+    need one at a ply. A lane's first game is its own start. A second one in the same call, of which
+    `started` [B] counts the games, is that of a lane far away.
     """
     far = lanes // 2 + 1
     return (jnp.arange(lanes) + far * started) % lanes
