@@ -15,11 +15,9 @@ def own_part(name: str, given: Any, *, key: str, argument: str) -> Any:
     """Returns a part of the user's own; None if azjax's own is to be used.
 
     Args:
-      name: what the config says: "" for azjax's own part, "module:Name", or `given_name` of an
-        object.
+      name: what the config says: "" for azjax's own part, "module:Name", or `given_name`.
       given: the object that was handed over, if one was.
-      key: the config's key, for the messages.
-      argument: the argument that takes the object, for the messages.
+      key: the config's key, and `argument` the argument that takes the object, for the messages.
 
     Raises:
       UserError: the name leads nowhere, or the object must be handed over.
@@ -51,8 +49,7 @@ def given_name(part: Any) -> str:
 def with_given(config: Config, **parts: Any) -> Config:
     """Returns the config that names the parts of a run which were handed over as objects.
 
-    Args:
-      **parts: `network`, `optimizer`, `loss` and `search`; None where the config's own is used.
+    They are `network`, `optimizer`, `loss` and `search`; None where the config's own is used.
     """
     keys = {
         "network": ("network", "module"),

@@ -39,14 +39,10 @@ class ChessEndings:
     distances: np.ndarray  # int8 [index], plies to mate; -1 drawn, -2 no position
 
     def action_scores(self, states: ChessState) -> np.ndarray:
-        """Returns the values of all actions, under best play afterwards.
+        """Returns the values of all actions in positions of these endings, see `Scorer`.
 
-        Args:
-          states: positions [P, ...] that are not over, of these endings.
-
-        Returns:
-          float32 [P, num_actions] from the mover's perspective, -inf if illegal: 0 for a draw,
-          128 less the plies to mate for a win, the negative of that for a loss.
+        They are 0 for a draw, 128 less the plies to mate for a win, the negative of that for a
+        loss.
         """
         rows, actions, after = _all_moves(self.game, states)
         values = np.where(after >= 0, self.distances[np.maximum(after, 0)], _DRAWN)
@@ -57,13 +53,8 @@ class ChessEndings:
         return scores.astype(np.float32)
 
     def draw_positions(self, rng: np.random.Generator, count: int) -> tuple[ChessState, list[str]]:
-        """Draws different positions that are not over, equally many of each ending.
-
-        Args:
-          count: of all endings together.
-
-        Returns:
-          The positions [count, ...], and the ending of each, a name in `ENDINGS`.
+        """Draws `count` positions that are not over, equally many of each ending, and their
+        endings' names.
         """
         known = np.flatnonzero(self.distances > 0)
         drawn = np.flatnonzero(self.distances == _DRAWN)

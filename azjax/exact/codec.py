@@ -49,16 +49,10 @@ class Codec:
         return jax.tree.unflatten(structure, leaves)
 
     def key(self, words: Array) -> Array:
-        """Hashes words to 64 bits.
+        """Hashes words, uint32 [num_words], to 64 bits: uint32 [2], the high and the low half.
 
         Each word is mixed with a constant of its position and the results are added, as in
         tabulation hashing. The finaliser is Wellons' `lowbias32`.
-
-        Args:
-          words: uint32 [num_words].
-
-        Returns:
-          uint32 [2], the high and the low half.
         """
         places = np.arange(1, self.num_words + 1, dtype=np.uint32)
         halves = []

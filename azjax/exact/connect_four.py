@@ -35,11 +35,9 @@ class ConnectFourSolver:
     def __init__(self, game: ConnectFour) -> None:
         """Allocates the table of bounds, and reads the openings of the usual board.
 
-        Args:
-          game: has four to connect and room in 56 bits, with one bit above each column.
-
         Raises:
-          ValueError: it has not.
+          ValueError: the game does not connect four, or its columns with a bit above each need over
+          56 bits.
         """
         if game.connect != 4 or (game.rows + 1) * game.columns > 56:
             raise ValueError(f"{game.name} does not fit: 4 must connect, in 56 bits")
@@ -61,14 +59,7 @@ class ConnectFourSolver:
         self._openings = _Openings(self) if game == ConnectFour() else None
 
     def action_scores(self, states: ConnectFourState) -> np.ndarray:
-        """Returns the scores of all actions, under best play afterwards.
-
-        Args:
-          states: positions [P, ...] that are not over.
-
-        Returns:
-          float32 [P, columns] from the mover's perspective, -inf where the column is full.
-        """
+        """Returns the scores of all actions, see `Scorer`."""
         own, taken = self.bitboards(states)
         scores = [self._scores(*position) for position in zip(own, taken, strict=True)]
         return np.array(scores, np.float32).reshape(-1, self.game.columns)
@@ -246,15 +237,12 @@ def _negamax(own, taken, plies, alpha, beta, board, lane, cells, bounds, order, 
     """Returns a score of at least `beta`, one of at most `alpha`, or the exact one between them.
 
     Args:
-      own: discs of the player to move, who cannot win at once.
-      alpha: the score that he has anyway.
-      beta: a score that is enough.
+      own: discs of the player to move, who cannot win at once; `taken` are all discs.
       board: all cells, and the lowest of each column.
       lane: bits of a column.
       bounds: the table. An entry is a key, shifted by 8 bits, and a bound of its score.
       order: the columns, in the order in which they are tried.
-      moves: room for the moves of each ply.
-      threats: room for the number of winning cells that each of them makes.
+      moves: room for the moves of each ply, as `threats` for the winning cells that each makes.
     """
     other = own ^ taken
     legal = (taken + board[1]) & board[0]

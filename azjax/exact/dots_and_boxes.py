@@ -29,14 +29,7 @@ class DotsAndBoxesTable:
     margins: Array  # int8 [2 ** edges]; bit a of the index is the edge of action a
 
     def action_scores(self, states: DotsAndBoxesState) -> Array:
-        """Returns the final margin of boxes after each action and best play.
-
-        Args:
-          states: positions [P, ...] that are not over.
-
-        Returns:
-          float32 [P, num_actions] from the mover's perspective, -inf where the edge is drawn.
-        """
+        """Returns the final margin of boxes after each action, see `Scorer`."""
         return jax.vmap(self._of_one)(states)
 
     def _of_one(self, state: DotsAndBoxesState) -> Array:
@@ -69,14 +62,7 @@ class DotsAndBoxesEndgames:
     game: DotsAndBoxes
 
     def action_scores(self, states: DotsAndBoxesState) -> np.ndarray:
-        """Returns the final margin of boxes after each action and best play.
-
-        Args:
-          states: positions [P, ...] that are not over, with few free edges.
-
-        Returns:
-          float32 [P, num_actions] from the mover's perspective, -inf where the edge is drawn.
-        """
+        """Returns the final margin of boxes after each action, see `Scorer`."""
         game = self.game
         free = np.asarray(jax.vmap(game.legal_action_mask)(states))
         score = np.asarray(jax.vmap(game.score)(states)).astype(np.int32)
@@ -108,10 +94,7 @@ def _margins_of(edges: int, boxes: np.ndarray) -> np.ndarray:
     """Returns the best margin for each set of drawn edges, int8 [2 ** edges].
 
     It works from the full board to the empty one. All sets of one size are computed at once, from
-    those with one edge more.
-
-    Args:
-      boxes: the edges of each box as bits, int64 [boxes].
+    those with one edge more. `boxes` has the edges of each box as bits, int64 [boxes].
     """
     sets = np.arange(1 << edges, dtype=np.uint32)
     sizes = np.bitwise_count(sets)

@@ -22,13 +22,7 @@ class Endgames:
     payoff: str  # as in `solve`; the sign of a value is the result
 
     def action_scores(self, states: State) -> np.ndarray:
-        """Returns the values of all actions, under best play afterwards.
-
-        Args:
-          states: positions [P, ...] that are not over.
-
-        Returns:
-          float32 [P, num_actions] from the mover's perspective, -inf if illegal.
+        """Returns the values of all actions, see `Scorer`.
 
         Raises:
           UserError: more positions can be reached than fit into memory.

@@ -31,13 +31,9 @@ class KalahTable:
     margins: Array  # int8 [positions], in the order of `_rank`
 
     def action_scores(self, states: MancalaState) -> Array:
-        """Returns the final margin of seeds after each action and best play.
+        """Returns the final margin of seeds after each action, see `Scorer`.
 
-        Args:
-          states: batched [P, ...], none with more seeds in the pits than `seeds_known(game)`.
-
-        Returns:
-          float32 [P, pits] from the mover's perspective, -inf where the pit is empty.
+        No position has more seeds in the pits than `seeds_known(game)`.
         """
 
         def one(state: MancalaState) -> Array:
@@ -75,9 +71,7 @@ def best_margins(game: Mancala, seeds: int) -> np.ndarray:
     A move that puts a seed into the store leads to fewer seeds. Any other move shifts seeds to the
     right within the mover's side. It lowers the weight, which counts for each seed the pits to its
     right. Positions with equally many seeds are therefore computed in the order of their weight.
-
-    Returns:
-      int8 [positions], in the order of `_rank`.
+    Returns int8 [positions], in the order of `_rank`.
     """
     holes = 2 * game.pits
     margins = np.zeros(math.comb(seeds + holes, holes), np.int8)
@@ -124,9 +118,8 @@ def _moves_of_counts(game: Mancala, counts: np.ndarray) -> tuple[Array, ...]:
 def _moves(game: Mancala, state: MancalaState) -> tuple[Array, Array, Array]:
     """Plays each action in one position.
 
-    Returns:
-      The rank of the pits after it, int32 [pits]; the seeds that it gains, int8 [pits]; whether the
-      mover moves again, bool [pits].
+    Returns the rank of the pits after it, int32 [pits]; the seeds that it gains, int8 [pits];
+    whether the mover moves again, bool [pits].
     """
     pits = game.pits
     after = jax.vmap(game.step, (None, 0))(state, jnp.arange(pits))

@@ -89,12 +89,10 @@ class Solution(Displayed):
 
     @property
     def num_states(self) -> int:
-        """Number of states N."""
         return len(self.values)
 
     @property
     def num_terminal(self) -> int:
-        """Number of states in which the game is over."""
         return int(self.terminal.sum())
 
     @property
@@ -112,11 +110,7 @@ class Solution(Displayed):
         return _unpack(Codec(self.game, self.salt), self.words[np.asarray(indices)])
 
     def lookup(self, states: State) -> np.ndarray:
-        """Returns the indices of states [M, ...], int32 [M].
-
-        Raises:
-          ValueError: one of them cannot be reached.
-        """
+        """Returns the indices of states [M, ...], int32 [M]; each must be reachable."""
         words, keys = jax.tree.map(np.asarray, _pack(Codec(self.game, self.salt), states))
         keys = join(keys)
         place = np.minimum(np.searchsorted(self.sorted_keys, keys), self.num_states - 1)
@@ -126,13 +120,9 @@ class Solution(Displayed):
         return found
 
     def action_values(self, indices: np.ndarray) -> np.ndarray:
-        """Returns the values of all actions, under best play afterwards.
+        """Returns the values of all actions in states, int32 [M], under best play afterwards.
 
-        Args:
-          indices: states, int32 [M].
-
-        Returns:
-          float32 [M, num_actions] from the mover's perspective, -inf if illegal.
+        They are float32 [M, num_actions] from the mover's perspective, -inf if illegal.
         """
         children = self.children[indices]
         sign = 1.0 - 2.0 * self.movers[indices].astype(np.float32)

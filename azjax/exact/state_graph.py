@@ -56,15 +56,10 @@ def enumerate_states(
     progress: Callable[[int, int], None] | None = None,
     start: State | None = None,
 ) -> Graph:
-    """Returns the graph of all reachable states.
+    """Returns the graph of all reachable states; arguments as in `azjax.exact.solver.solve`.
 
     Duplicates are found by sorted 64-bit keys. States with equal keys are compared word by word. In
     the unlikely case that they differ, everything is repeated with another hash.
-
-    Args:
-      payoff: "returns" or "margin", as in `azjax.exact.solver.solve`.
-      progress: called as `progress(states_found, plies)`.
-      start: states [R, ...] to start from; None for the start of the game.
 
     Raises:
       TooLargeError: the graph is larger than allowed.
@@ -195,10 +190,8 @@ def _all_children(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Plays the L legal actions (bool [M, num_actions]) of M states.
 
-    Legal actions may be rare, so they are listed and played in batches of one size.
-
-    Returns:
-      Keys uint64 [L] and words uint32 [L, W] of the positions after them.
+    Legal actions may be rare, so they are listed and played in batches of one size. Returns keys
+    uint64 [L] and words uint32 [L, W] of the positions after them.
     """
     parents, actions = np.nonzero(legal)
     keys = np.empty(len(parents), np.uint64)

@@ -232,7 +232,7 @@ class _Body(nnx.Module):
         self.heads = Conv(config.channels, filters, size, config, rngs) if conv else None
 
     def __call__(self, observations: Array, train: bool) -> tuple[Array, Array]:
-        """Returns the trunk's features and the heads' inputs, which are the same for a dense trunk."""
+        """Returns the trunk's features and the heads' inputs; a dense trunk's are the same."""
         x = self.trunk(observations, train)
         return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
 

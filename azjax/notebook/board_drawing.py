@@ -45,28 +45,14 @@ class Pictures:
 
 
 def board(game: Game, state: State, *, width: int = 280) -> Picture:
-    """Draws a position as a picture.
-
-    Args:
-      width: width in pixels; the notebook shrinks the picture if it does not fit.
-
-    Raises:
-      UserError: `state` is a batch of states, or a state of another game.
-    """
+    """Draws one position as a picture, `width` pixels wide; the notebook shrinks it if it must."""
     if _batch_shape(game, state) != ():
         raise UserError("board draws one state; for a batch of states use boards(game, states)")
     return boards(game, expand(state), width=width).pictures[0]
 
 
 def boards(game: Game, states: State, *, columns: int = 4, width: int = 160) -> Pictures:
-    """Draws a batch of positions as pictures in rows.
-
-    Args:
-      states: states [B, ...].
-
-    Raises:
-      UserError: `states` is one state, or not of this game.
-    """
+    """Draws positions [B, ...] as pictures in rows."""
     if len(_batch_shape(game, states)) != 1:
         raise UserError("boards draws a batch of states [B, ...]; for one use board(game, state)")
     empty = game.svg_board()

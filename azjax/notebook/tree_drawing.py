@@ -27,11 +27,8 @@ class Node(NamedTuple):
 
 
 def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
-    """Draws a tree.
-
-    Args:
-      nodes: the nodes to draw: the root first, each node after its parent.
-      hidden: number of nodes that are not drawn, for the legend.
+    """Draws a tree: the root first, each node after its parent. The legend tells how many are
+    hidden.
     """
     places = _layout(nodes)
     legend = _legend(nodes, hidden)

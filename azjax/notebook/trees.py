@@ -55,11 +55,7 @@ class SearchTree:
         return len(self.parents) - 1
 
     def after(self, simulations: int) -> SearchTree:
-        """Returns the tree after the first `simulations` simulations.
-
-        Raises:
-          UserError: the search had fewer simulations.
-        """
+        """Returns the tree after the first `simulations` simulations."""
         if not 0 <= simulations <= self.simulations:
             raise UserError(
                 f"after({simulations}): must be from 0 to {self.simulations} simulations"
@@ -95,11 +91,7 @@ class SearchTree:
         return sorted(rows, key=lambda move: (-move["visits"], -(move["prior"] or 0)))
 
     def picture(self, *, max_nodes: int = 24) -> Picture:
-        """Draws the most visited nodes, and the path to the newest node in bold.
-
-        Args:
-          max_nodes: number of nodes to draw, not counting that path.
-        """
+        """Draws the `max_nodes` most visited nodes, and the path to the newest node in bold."""
         path = set()
         node = self.simulations
         while node >= 0:
@@ -152,11 +144,7 @@ class SearchTree:
 
 
 def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> SearchTree:
-    """Searches one position as `player` would, and returns the tree.
-
-    Args:
-      player: a player that searches with a network, by Gumbel or PUCT, or by UCT.
-      state: one state, in which the game is not over.
+    """Searches one position as `player` would, by Gumbel, PUCT or UCT, and returns the tree.
 
     Raises:
       UserError: `player` does not search a tree, or the game is over.

@@ -48,10 +48,7 @@ class Opponent(anywidget.AnyWidget):
         return self._session
 
     def play(self, move: str) -> None:
-        """Plays a move of the person, as if it had been clicked.
-
-        Args:
-          move: the name of the move, in the game's notation.
+        """Plays a move of the person, by its name, as if it had been clicked.
 
         Raises:
           ValueError: the move is not legal; the message lists the legal ones.
@@ -138,9 +135,6 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     Args:
       player: the opponent; if it has a method `analyse`, it says who is ahead.
       human: the person's seat, 0 or 1; 0 moves first.
-
-    Raises:
-      UserError: `human` is not a seat.
     """
     if human not in (0, 1):
         raise UserError(f"human = {human!r}: must be 0 (moves first) or 1")

@@ -25,11 +25,7 @@ def convert_dtype(graph: Graph, value: Value, dtype: np.dtype) -> str:
 
 
 def elementwise(graph: Graph, primitive: str, params: dict[str, Any], *inputs: Value) -> str:
-    """Returns the name of the output, which has the broadcast shape of the inputs.
-
-    Raises:
-      KeyError: the primitive is not elementwise.
-    """
+    """Returns the name of the output, which has the broadcast shape of the inputs."""
     if primitive == "convert_element_type":
         return convert_dtype(graph, inputs[0], params["new_dtype"])
     return _HANDLERS[primitive](graph, params, *_small(inputs))

@@ -35,11 +35,7 @@ Value = Tensor | np.ndarray
 
 
 def storage(dtype: DTypeLike) -> np.dtype:
-    """Returns the dtype that stores JAX's `dtype` in a graph.
-
-    Raises:
-      TypeError: the dtype is not supported.
-    """
+    """Returns the dtype that stores JAX's `dtype` in a graph; a TypeError if there is none."""
     dtype = np.dtype(dtype)
     if dtype in (np.bool_, np.float32):
         return dtype
@@ -150,12 +146,7 @@ class Graph:
         return self.node("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def finished(self, name: str, inputs: list[Any], outputs: list[Any]) -> onnx.GraphProto:
-        """Returns the finished graph, without nodes that no output needs.
-
-        Args:
-          inputs: ONNX's value infos.
-          outputs: ONNX's value infos, each of the output of a node of this graph.
-        """
+        """Returns the finished graph, without nodes that no output needs."""
         needed, nodes = {output.name for output in outputs}, []
         for node in reversed(self.nodes):
             if needed.intersection(node.output):

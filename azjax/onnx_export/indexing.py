@@ -156,8 +156,7 @@ def _bases(
       batching: pairs of the array's and the indices' batch dimensions.
 
     Returns:
-      (index of the first element int64 [*batch] after the window was moved inside,
-      bool [*batch]).
+      (index of the first element int64 [*batch] after the window was moved inside, bool [*batch]).
     """
     strides = np.array(_strides(shape), np.int64)
     dims, batch = list(dimensions), indices.shape[:-1]

@@ -23,13 +23,9 @@ def export_onnx(
     those of illegal actions must be left out, and "value", float32 [batch], from the mover's
     perspective. The arithmetic is float32.
 
-    Args:
-      path: the new file, with the suffix `.onnx`.
-      batch: number of positions that the model takes at once.
-
     Raises:
-      UserError: the player has no network, the file exists, a package is missing, or the network
-        uses an operation that cannot be exported.
+      UserError: the player has no network, the file exists, its name does not end in `.onnx`, a
+      package is missing, or the network uses an operation that cannot be exported.
     """
     path = Path(path)
     if not isinstance(player, SearchPlayer | PolicyPlayer | ValuePlayer):

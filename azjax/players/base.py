@@ -40,14 +40,7 @@ class Player(Protocol):
         """The game that it plays."""
 
     def __call__(self, key: Array, states: State, /) -> Array | np.ndarray:
-        """Chooses actions.
-
-        Args:
-          states: positions [B, ...].
-
-        Returns:
-          Actions int32 [B], legal wherever the game is not over.
-        """
+        """Chooses actions int32 [B] for positions [B, ...], legal where the game is not over."""
 
 
 def register_player(cls: type[T]) -> type[T]:
@@ -90,17 +83,11 @@ class Analysis(NamedTuple):
 
 
 def act(player: Player, key: Array, states: State) -> Array | np.ndarray:
-    """Chooses a player's actions in a batch of positions, in one compiled program.
+    """Chooses a player's actions in positions [B, ...], int32 [B], in one compiled program.
 
-    The program takes the player as an argument. Its weights are not constants of the program, so
-    players that differ in their weights alone share one program. Players that no jitted function
-    can call, such as external engines, are called directly.
-
-    Args:
-      states: positions [B, ...].
-
-    Returns:
-      Actions int32 [B], legal wherever the game is not over.
+    The program takes the player as an argument, so players that differ in their weights alone share
+    one. Players that no jitted function can call, such as external engines, are called directly.
+    The actions are legal wherever the game is not over.
     """
     if is_jittable(player):
         return _act(player, key, states)
@@ -108,12 +95,10 @@ def act(player: Player, key: Array, states: State) -> Array | np.ndarray:
 
 
 def is_jittable(player: Player) -> bool:
-    """Returns whether a jitted function can call the player."""
     return getattr(player, "jittable", True)
 
 
 def follows_history(player: Player) -> bool:
-    """Returns whether the player must be called with the history of its games."""
     return getattr(player, "follows_history", False)
 
 

@@ -64,14 +64,7 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
 
 
 def describe_player(config: Config, about: dict[str, Any]) -> str:
-    """Returns the card of a player as text of a few lines.
-
-    Args:
-      about: what its file keeps of the run, see `about_run`.
-
-    Returns:
-      The card; "" if the file tells of no training and no results.
-    """
+    """Returns the card of a player as text of a few lines; "" if its file tells of no training."""
     if not any(about.get(key) for key in _TOLD):
         return ""
     return "\n".join(printable(line) for line in _lines(config, about))
@@ -80,12 +73,7 @@ def describe_player(config: Config, about: dict[str, Any]) -> str:
 def describe_in_short(about: dict[str, Any]) -> str:
     """Returns a player's strength, training and weakness, a sentence on each line.
 
-    Args:
-      about: what its file keeps of its run, see `about_run`.
-
-    Returns:
-      The lines, of which the first is the headline, if there are results; "" if the file tells of
-      no training and no results.
+    The first line is the headline, if there are results. It is "" if the file tells of no training.
     """
     if not any(about.get(key) for key in _TOLD):
         return ""
@@ -102,9 +90,6 @@ def describe_headline(about: dict[str, Any]) -> str:
 
     It is the result of the match with the most simulations. Without matches it is the number of
     mistakes in the first position suite; without results it is "".
-
-    Args:
-      about: what its file keeps of its run, see `about_run`.
     """
     if matches := about.get("matches"):
         # A longer name has more simulations.
@@ -131,12 +116,8 @@ def describe_headline(about: dict[str, Any]) -> str:
 def describe_strength(about: dict[str, Any]) -> list[str]:
     """Returns a player's results as texts, one for each way in which it plays.
 
-    Args:
-      about: what its file keeps of its run, see `about_run`.
-
-    Returns:
-      Texts such as "with 64 simulations: 99.0% of ...; 100.0% of the points ...". Each has the
-      first position suite, all values and all matches.
+    They are such as "with 64 simulations: 99.0% of ...; 100.0% of the points ...". Each has the
+    first position suite, all values and all matches.
     """
     results: dict[str, list[str]] = {}
     for score in about["report"]:
@@ -154,9 +135,6 @@ def describe_weakness(about: dict[str, Any]) -> str:
 
     Without a mistake in any class it is the wrong values of first moves, by search. Without wrong
     values it is the seat, first or second, with the worst score in matches by search.
-
-    Args:
-      about: what its file keeps of its run, see `about_run`.
     """
     if "weakest" in about:
         weak = about["weakest"]
@@ -276,11 +254,7 @@ def _weakest(scores: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def checked_about(path: str | Path, about: Any) -> dict[str, Any]:
-    """Returns what a file tells of its player, if it is as `about_run` makes it.
-
-    Raises:
-      UserError: it is not.
-    """
+    """Returns what a file tells of its player, if it is as `about_run` makes it."""
     good = (
         isinstance(about, dict)
         and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))

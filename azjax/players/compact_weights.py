@@ -16,11 +16,7 @@ _LEVELS = 127
 
 
 def pack_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns the arrays of a file; weights that float16 cannot hold become infinite.
-
-    Args:
-      weights: arrays of any float dtype, by name.
-    """
+    """Returns the arrays of a file; weights that float16 cannot hold become infinite."""
     arrays: dict[str, np.ndarray] = {}
     for name, x in weights.items():
         with np.errstate(over="ignore"):
@@ -38,9 +34,6 @@ def pack_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 def unpack_weights(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns float32 weights from the arrays of a file; products may be infinite.
-
-    Args:
-      arrays: of type float16, int8 or float32, by name.
 
     Raises:
       ValueError: a float32 array is not the steps of a layer, or an int8 array lacks its steps.

@@ -47,10 +47,8 @@ class ExactPlayer:
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
     def _find(self, keys: Array) -> tuple[Array, Array]:
-        """Looks up 64-bit keys, uint32 [B, 2], by binary search.
-
-        Returns:
-          The rows, int32 [B], and whether the keys are there, bool [B].
+        """Returns the rows of 64-bit keys, uint32 [B, 2], by binary search, and whether they are
+        there.
         """
         count = self.keys.shape[0]
         row = jnp.zeros(keys.shape[0], jnp.int32)
@@ -116,9 +114,6 @@ def exact_player(
     game: Game, solution: Solution | None = None
 ) -> ExactPlayer | ExactTablePlayer | ExactSearchPlayer:
     """Returns a perfect player: from a solution, from exact values, or by solving the game now.
-
-    Args:
-      solution: the solved game, if you have it already.
 
     Raises:
       UserError: the game is too large to solve, or something must be installed first.

@@ -43,16 +43,11 @@ class MinimaxPlayer:
 
 
 def minimax_values(game: Game, depth: int, state: State) -> Array:
-    """Computes the values of all actions in one position.
+    """Computes the values of all actions in one position, not batched, `depth` plies deep.
 
     The largest value is exact. A lower one is only a bound: alpha-beta stops once it is below the
-    best value so far.
-
-    Args:
-      state: the position, not batched.
-
-    Returns:
-      float32 [num_actions] from the mover's perspective, -1 for illegal actions.
+    best value so far. Returns float32 [num_actions] from the mover's perspective, -1 for illegal
+    actions.
     """
     sign = _sign(game, state)
     if depth == 1:

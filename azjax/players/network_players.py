@@ -103,11 +103,7 @@ class SearchPlayer:
         return self.analyse(key, states).value
 
     def analyse(self, key: Array, states: State) -> Analysis:
-        """Searches states [B, ...].
-
-        Raises:
-          ValueError: the key or the states have wrong shapes or dtypes.
-        """
+        """Searches states [B, ...]."""
         result = self.search(
             self.game,
             network_evaluate(self.game, self.network),
@@ -132,8 +128,7 @@ class SearchPlayer:
 def played_search(config: Config, simulations: int | None = None) -> SearchConfig:
     """Returns the search of a run's players outside of self-play, as in its evaluations.
 
-    Args:
-      simulations: simulations per move; None for the number in the run's evaluations.
+    `simulations` replaces the evaluations' number.
     """
     if simulations is None:
         simulations = config.evaluation.num_simulations

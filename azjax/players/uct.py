@@ -83,10 +83,6 @@ def uct_search(
     A node's `raw_values` is its playout, its `node_values` the mean of all playouts through it.
     Instead of prior logits each node has its tie-breaker: a random number in [0, 1) for each action
     that may be tried, and -1 for the others.
-
-    Args:
-      states: positions [B, ...].
-      exploration: constant of UCB1.
     """
     root_key, search_key = jax.random.split(key)
     tie_break, value = _evaluate(game, root_key, states)

@@ -59,10 +59,10 @@ def save_player(
     variables: Variables,
     about: dict[str, Any] | None = None,
 ) -> None:
-    """Writes a player's file.
+    """Writes a player's file, whose name must end in `.safetensors`.
 
     Args:
-      path: the file, with the suffix `.safetensors`.
+      config: of the run.
       variables: of its network.
       about: its results, see `about_run`; None if nothing was measured.
 
@@ -99,8 +99,7 @@ def load_saved(
     Args:
       game: its game, if that cannot be made from a name.
       network: its network, if that is the user's own and no name leads to it.
-      trust: import the modules of its game and its network, if the file names any. This can run any
-        code.
+      trust: import the modules that the file names, which can run any code.
 
     Raises:
       UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.

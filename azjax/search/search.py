@@ -112,7 +112,7 @@ def search_of(config: SearchConfig, given: Search | None = None) -> Search:
 
 
 def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
-    """Raises a ValueError if a search's result is no `SearchResult`, or has wrong shapes or dtypes."""
+    """Raises a ValueError if a search's result is no `SearchResult` of the right arrays."""
     if not isinstance(result, SearchResult):
         raise ValueError(f"a search must return a SearchResult, not a {type(result).__name__}")
     kinds = {"action": jnp.int32, "visits": jnp.int32}

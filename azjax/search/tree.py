@@ -291,7 +291,7 @@ def _gather(of_nodes: Array, children: Array) -> Array:
 
 
 def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
-    """Returns the node that an action leads to in one game's compact tree, or UNVISITED: int32 []."""
+    """Returns the node that an action leads to in one compact tree, or UNVISITED: int32 []."""
     children = tree.extra_data.children
     if children is not None:
         return children[node, action]

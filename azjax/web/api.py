@@ -30,11 +30,7 @@ class IllegalMove(ValueError):
 
 
 def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, Any]:
-    """Returns the position after `moves`, in the form that the page reads (see engines.js).
-
-    Raises:
-      IllegalMove: one of the moves is not legal.
-    """
+    """Returns the position after `moves` as the page reads it, see engines.js."""
     game, state = search.game, _replay(search.game, moves)
     facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
@@ -54,11 +50,10 @@ def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, 
 def search_position(
     search: AnytimeSearch, moves: Sequence[int], simulations: int
 ) -> Generator[dict[str, Any], None, None]:
-    """Searches the position after `moves`.
+    """Yields the analysis of the position after `moves`, as the page reads it, until it is
+    searched.
 
-    Yields:
-      The analysis of the search in the form that the page reads, four times a second and at the
-      end.
+    There are four a second, and one at the end.
 
     Raises:
       IllegalMove: at the first report, if one of the moves is not legal or the game is over.

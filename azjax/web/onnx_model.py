@@ -83,11 +83,7 @@ def make_evaluation(
 
 
 def export_model(game: Game, network: Network, variables: Variables) -> Model:
-    """Exports a game and a network.
-
-    Raises:
-      UserError: packages are missing, or the game uses operations that cannot be exported.
-    """
+    """Exports a game and a network; a UserError if that is not possible."""
     try:
         from azjax.onnx_export.convert import UnsupportedPrimitive, to_onnx
     except ImportError as error:

@@ -27,7 +27,7 @@ _REVIEW = ("chart.js", "board.js", "review.js")
 def render_page(
     game: Game, *, title: str, about: str, setup: dict[str, Any], files: dict[str, bytes]
 ) -> str:
-    """Returns the HTML document.
+    """Returns the HTML document of a game.
 
     Args:
       about: lines about the player, folded under the heading.

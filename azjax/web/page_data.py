@@ -63,9 +63,7 @@ def describe_model(
 ) -> dict[str, Any]:
     """Returns the worker's data: how to call the model, and the names of moves.
 
-    Args:
-      search: the search's settings, for its algorithm and constants.
-      actions: names of the actions; None if the names follow from clicks.
+    `actions` is None if the names follow from clicks.
     """
     start = jax.tree.leaves(game.init())
     names = model.inputs[:-1]

@@ -19,13 +19,9 @@ _TIMEOUT_S = 300
 
 
 def runtime_files(directory: Path | None) -> dict[str, bytes]:
-    """Returns the contents of SCRIPT and WASM, by name.
+    """Returns the contents of SCRIPT and WASM in a folder, by name.
 
-    Args:
-      directory: the folder of the two files; None for the cache, into which npm fetches them once.
-
-    Raises:
-      UserError: the files are missing, or npm cannot fetch them.
+    Without a folder they come from the cache, into which npm fetches them once.
     """
     if directory is not None:
         missing = [name for name in (SCRIPT, WASM) if not (directory / name).is_file()]

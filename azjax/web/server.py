@@ -67,11 +67,9 @@ def serve(
     """Serves the page until Ctrl-C.
 
     Args:
-      player: the opponent, which also gives hints.
       about: a text about the player, folded under the page's heading.
       port: a port of 127.0.0.1; None for PORT or, if it is taken, any free port.
-      announce: called with a line of text before the search is compiled, and when the server is
-        ready.
+      announce: called with a line before the search is compiled, and when the server is ready.
 
     Raises:
       UserError: packages are missing, or the port is taken.
@@ -103,14 +101,7 @@ def make_config(app: Starlette) -> Config:
 
 
 def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
-    """Returns the ASGI application: `/`, `/api/position` and `/api/search`, and nothing else.
-
-    Args:
-      about: a text about the player, folded under the page's heading.
-
-    Raises:
-      UserError: starlette or uvicorn is missing.
-    """
+    """Returns the ASGI application: `/`, `/api/position` and `/api/search`, and nothing else."""
     try:
         import uvicorn  # noqa: F401  (so that it is missed here, not later)
         from starlette.applications import Starlette

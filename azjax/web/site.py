@@ -42,16 +42,13 @@ def write_site(
     """Checks the exported model in random games, and writes the page.
 
     Args:
-      player: the player whose game and network are exported; the page searches by its algorithm.
+      player: its game and network are exported, and the page searches by its algorithm.
       out: the folder to create, or the file with `single_file`.
       about: a text about the player, folded under the heading.
-      single_file: write everything into one HTML file, which a browser opens without a server.
+      single_file: write one HTML file, which a browser opens without a server.
       runtime: the folder with ONNX Runtime Web; None to fetch it by npm.
       games: number of random games of the check; fewer if they take more than a minute.
       seed: seed of these games.
-
-    Returns:
-      The results of the check.
 
     Raises:
       UserError: `out` exists, the game cannot be exported, or packages are missing.
@@ -85,16 +82,8 @@ def write_gallery(
     Args:
       players: by the names of their folders.
       about: lines about each player, by the same names; the gallery shows the first.
-      runtime: as in `write_site`; the pages share it.
-      games: as in `write_site`, for each player.
-      seed: seed of these games.
+      runtime: as in `write_site`, as `games` and `seed` are; the pages share it.
       progress: called with each player's name and check.
-
-    Returns:
-      The results of the checks, by the names.
-
-    Raises:
-      UserError: as in `write_site`.
     """
     _check_writable(out)
     libraries = runtime_files(runtime)
