@@ -1,38 +1,19 @@
 """Everything that decides a run: the sections, their checks, and TOML files."""
 
-from azjax.config.schema import (
-    CheckpointConfig,
-    Config,
-    EvaluationConfig,
-    GameConfig,
-    GateConfig,
-    GumbelConfig,
-    LearningConfig,
-    NetworkConfig,
-    Option,
-    PUCTConfig,
-    ReplayConfig,
-    SearchConfig,
-    SelfPlayConfig,
-)
-from azjax.config.toml import config_from_dict, config_to_dict, load_config, save_config
-
-__all__ = [
-    "CheckpointConfig",
-    "Config",
-    "EvaluationConfig",
-    "GameConfig",
-    "GateConfig",
-    "GumbelConfig",
-    "LearningConfig",
-    "NetworkConfig",
-    "Option",
-    "PUCTConfig",
-    "ReplayConfig",
-    "SearchConfig",
-    "SelfPlayConfig",
-    "config_from_dict",
-    "config_to_dict",
-    "load_config",
-    "save_config",
-]
+from azjax.config.schema import CheckpointConfig as CheckpointConfig
+from azjax.config.schema import Config as Config
+from azjax.config.schema import EvaluationConfig as EvaluationConfig
+from azjax.config.schema import GameConfig as GameConfig
+from azjax.config.schema import GateConfig as GateConfig
+from azjax.config.schema import GumbelConfig as GumbelConfig
+from azjax.config.schema import LearningConfig as LearningConfig
+from azjax.config.schema import NetworkConfig as NetworkConfig
+from azjax.config.schema import Option as Option
+from azjax.config.schema import PUCTConfig as PUCTConfig
+from azjax.config.schema import ReplayConfig as ReplayConfig
+from azjax.config.schema import SearchConfig as SearchConfig
+from azjax.config.schema import SelfPlayConfig as SelfPlayConfig
+from azjax.config.toml import config_from_dict as config_from_dict
+from azjax.config.toml import config_to_dict as config_to_dict
+from azjax.config.toml import load_config as load_config
+from azjax.config.toml import save_config as save_config

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import mctx
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
@@ -157,20 +156,20 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     states = expand(jax.tree.map(jnp.asarray, state))
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
         raise UserError("the game is over: there is no move to search for")
-    search = _search_with_network if isinstance(player, SearchPlayer) else _search_by_uct
-    searched = jax.device_get(first(search(player, key, states)))
-    tree, prior, policy, name = searched.tree, None, None, "UCT"
+    found = jax.device_get(first(_search(player, key, states)))
+    tree, found_policy, action, movers, over = found
+    prior, policy, name = None, None, "UCT"
     if isinstance(player, SearchPlayer):
         name = algorithm_of(player.config).name
         logits = tree.children_prior_logits[0]
         odds = np.exp(logits - logits.max())
-        prior, policy = odds / odds.sum(), searched.policy
+        prior, policy = odds / odds.sum(), found_policy
     return SearchTree(
         game=player.game,
         title=name,
         states=tree.embeddings,
-        movers=searched.movers,
-        over=searched.over,
+        movers=movers,
+        over=over,
         parents=tree.parents,
         actions=tree.action_from_parent,
         rewards=tree.extra_data.rewards,
@@ -180,43 +179,25 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
         values=tree.node_values,
         prior=prior,
         policy=policy,
-        action=int(searched.action),
+        action=int(action),
     )
 
 
-class _Searched(NamedTuple):
-    """The result of searching B positions."""
-
-    tree: mctx.Tree
-    policy: Array  # float32 [B, A]
-    action: Array  # int32 [B]
-    movers: Array  # int32 [B, N], the player to move at each node
-    over: Array  # bool [B, N], the game is over
-
-
 @jax.jit
-def _search_with_network(player: SearchPlayer, key: Array, states: State) -> _Searched:
+def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tuple[Any, ...]:
+    """Returns the tree, the policy [B, A], the action [B], each node's mover and end [B, N]."""
     game = player.game
-    evaluate = network_evaluate(game, player.network)
-    output = search_output(game, evaluate, player.variables, key, states, config=player.config)
-    tree, policy = output.search_tree, jnp.asarray(output.action_weights)
-    return _Searched(tree, policy, jnp.asarray(output.action), *_facts(game, tree))
-
-
-@jax.jit
-def _search_by_uct(player: UCTPlayer, key: Array, states: State) -> _Searched:
-    game = player.game
-    tree = uct_search(
-        game, key, states, simulations=player.simulations, exploration=player.exploration
-    )
-    shares = jnp.asarray(tree.summary().visit_probs)
-    return _Searched(tree, shares, jnp.argmax(shares, axis=-1), *_facts(game, tree))
-
-
-def _facts(game: Game, tree: mctx.Tree) -> tuple[Array, Array]:
-    """Returns the players to move, int32 [B, N], and whether the game is over, bool [B, N]."""
+    if isinstance(player, SearchPlayer):
+        evaluate = network_evaluate(game, player.network)
+        output = search_output(game, evaluate, player.variables, key, states, config=player.config)
+        tree, policy, action = output.search_tree, output.action_weights, output.action
+    else:
+        number, exploration = player.simulations, player.exploration
+        tree = uct_search(game, key, states, simulations=number, exploration=exploration)
+        policy = tree.summary().visit_probs
+        action = jnp.argmax(policy, axis=-1)
     movers = jax.vmap(jax.vmap(game.current_player))(tree.embeddings)
-    return movers, jax.vmap(jax.vmap(game.is_terminal))(tree.embeddings)
+    return tree, policy, action, movers, jax.vmap(jax.vmap(game.is_terminal))(tree.embeddings)
 
 
 def _back_up(tree: SearchTree) -> SearchTree:

@@ -1,23 +1,12 @@
 """Batched tree search: Gumbel and PUCT, and a search that can be stopped at any time."""
 
-from azjax.search.model import (
-    Evaluate,
-    make_recurrent_fn,
-    mask_logits,
-    network_evaluate,
-    transition,
-)
-from azjax.search.search import Exploration, Search, SearchResult, search, search_result
-
-__all__ = [
-    "Evaluate",
-    "Exploration",
-    "Search",
-    "SearchResult",
-    "make_recurrent_fn",
-    "mask_logits",
-    "network_evaluate",
-    "search",
-    "search_result",
-    "transition",
-]
+from azjax.search.model import Evaluate as Evaluate
+from azjax.search.model import make_recurrent_fn as make_recurrent_fn
+from azjax.search.model import mask_logits as mask_logits
+from azjax.search.model import network_evaluate as network_evaluate
+from azjax.search.model import transition as transition
+from azjax.search.search import Exploration as Exploration
+from azjax.search.search import Search as Search
+from azjax.search.search import SearchResult as SearchResult
+from azjax.search.search import search as search
+from azjax.search.search import search_result as search_result

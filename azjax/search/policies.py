@@ -36,6 +36,15 @@ class Exploration(NamedTuple):
     the most visited move."""
 
 
+class Positions(NamedTuple):
+    """B positions, and how a search goes on from them."""
+
+    params: Params  # passed to `recurrent_fn`
+    recurrent_fn: mctx.RecurrentFn
+    root: mctx.RootFnOutput  # masked logits, values and states
+    mask: Array  # bool [B, A], legal actions
+
+
 class SearchKeys(NamedTuple):
     """The PRNG keys of one search."""
 
@@ -50,21 +59,9 @@ class Algorithm(Protocol):
     name: ClassVar[str]
 
     def search(
-        self,
-        params: Params,
-        keys: SearchKeys,
-        root: mctx.RootFnOutput,
-        recurrent_fn: mctx.RecurrentFn,
-        mask: Array,
-        exploration: Exploration,
+        self, positions: Positions, keys: SearchKeys, exploration: Exploration
     ) -> mctx.PolicyOutput:
-        """Searches B positions; the output's action is the move to play.
-
-        Args:
-          params: passed to `recurrent_fn`.
-          root: masked logits, values and states of B positions.
-          mask: legal actions, bool [B, A].
-        """
+        """Searches the positions; the output's action is the move to play."""
         ...
 
     def anytime_selection(self) -> Selection:
@@ -99,14 +96,9 @@ class Gumbel:
     name: ClassVar[str] = "Gumbel"
 
     def search(
-        self,
-        params: Params,
-        keys: SearchKeys,
-        root: mctx.RootFnOutput,
-        recurrent_fn: mctx.RecurrentFn,
-        mask: Array,
-        exploration: Exploration,
+        self, positions: Positions, keys: SearchKeys, exploration: Exploration
     ) -> mctx.PolicyOutput:
+        params, recurrent_fn, root, mask = positions
         considered = min(self.config.max_considered_actions, mask.shape[-1])
         select_root = functools.partial(
             mctx.gumbel_muzero_root_action_selection,
@@ -179,14 +171,9 @@ class PUCT:
     name: ClassVar[str] = "PUCT"
 
     def search(
-        self,
-        params: Params,
-        keys: SearchKeys,
-        root: mctx.RootFnOutput,
-        recurrent_fn: mctx.RecurrentFn,
-        mask: Array,
-        exploration: Exploration,
+        self, positions: Positions, keys: SearchKeys, exploration: Exploration
     ) -> mctx.PolicyOutput:
+        params, recurrent_fn, root, mask = positions
         logits = add_dirichlet_noise(
             keys.noise,
             root.prior_logits,

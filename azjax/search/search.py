@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple, Protocol
 
 import jax
@@ -14,7 +15,7 @@ from azjax.config.own_parts import own_part
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
-from azjax.search.policies import Exploration, SearchKeys, algorithm_of
+from azjax.search.policies import Exploration, Positions, SearchKeys, algorithm_of
 from azjax.types import Array, Params, State
 
 _TINY = 1e-6
@@ -78,31 +79,16 @@ def search(
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
     check_states(game, states)
+    find = functools.partial(
+        search_output, params=params, key=key, config=config, exploration=exploration
+    )
     if not has_few_legal_actions(game):
-        return search_result(
-            search_output(
-                game,
-                evaluate,
-                params,
-                key,
-                states,
-                config=config,
-                exploration=exploration,
-                root_logits=root_logits,
-            )
-        )
+        return search_result(find(game, evaluate, states=states, root_logits=root_logits))
     listed = ListedMoves(game)
     positions = jax.vmap(listed.list_moves)(states)
-    output = search_output(
-        listed,
-        listed.evaluation(evaluate),
-        params,
-        key,
-        positions,
-        config=config,
-        exploration=exploration,
-        root_logits=None if root_logits is None else listed.logits_of(positions, root_logits),
-    )
+    if root_logits is not None:
+        root_logits = listed.logits_of(positions, root_logits)
+    output = find(listed, listed.evaluation(evaluate), states=positions, root_logits=root_logits)
     return listed.of_all_actions(positions, search_result(output))
 
 
@@ -165,6 +151,5 @@ def search_output(
     check_array(logits, mask.shape, float, name="logits that evaluate returns")
     check_array(value, mask.shape[:1], float, name="value that evaluate returns")
     root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
-    return algorithm_of(config).search(
-        params, keys, root, make_recurrent_fn(game, evaluate), mask, exploration
-    )
+    positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
+    return algorithm_of(config).search(positions, keys, exploration)

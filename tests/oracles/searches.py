@@ -10,7 +10,7 @@ from azjax_envs import init_batch
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.model import make_recurrent_fn, mask_logits
-from azjax.search.policies import Exploration, SearchKeys, algorithm_of
+from azjax.search.policies import Exploration, Positions, SearchKeys, algorithm_of
 from azjax.search.search import search
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
@@ -102,8 +102,8 @@ def compiled_policy(game, policy):
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states)
         exploration = Exploration(gumbel_scale=scale[:, 0], temperature=1.0)
         keys = SearchKeys(tree=key, noise=key, evaluate=key)
-        recurrent_fn = make_recurrent_fn(game, evaluate)
-        return algorithm_of(config).search(params, keys, root, recurrent_fn, mask, exploration)
+        positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
+        return algorithm_of(config).search(positions, keys, exploration)
 
     return _compile(run)
 
