@@ -1,7 +1,11 @@
 """The algorithms of a search, Gumbel and PUCT: mctx's own functions with the loop of `loop.py`.
 
-An algorithm says how a search selects, which move it plays and how moves rank. `algorithm_of` is
-the only place that reads `search.algorithm`.
+`algorithm_of` is the only place that reads `search.algorithm`. An algorithm has
+
+- `search`, whose action is the move to play,
+- `anytime_selection`, how a search selects at the root and below that may stop at any time,
+- `scores`, float32 [A], by which the moves with visits rank, of one game's tree with root edges,
+- `constants` of the selection, as `web/page/search.js` reads them.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -51,37 +55,6 @@ class SearchKeys(NamedTuple):
     tree: Array
     noise: Array  # of PUCT's prior
     evaluate: Array  # of the root
-
-
-class Algorithm(Protocol):
-    """What one algorithm of a search does differently from another."""
-
-    name: ClassVar[str]
-
-    def search(
-        self, positions: Positions, keys: SearchKeys, exploration: Exploration
-    ) -> mctx.PolicyOutput:
-        """Searches the positions; the output's action is the move to play."""
-        ...
-
-    def anytime_selection(self) -> Selection:
-        """Returns how a search selects that may stop at any time, at the root and below."""
-        ...
-
-    def scores(self, tree: mctx.Tree) -> Array:
-        """Returns by what the moves with visits rank, float32 [A], of one game's root edges."""
-        ...
-
-    def constants(self) -> dict[str, float | bool]:
-        """Returns the constants of the selection, as `web/page/search.js` reads them."""
-        ...
-
-
-def algorithm_of(config: SearchConfig) -> Algorithm:
-    """Returns the algorithm that a config names."""
-    if config.algorithm == "gumbel":
-        return Gumbel(config.num_simulations, config.gumbel)
-    return PUCT(config.num_simulations, config.puct)
 
 
 @dataclass(frozen=True)
@@ -222,6 +195,16 @@ class PUCT:
 
     def constants(self) -> dict[str, float | bool]:
         return {"exploration": self.config.pb_c_init}
+
+
+Algorithm = Gumbel | PUCT
+
+
+def algorithm_of(config: SearchConfig) -> Algorithm:
+    """Returns the algorithm that a config names."""
+    if config.algorithm == "gumbel":
+        return Gumbel(config.num_simulations, config.gumbel)
+    return PUCT(config.num_simulations, config.puct)
 
 
 def draw_moves(key: Array, shares: Array, temperature: Array) -> Array:
