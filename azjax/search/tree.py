@@ -34,6 +34,15 @@ _ROWS = (
     "children_values",
 )
 
+_OF_NODES = (
+    "node_visits",
+    "raw_values",
+    "node_values",
+    "action_from_parent",
+    "children_prior_logits",
+    "embeddings",
+)
+
 
 class Moves(NamedTuple):
     """The `extra_data` of a compact tree: data of the moves that led to its nodes."""
@@ -101,13 +110,29 @@ def with_root_edges(tree: mctx.Tree) -> mctx.Tree:
 
 
 def whole_tree(tree: mctx.Tree) -> mctx.Tree:
-    """Returns a compact tree as mctx itself makes it, with all edges [B, N, A], to draw or compare
-    it.
-    """
+    """Returns a compact tree with all edges [B, N, A], as mctx makes it, to draw or compare it."""
     nodes = jnp.arange(tree.parents.shape[1])
     edges = jax.vmap(jax.vmap(edges_at, in_axes=(None, 0)), in_axes=(0, None))(tree, nodes)
     rows = {name: getattr(edges, name)[:, :, 0] for name in _ROWS}
     return tree.replace(**rows, extra_data=tree.extra_data.extra_data)
+
+
+def _node_arrays(tree: mctx.Tree) -> dict[str, Any]:
+    """Returns the arrays of a compact tree that have a row for each node [B, N, ...]."""
+    return {name: getattr(tree, name) for name in _OF_NODES} | {
+        "rewards": tree.extra_data.rewards,
+        "discounts": tree.extra_data.discounts,
+    }
+
+
+def _with_node_arrays(
+    tree: mctx.Tree, arrays: dict[str, Any], children: Array | None, **more: Any
+) -> mctx.Tree:
+    """Returns the tree with other arrays of its nodes."""
+    moves = tree.extra_data._replace(
+        rewards=arrays["rewards"], discounts=arrays["discounts"], children=children
+    )
+    return tree.replace(**{name: arrays[name] for name in _OF_NODES}, extra_data=moves, **more)
 
 
 def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
@@ -117,28 +142,18 @@ def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
     """
     batch, _, actions = root.children_prior_logits.shape
 
-    def grow(of_root: Array, empty: int) -> Array:
+    def grow(of_root: Array, empty: int = 0) -> Array:
         of_nodes = jnp.full((batch, nodes, *of_root.shape[2:]), empty, of_root.dtype)
         return of_nodes.at[:, 0].set(of_root[:, 0])
 
-    moves, children = root.extra_data, None
+    children = None
     if keeps_children(nodes, actions):
         children = jnp.full((batch, nodes, actions), root.UNVISITED, jnp.int32)
-    return root.replace(
-        node_visits=grow(root.node_visits, 0),
-        raw_values=grow(root.raw_values, 0),
-        node_values=grow(root.node_values, 0),
-        parents=grow(root.parents, root.NO_PARENT),
-        action_from_parent=grow(root.action_from_parent, root.NO_PARENT),
-        children_prior_logits=grow(root.children_prior_logits, 0),
-        embeddings=jax.tree.map(lambda x: grow(x, 0), root.embeddings),
-        extra_data=moves._replace(
-            rewards=grow(moves.rewards, 0),
-            discounts=grow(moves.discounts, 0),
-            children=children,
-            lineages=None,
-        ),
-    )
+    arrays = jax.tree.map(grow, _node_arrays(root))
+    arrays["action_from_parent"] = grow(root.action_from_parent, root.NO_PARENT)
+    parents = grow(root.parents, root.NO_PARENT)
+    tree = _with_node_arrays(root, arrays, children, parents=parents)
+    return tree.replace(extra_data=tree.extra_data._replace(lineages=None))
 
 
 def replant(
@@ -156,17 +171,6 @@ def replant(
       count: number of nodes to keep, at least 1, which means that the root is new; int32 [].
       used: number of nodes in the tree before, int32 [].
     """
-    moves = tree.extra_data
-    kept = {
-        "node_visits": tree.node_visits,
-        "raw_values": tree.raw_values,
-        "node_values": tree.node_values,
-        "actions": tree.action_from_parent,
-        "logits": tree.children_prior_logits,
-        "rewards": moves.rewards,
-        "discounts": moves.discounts,
-        "embeddings": tree.embeddings,
-    }
 
     def write(index: Array, of_nodes: Array, row: Array) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(of_nodes, row, index, axis=1)
@@ -179,45 +183,30 @@ def replant(
         (rows,) = computed_once(rows)  # else XLA would copy whole arrays
         return jax.tree.map(functools.partial(write, index), kept, rows)
 
-    # Its visits and value stay if there are nodes below it.
-    kept = jax.lax.fori_loop(0, jnp.where(count > 1, count, 0), move, kept)
-    is_new = count == 1
-    fresh = {
-        "node_visits": jnp.where(is_new, root.node_visits, kept["node_visits"][:, :1]),
-        "node_values": jnp.where(is_new, root.node_values, kept["node_values"][:, :1]),
-        "raw_values": root.raw_values,
-        "actions": root.action_from_parent,
-        "logits": root.children_prior_logits,
-        "rewards": root.extra_data.rewards,
-        "discounts": root.extra_data.discounts,
-        "embeddings": root.embeddings,
-    }
+    kept = jax.lax.fori_loop(0, jnp.where(count > 1, count, 0), move, _node_arrays(tree))
+    fresh = _node_arrays(root)
+    for name in ("node_visits", "node_values"):  # which stay if there are nodes below the root
+        fresh[name] = jnp.where(count == 1, fresh[name], kept[name][:, :1])
     kept = jax.tree.map(functools.partial(write, jnp.int32(0)), kept, fresh)
-    children = moves.children
+    children = tree.extra_data.children
     if children is not None:
         empty = jnp.full((1, 1, children.shape[2]), tree.UNVISITED, children.dtype)
         children = jax.lax.fori_loop(
             0, used, lambda node, children: write(node, children, empty), children
         )
-        actions = kept["actions"]
+        actions = kept["action_from_parent"]
         children = jax.lax.fori_loop(
             1,
             count,
             lambda node, children: children.at[0, parents[node], actions[0, node]].set(node),
             children,
         )
-    return tree.replace(
-        node_visits=kept["node_visits"],
-        raw_values=kept["raw_values"],
-        node_values=kept["node_values"],
+    return _with_node_arrays(
+        tree,
+        kept,
+        children,
         parents=parents[None],
-        action_from_parent=kept["actions"],
-        children_prior_logits=kept["logits"],
-        embeddings=kept["embeddings"],
         root_invalid_actions=root.root_invalid_actions,
-        extra_data=moves._replace(
-            rewards=kept["rewards"], discounts=kept["discounts"], children=children
-        ),
     )
 
 
@@ -324,21 +313,18 @@ def add_nodes(
     # This is 1, but XLA knows it only after the walk down. XLA would write a constant before the
     # walk reads the visits, into a copy of the whole array.
     one = (parent >= 0).astype(jnp.int32)
-    moves = tree.extra_data
-    children = moves.children
+    children = tree.extra_data.children
     if children is not None:
         children = children.at[jnp.arange(parent.shape[0]), parent, action].set(index)
-    return tree.replace(
-        children_prior_logits=write(tree.children_prior_logits, step.prior_logits),
-        raw_values=write(tree.raw_values, step.value),
-        node_values=write(tree.node_values, step.value),
-        node_visits=write(tree.node_visits, one),
-        parents=write(tree.parents, parent),
-        action_from_parent=write(tree.action_from_parent, action),
-        embeddings=jax.tree.map(write, tree.embeddings, embedding),
-        extra_data=moves._replace(
-            rewards=write(moves.rewards, step.reward),
-            discounts=write(moves.discounts, step.discount),
-            children=children,
-        ),
-    )
+    new = {
+        "node_visits": one,
+        "raw_values": step.value,
+        "node_values": step.value,
+        "action_from_parent": action,
+        "children_prior_logits": step.prior_logits,
+        "embeddings": embedding,
+        "rewards": step.reward,
+        "discounts": step.discount,
+    }
+    arrays = jax.tree.map(write, _node_arrays(tree), new)
+    return _with_node_arrays(tree, arrays, children, parents=write(tree.parents, parent))
