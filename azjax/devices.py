@@ -123,8 +123,7 @@ def bfloat16_is_slow() -> bool:
     """Returns whether this machine computes bfloat16 more slowly than float32; this starts JAX.
 
     That was measured on two x86-64 CPUs without instructions for bfloat16, one of them with
-    AVX-512. The answer is no where JAX uses a GPU or a TPU, and where the CPU's features are
-    unknown.
+    AVX-512. The answer is no on accelerators, and where the CPU's features are unknown.
     """
     if jax.default_backend() != "cpu" or platform.machine() != "x86_64":
         return False

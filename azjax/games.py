@@ -24,7 +24,6 @@ def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
     """Returns the game of a saved config, which may be an object that no name leads to.
 
     Args:
-      config: the config.
       given: the user's game; None for the one that the config names.
       owner: what plays the game, such as a run directory, for the messages.
 

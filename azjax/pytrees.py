@@ -17,13 +17,7 @@ from azjax.types import Array, State
 
 
 def where(condition: Array, new: Any, old: Any) -> Any:
-    """Chooses between two batched pytrees row by row.
-
-    Args:
-      condition: bool [B].
-      new: pytree of arrays [B, ...], taken where `condition` is True.
-      old: pytree of the same shapes, taken elsewhere.
-    """
+    """Chooses rows of arrays [B, ...]: of `new` where `condition` bool [B] is True, or of `old`."""
 
     def choose(x: Array, y: Array) -> Array:
         return jnp.where(condition.reshape(condition.shape + (1,) * (y.ndim - 1)), x, y)
@@ -49,12 +43,9 @@ def first(tree: Any) -> Any:
 def batch_size(tree: Any, *, name: str = "batch") -> int:
     """Returns the length B of the leading axis that all arrays of `tree` share.
 
-    Args:
-      tree: pytree of arrays [B, ...].
-      name: what the error message calls the tree.
-
     Raises:
-      ValueError: an array has no leading axis, or another length than the others.
+      ValueError: an array has no leading axis, or another length than the others. The message calls
+        the tree `name`.
     """
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     shapes = {name + jax.tree_util.keystr(path): jnp.shape(leaf) for path, leaf in leaves}
@@ -69,7 +60,6 @@ def check_array(array: Array, shape: tuple[int | str, ...], dtype: Any, *, name:
     """Checks the shape and the dtype of an array.
 
     Args:
-      array: the array.
       shape: the expected shape; a string such as "B" is an axis of any length.
       dtype: the expected dtype, such as `jnp.int32`; `float` and `int` for any of that kind.
       name: what the error message calls the array.
@@ -89,11 +79,7 @@ def check_array(array: Array, shape: tuple[int | str, ...], dtype: Any, *, name:
 
 
 def check_states(game: Game, states: State) -> int:
-    """Checks that `states` is a batch of the game's states, and returns its size B.
-
-    Args:
-      game: the game.
-      states: pytree of arrays [B, ...], as `azjax_envs.init_batch` makes them.
+    """Checks that `states` is a batch of the game's states [B, ...], and returns its size B.
 
     Raises:
       ValueError: the states are another game's, are not batched, or differ in shape or dtype.

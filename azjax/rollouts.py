@@ -12,12 +12,9 @@ from azjax.types import Array, State
 
 
 def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
-    """Plays `plies` uniformly random moves from the start of each game.
+    """Plays `plies` uniformly random moves from the start, but none that would end a game.
 
-    An opening stops before a move that would end the game.
-
-    Returns:
-      (states [batch, ...], number of moves int32 [batch]).
+    Returns (states [batch, ...], number of moves int32 [batch]).
     """
     start = game.init()
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
@@ -26,8 +23,6 @@ def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[Sta
 
 def opening_lines(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
     """Plays the openings of `random_openings` and returns all of their positions.
-
-    Players that follow the history of games need them.
 
     Returns:
       (states [plies + 1, batch, ...] from the start to those of `random_openings`, actions int32
@@ -52,8 +47,6 @@ def play_randomly(
     """Plays uniformly random moves in each game, but none that would end it.
 
     Args:
-      game: the game.
-      key: PRNG key.
       states: positions [B, ...].
       plies: number of moves in each game, int32 [B].
       most: upper bound of `plies`.
@@ -114,14 +107,11 @@ def playout_returns(game: Game, key: Array, states: State) -> Array:
 
 
 def _next_words(generators: Array) -> tuple[Array, Array]:
-    """Advances one 32-bit generator per game.
+    """Advances one 32-bit generator per game; returns (generators, random words), both uint32 [B].
 
     The generator is O'Neill's PCG-RXS-M-XS ("PCG: A Family of Simple Fast Space-Efficient
     Statistically Good Algorithms for Random Number Generation", 2014). Drawing from JAX's own
     generator at every ply took longer than playing the moves of a small game.
-
-    Returns:
-      (generators uint32 [B], random words uint32 [B]).
     """
     generators = generators * jnp.uint32(747796405) + jnp.uint32(2891336453)
     shift = (generators >> jnp.uint32(28)) + jnp.uint32(4)

@@ -124,10 +124,7 @@ def pin_to_one_core() -> Iterator[str]:
     """Pins this process to one core while JAX starts and runs, if JAX runs on the CPU.
 
     JAX's threads can only be pinned before it starts. Where a plugin for an accelerator is
-    installed, they are not pinned.
-
-    Yields:
-      A description of what was done.
+    installed, they are not pinned. The context yields a description of what was done.
     """
     if entry_points(group="jax_plugins") or not hasattr(os, "sched_setaffinity"):
         yield f"not pinned, {os.cpu_count()} cores"

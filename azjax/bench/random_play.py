@@ -37,11 +37,7 @@ class Rules:
 class RandomPlayer:
     """Random play of `batch` games: each call plays the number of plies that takes `seconds`.
 
-    Args:
-      rules: the game.
-      warm: games in progress, from `spread_out`. They are copied; the copies' moves differ.
-      batch: the number of games.
-      seconds: the time that one call should take.
+    It begins with copies of the games in progress in `warm`, from `spread_out`; their moves differ.
     """
 
     def __init__(self, rules: Rules, warm: Any, batch: int, seconds: float) -> None:
@@ -84,13 +80,8 @@ def play(rules: Rules, states: Any, now: jax.Array, plies: int) -> Any:
     """Returns the states after `plies` random plies of each game; a game that ends starts again.
 
     The number of plies is static: a GPU asks the host before each repetition of a loop whose end it
-    does not know, which takes longer than a ply of most games.
-
-    Args:
-      rules: the game.
-      states: games in progress [B, ...], none at its end.
-      now: number of the first ply, uint32 []. Other numbers give other games.
-      plies: the number of plies.
+    does not know, which takes longer than a ply of most games. Other numbers `now` of the first ply
+    give other games.
     """
     return jax.lax.fori_loop(0, plies, lambda i, s: _ply(rules, s, now + i), states)
 
@@ -133,8 +124,6 @@ def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:
 
 
 def _select(rows: jax.Array, start: Any, states: Any) -> Any:
-    """Returns `start` in the rows where `rows` bool [B] is True, and `states` in the others."""
-
     def choose(one: jax.Array, many: jax.Array) -> jax.Array:
         return jnp.where(rows.reshape(-1, *[1] * (many.ndim - 1)), one, many)
 

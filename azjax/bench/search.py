@@ -48,7 +48,6 @@ class SearchBenchmark:
     """Print JSON."""
 
     def run(self) -> None:
-        """Measures and prints the times."""
         show(self.measure(), as_json=self.json)
 
     def measure(self) -> dict[str, Any]:

@@ -54,12 +54,7 @@ def peak_memory() -> dict[str, float]:
 
 
 def matrix_share(operations: float, seconds: float) -> dict[str, float]:
-    """Returns the rate of a network's operations, and its share of the chips' published rate.
-
-    Args:
-      operations: of all devices; two for each multiplication.
-      seconds: how long they took.
-    """
+    """Returns the rate of a network's operations in `seconds`, and its share of the chips' rate."""
     rate = operations / seconds
     facts = {"TFLOP/s of the network": round(rate / 1e12, 3)}
     chip = chip_of(jax.devices()[0].device_kind)

@@ -63,7 +63,6 @@ class TrainingBenchmark:
     """Print JSON."""
 
     def run(self) -> None:
-        """Measures and prints the times."""
         show(self.measure(), as_json=self.json)
 
     def measure(self) -> dict[str, Any]:
@@ -130,12 +129,7 @@ class LearningCycle:
 def seconds_in_the_loop(trainer: Trainer, state: TrainState, cycles: int) -> list[float]:
     """Returns the seconds of cycles in the loop of `azjax train`, which writes their metrics.
 
-    There is no gate, evaluation or checkpoint among these cycles.
-
-    Args:
-      trainer: the functions of the run.
-      state: the state to continue from; its arrays are taken over.
-      cycles: the number of cycles.
+    There is no gate, evaluation or checkpoint among these cycles. The state is taken over.
     """
     after = int(state.cycle) + cycles + 3
     config = trainer.config
@@ -166,7 +160,6 @@ class _Clock:
         self.ends: list[float] = []
 
     def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
-        """Notes the time."""
         if kind == "cycle":
             self.ends.append(time.perf_counter())
         if len(self.ends) > self._cycles:
@@ -191,9 +184,7 @@ def cycle_operations(game: Game, config: Config) -> float:
 
 
 def forward_operations(network: TwoHeadedNetwork) -> float:
-    """Returns the operations of one evaluation, as XLA counts them in the program.
-
-    XLA counts them in programs for a CPU only.
+    """Returns the operations of one evaluation, as XLA counts them in programs for a CPU.
 
     Raises:
       UserError: JAX may not use the CPU.

@@ -29,16 +29,9 @@ T = TypeVar("T")
 
 
 def parse(command: Callable[..., None], kind: type[T], arguments: list[str], name: str) -> T:
-    """Parses the arguments of a command.
+    """Parses the words after a command's name into `kind`, a dataclass of its arguments.
 
-    Args:
-      command: its docstring is the description in the help text.
-      kind: a dataclass of the arguments.
-      arguments: the words after the command's name.
-      name: the command's name.
-
-    Returns:
-      An instance of `kind`.
+    The command's docstring is the description in the help text.
 
     Raises:
       UserError: an argument is wrong; the message says in one line what would be right.

@@ -40,9 +40,9 @@ def keep_compiled_programs() -> None:
 def programs_directory() -> Path:
     """Returns the directory of this machine's programs.
 
-    Programs for a CPU use all its instructions, so each kind of CPU has its own directory: a home
-    directory may be shared by several machines. So has each Python, because JAX's compression
-    depends on it.
+    Programs for a CPU use all its instructions, and a home directory may be shared by several
+    machines, so each kind of CPU has its own. So has each Python, because JAX's compression depends
+    on it.
     """
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     kind = hashlib.sha256(_describe_cpu().encode()).hexdigest()[:12]

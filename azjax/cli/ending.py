@@ -25,12 +25,9 @@ def exit_at_once(code: int) -> None:
 
 @contextlib.contextmanager
 def second_signal_ends(last_words: str) -> Iterator[None]:
-    """Ends the process at the second Ctrl-C or SIGTERM, whatever it computes.
+    """Ends the process at the second Ctrl-C or SIGTERM, whatever it computes, after a last line.
 
     Python handles a signal only after the compiled call that runs. A thread learns of it at once.
-
-    Args:
-      last_words: a line for standard error.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

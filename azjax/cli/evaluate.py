@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -55,14 +55,7 @@ def evaluate(arguments: list[str]) -> None:
         shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(evaluate, Arguments, arguments, "eval")
-    _match(
-        options.run,
-        options.against,
-        None,
-        games=options.games,
-        trust=options.trust,
-        shared=options.shared,
-    )
+    _match(options.run, options.against, None, options)
 
 
 def match(arguments: list[str]) -> None:
@@ -89,14 +82,7 @@ def match(arguments: list[str]) -> None:
     if options.game is None and not isinstance(parse_spec(options.first), NetworkSpec):
         raise UserError(f"{options.first} works for any game: name the game with --game")
     game = None if options.game is None else game_from_name(options.game)
-    _match(
-        options.first,
-        options.second,
-        game,
-        games=options.games,
-        trust=options.trust,
-        shared=options.shared,
-    )
+    _match(options.first, options.second, game, options)
 
 
 def rate(arguments: list[str]) -> None:
@@ -123,15 +109,7 @@ def rate(arguments: list[str]) -> None:
     from azjax.evaluation.rating import rate_run, save_rating
 
     with _status(options.shared.json) as progress:
-        rating = rate_run(
-            options.run,
-            anchors=options.anchors,
-            simulations=options.simulations,
-            games=options.games,
-            opening_plies=options.shared.opening_plies,
-            seed=options.shared.seed,
-            progress=progress,
-        )
+        rating = rate_run(**_settings(options), progress=progress)
     save_rating(rating, options.run)
     _print(rating, rating.to_dict(), options.shared.json)
 
@@ -164,17 +142,7 @@ def report(arguments: list[str]) -> None:
     from azjax.evaluation.run_report import report_run, save_report
 
     with _status(options.shared.json) as progress:
-        result = report_run(
-            options.run,
-            simulations=options.simulations,
-            baselines=options.baselines,
-            against=options.against,
-            games=options.games,
-            opening_plies=options.shared.opening_plies,
-            own_games=options.own_games,
-            seed=options.shared.seed,
-            progress=progress,
-        )
+        result = report_run(**_settings(options), progress=progress)
     save_report(result, options.run)
     _print(result, result.to_dict(), options.shared.json)
 
@@ -240,22 +208,15 @@ def bench(arguments: list[str]) -> None:
     options.run()
 
 
-def _match(
-    first: str,
-    second: str,
-    game: "Game | None",
-    *,
-    games: int,
-    trust: bool,
-    shared: _Shared,
-) -> None:
+def _match(first: str, second: str, game: "Game | None", options: Any) -> None:
     from azjax.devices import use_all_cores
 
+    shared, trust = options.shared, options.trust
     use_all_cores(say=say_to(shared.json))
 
     import jax
 
-    from azjax.evaluation.match import match_table, play_match
+    from azjax.evaluation.match import MatchTable, play_match
     from azjax.players.load import load_player
 
     with _status(shared.json) as progress:
@@ -266,12 +227,18 @@ def _match(
             player,
             opponent,
             jax.random.PRNGKey(shared.seed),
-            num_games=games,
+            num_games=options.games,
             opening_plies=shared.opening_plies,
             progress=progress,
         )
     result = dataclasses.replace(result, player_a=first, player_b=second)
-    _print(match_table([result], player.game.name), result.to_dict(), shared.json)
+    _print(MatchTable((result,), player.game.name), result.to_dict(), shared.json)
+
+
+def _settings(options: Any) -> dict[str, Any]:
+    """Returns the options by name, as the function takes them whose command this is."""
+    every = vars(options) | vars(options.shared)
+    return {name: value for name, value in every.items() if name not in ("shared", "json")}
 
 
 def say_to(as_json: bool) -> Callable[[str], None]:
@@ -295,21 +262,15 @@ def _status(quiet: bool) -> Iterator[Callable[[str], None]]:
         with console.status("starting") as status:
             yield lambda line: status.update(escape(line))
     else:
-        yield _SpacedLines().print
+        due = time.monotonic() + _FIRST_LINE_S
 
+        def show(line: str) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + _LINE_EVERY_S
+                print(line, file=sys.stderr)
 
-class _SpacedLines:
-    """Prints lines to standard error, and leaves out those that come too fast."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + _FIRST_LINE_S
-
-    def print(self, line: str) -> None:
-        """Prints a line if it is time for one."""
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _LINE_EVERY_S
-            print(line, file=sys.stderr)
+        yield show
 
 
 def _print(result: object, figures: dict[str, object], as_json: bool) -> None:

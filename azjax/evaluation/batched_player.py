@@ -17,19 +17,10 @@ from azjax.types import Array, State
 
 
 def choose(player: Player, key: Array, states: State, batch_size: int) -> np.ndarray:
-    """Chooses a player's actions in many positions, in batches of one size.
+    """Returns a player's actions, int32 [P], in positions [P, ...], in batches of one size.
 
     Each batch of a jittable player is split over this process's devices. The last batch is filled
     up with copies of the last state.
-
-    Args:
-      player: the player.
-      key: PRNG key.
-      states: positions [P, ...].
-      batch_size: largest size of a batch.
-
-    Returns:
-      Actions int32 [P].
     """
     if not is_jittable(player):
         return np.asarray(player(key, states), np.int32)
@@ -37,17 +28,7 @@ def choose(player: Player, key: Array, states: State, batch_size: int) -> np.nda
 
 
 def find_values(player: Player, key: Array, states: State, batch_size: int) -> np.ndarray:
-    """Evaluates many positions by a player's method `values(key, states)`.
-
-    Args:
-      player: a player with that method.
-      key: PRNG key.
-      states: positions [P, ...].
-      batch_size: largest size of a batch.
-
-    Returns:
-      Values float32 [P] from the mover's perspective.
-    """
+    """Returns the values, float32 [P], by a player's method `values`, as `choose` does."""
     return _by_batches(player, "values", key, states, batch_size).astype(np.float32)
 
 

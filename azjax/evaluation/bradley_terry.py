@@ -45,9 +45,8 @@ def fit_ratings(
       anchor: the player at Elo 0.
       independent: float [N, N], symmetric, the share of the games of players i and j that do not
         repeat others (`azjax.evaluation.elo.effective_pairs`); None if all are independent.
-      prior_draws: virtual draws added to each pair of players that have met. They keep the rating
-        of a player finite that has won or lost everything, and pull it slightly towards its
-        opponents. R. Coulom's BayesElo has the same prior.
+      prior_draws: virtual draws added to each pair of players that have met, as in R. Coulom's
+        BayesElo. They keep the rating of a player finite that has won or lost everything.
       confidence: of the two-sided intervals.
 
     Raises:

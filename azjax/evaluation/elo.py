@@ -14,11 +14,7 @@ from azjax.errors import UserError
 
 @dataclasses.dataclass(frozen=True)
 class EloEstimate:
-    """An Elo difference and the ends of its interval.
-
-    An end may be infinite. A player that has won every game has no finite estimate and no upper
-    end, but it has a lower one.
-    """
+    """An Elo difference and the ends of its interval, which may be infinite."""
 
     difference: float
     low: float
@@ -46,16 +42,14 @@ def estimate_elo(
 
     The interval of the mean score is Student's, and its ends are converted to Elo. If all P pairs
     scored the same v, the sample variance is zero and would claim certainty. The interval then
-    follows from the P equal outcomes alone. If a pair scores v with probability p, seeing it P
-    times has probability p**P. So p >= (1 - confidence)**(1/P) at this confidence. The remaining
-    mass may lie anywhere, so the mean is in [p v, p v + 1 - p]. After a perfect match that is a
-    finite lower end and no upper one.
+    follows from the P equal outcomes alone: if a pair scores v with probability p, seeing it P
+    times has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence. The remaining
+    mass may lie anywhere, so the mean is in [p v, p v + 1 - p].
 
     Args:
-      pair_scores: float [P], each the mean of two games with one opening and swapped seats, so
-        one of 0, 1/4, 1/2, 3/4, 1. The two games of a pair share their opening and are not
-        independent. The variance between pairs (the pentanomial model of chess engine testing)
-        is right for any correlation.
+      pair_scores: float [P], each the mean of two games with one opening and swapped seats. These
+        are not independent; the variance between pairs (the pentanomial model of chess engine
+        testing) is right for any correlation.
       openings: int [P], the same number for pairs of the same opening, see `effective_pairs`; None
         if all differ.
       confidence: of the two-sided interval.
@@ -80,9 +74,6 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
     Args:
       pair_scores: float [P].
       openings: int [P], the same number for pairs of the same opening; None if all differ.
-
-    Returns:
-      A number in (0, P].
     """
     pairs, count = pair_scores.size, _independent(pair_scores, openings)
     if openings is None or count == pairs:
@@ -142,8 +133,7 @@ def wilson_interval(count: int, total: int, *, confidence: float = 0.95) -> tupl
 
     It holds all chances that such a count does not contradict, by the normal approximation (E. B.
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927).
-    Unlike the interval around the share it lies within [0, 1], and is useful even if the count is
-    0. Without any trial it is [0, 1].
+    Without any trial it is [0, 1].
     """
     if total == 0:
         return 0.0, 1.0

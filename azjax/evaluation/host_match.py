@@ -33,12 +33,6 @@ def match_on_host(
     Players that follow the history receive all moves of each game, with its opening.
 
     Args:
-      game: the game.
-      player_a: a player.
-      player_b: its opponent.
-      key: PRNG key.
-      num_pairs: number of pairs of games.
-      opening_plies: random moves of each game, as in `azjax.evaluation.match.play_match`.
       say: called after each ply with the number of finished games, player a's points in them, and
         the number of plies since the openings.
 

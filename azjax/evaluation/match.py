@@ -35,10 +35,7 @@ _ENGINE = re.compile("(gtp|uci|usi):")
 
 @dataclasses.dataclass(frozen=True)
 class MatchResult(Displayed):
-    """Result of a match between players a and b; prints itself as a table.
-
-    `as_first` and `as_second` are the wins, draws and losses of player a.
-    """
+    """Result of a match between players a and b; prints itself as a table."""
 
     player_a: str
     player_b: str
@@ -86,7 +83,7 @@ class MatchResult(Displayed):
         return fields
 
     def __rich__(self) -> RenderableType:
-        return match_table([self])
+        return MatchTable((self,))
 
 
 def play_match(
@@ -103,16 +100,13 @@ def play_match(
     """Plays `num_games` games in pairs and counts the results.
 
     The two games of a pair start from one opening and swap the seats. A player gets a key for every
-    move, so random players vary their games by themselves. Between deterministic players all games
-    from one opening are the same, and only `opening_plies` makes the pairs differ. Without them,
-    all pairs of such players are copies of one pair, which the intervals do not take into account.
+    move, so random players vary their games by themselves. Between deterministic players only
+    `opening_plies` makes the pairs differ. Without them, all pairs of such players are copies of
+    one pair, which the intervals do not take into account.
 
     Args:
-      game: the game.
       player_a: called as `player(key, states) -> actions`. If both players are jittable, a ply of
         a whole batch of games is one jitted call; otherwise the games advance on the host.
-      player_b: the opponent.
-      key: PRNG key.
       num_games: an even number.
       opening_plies: uniformly random moves before the players take over. An opening stops before
         a move that would end the game.
@@ -155,17 +149,9 @@ def play_match(
 def match_scores(
     game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
 ) -> tuple[Array, Array, State]:
-    """Plays a match as a pure function, to be jitted alone or inside a larger one.
+    """Plays a match of jittable players as a pure function, alone or inside a larger one.
 
     In game i player a has the first seat, and game num_pairs + i is the other one of its pair.
-
-    Args:
-      game: the game.
-      player_a: a jittable player.
-      player_b: a jittable player.
-      key: PRNG key.
-      num_pairs: number of pairs of games.
-      opening_plies: random moves of each game, as in `play_match`.
 
     Returns:
       Player a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
@@ -195,21 +181,10 @@ def match_scores(
     return scores.reshape(-1), lengths.reshape(-1), start[0]
 
 
-def match_table(matches: Sequence[MatchResult], game: str = "") -> RenderableType:
-    """Returns a table of matches, which becomes a list where it is wider than the terminal.
-
-    Args:
-      matches: the results.
-      game: the game's name, for the title.
-    """
-    return _MatchTable(tuple(matches), game)
-
-
 def short_names(names: Sequence[str]) -> list[str]:
     """Returns players' names without leading folders, as far as different names stay different.
 
-    Args:
-      names: spellings of players. Those of engines are not shortened: their commands have slashes.
+    Names of engines are not shortened, because their commands have slashes.
     """
     parts = [[name] if _ENGINE.match(name) else name.strip("/").split("/") for name in names]
     for kept in range(1, max(map(len, parts), default=0)):
@@ -225,11 +200,11 @@ def prefixed(progress: Callable[[str], None] | None, text: str) -> Callable[[str
 
 
 @dataclasses.dataclass(frozen=True)
-class _MatchTable:
-    """Matches as a table with a row each, or as a list if the table has no space."""
+class MatchTable:
+    """Matches as a table with a row each, or as a list where it is wider than the terminal."""
 
     matches: tuple[MatchResult, ...]
-    game: str
+    game: str = ""  # for the title
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         rows, title = self._rows(), "matches (wins/draws/losses)"
@@ -335,9 +310,6 @@ def _match_on_devices(
     """Plays `match_scores` with the pairs split over this process's devices.
 
     Each ply is one compiled call, so that Ctrl-C ends a match after a ply.
-
-    Returns:
-      Scores and lengths, both [2, num_pairs] by seat, and the states after the openings.
     """
     mesh = make_mesh(jax.local_devices())
     players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
@@ -401,7 +373,6 @@ def _rows(states: State) -> np.ndarray:
 def _result(
     name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
 ) -> MatchResult:
-    """Counts scores [2, num_pairs], where row s has the games with player a in seat s."""
     _, opening = np.unique(openings, axis=0, return_inverse=True)
     elo = estimate_elo(scores.mean(0), opening)
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
@@ -424,5 +395,4 @@ def _result(
 
 
 def _count_results(scores: np.ndarray) -> tuple[int, int, int]:
-    """Counts the wins, draws and losses among scores, float [N]."""
     return int((scores == 1.0).sum()), int((scores == 0.5).sum()), int((scores == 0.0).sum())

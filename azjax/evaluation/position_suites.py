@@ -44,7 +44,6 @@ class PositionSuite:
 
     @property
     def num_positions(self) -> int:
-        """Number of positions P."""
         return len(self.plies)
 
     @property
@@ -70,8 +69,7 @@ class GameSuites:
         """The suites that do not depend on a player; none if no exact values are known.
 
         These are all reachable positions, if they can be enumerated. Otherwise they are the files
-        of scored positions, if there are some, or else the positions of random games whose values
-        are known: all of them, or endgames.
+        of scored positions, or else the positions of random games whose values are known.
         """
         if self.solution is not None:
             decisions = self.solution.decisions
@@ -91,15 +89,9 @@ class GameSuites:
         return tuple(suite for suite in suites if suite is not None)
 
     def of_own_games(self, player: Player, key: Array, num_games: int) -> PositionSuite | None:
-        """Plays a player against itself and returns the positions whose values are known.
+        """Plays a player against itself, after up to six random moves.
 
-        Args:
-          player: plays both sides, after up to six random moves.
-          key: PRNG key.
-          num_games: number of games.
-
-        Returns:
-          A suite; None if no exact values are known, or only of positions that games seldom reach.
+        Returns the positions whose values are known; None if games seldom or never reach such.
         """
         values = self.values
         if self.solution is None and (values is None or values.draw or values.missing):
@@ -117,7 +109,6 @@ class GameSuites:
 
     @functools.cached_property
     def solution(self) -> Solution | None:
-        """The solved game; None if it is too large."""
         if _score_file(self.game).is_file():
             return None  # a game has such a file because it is too large to solve
         max_states = self.max_states
@@ -130,7 +121,6 @@ class GameSuites:
 
     @functools.cached_property
     def values(self) -> ExactValues | None:
-        """The exact values that are known without solving the game."""
         return exact_values(self.game)
 
     @functools.cached_property
@@ -154,7 +144,6 @@ class GameSuites:
     def _known(
         self, source: str, states: State, plies: np.ndarray, key: Array
     ) -> PositionSuite | None:
-        """Returns a sample of the positions whose values are known."""
         assert self.values is not None
         rows = np.flatnonzero(self.values.known(states))
         rows = rows[_sample(len(rows), key)]
@@ -179,11 +168,6 @@ def _scored_positions(game: Game, name: str, suffix: str) -> PositionSuite | Non
     that lead there from the start, one character each in the game's own notation. `scores` has a
     number for each action: positive if the mover wins by it, 0 for a draw, negative for a loss,
     null if it is illegal.
-
-    Args:
-      game: the game.
-      name: of the suite.
-      suffix: of the file's name.
     """
     file = _score_file(game, suffix)
     if not file.is_file():
@@ -210,14 +194,9 @@ def _score_file(game: Game, suffix: str = "") -> Traversable:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _replay(game: Game, actions: np.ndarray) -> tuple[State, Array]:
-    """Plays actions from the start of the game.
+    """Plays actions int32 [P, longest] from the start of the game; -1 follows the end of a line.
 
-    Args:
-      game: the game.
-      actions: int32 [P, longest], -1 after the end of a line.
-
-    Returns:
-      The final states [P, ...] and their legal actions, bool [P, num_actions].
+    Returns the final states [P, ...] and their legal actions, bool [P, num_actions].
     """
 
     def one(actions: Array) -> tuple[State, Array]:

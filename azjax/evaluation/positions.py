@@ -24,10 +24,6 @@ def positions_of_games(
     """Plays a player against itself and collects the different positions.
 
     Args:
-      game: the game.
-      player: called as `player(key, states) -> actions` for both sides.
-      key: PRNG key.
-      num_games: number of games, which are played in parallel.
       opening_plies: each game starts after 0 to this many random moves, drawn uniformly. Without
         them, all games of a deterministic player are the same.
 

@@ -80,12 +80,9 @@ def rate_run(
     of matches therefore grows linearly with that of the checkpoints.
 
     Args:
-      run: a run directory.
       anchors: spellings of players, the first of which has Elo 0; `default_anchors` if empty.
       simulations: of the checkpoints' search; None for the number in the run's evaluations.
       games: of each match, half from each seat.
-      opening_plies: random plies of each game before the players start.
-      seed: of everything random.
       progress: called with a line about the next match.
       warn: called with a line about each checkpoint that is broken and skipped.
 
@@ -149,16 +146,11 @@ def default_anchors(game: Game) -> tuple[str, ...]:
 def rate_players(
     names: Sequence[str], matches: Sequence[MatchResult], *, zero: str, cycles: dict[str, int]
 ) -> tuple[RatedPlayer, ...]:
-    """Rates players by their matches.
+    """Rates players by their matches, in the order of `names`.
 
     Args:
-      names: the players.
-      matches: matches between them.
       zero: the player whose Elo is 0.
       cycles: the cycles of those players that are checkpoints.
-
-    Returns:
-      The rated players, in the order of `names`.
     """
     row = {name: i for i, name in enumerate(names)}
     points, effective = np.zeros((2, len(names), len(names)))
@@ -185,7 +177,6 @@ def rate_players(
 
 
 def _load(run: Path, simulations: int, cycle: int, warn: Callable[[str], None]) -> Player | None:
-    """Returns the player of a checkpoint; None if it is broken."""
     try:
         return load_player(run, simulations=simulations, checkpoint=cycle)
     except BrokenCheckpointError as error:

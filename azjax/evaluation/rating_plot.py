@@ -26,13 +26,9 @@ def draw_rating(run_dir: Path, lines: Lines, players: Sequence[RatedPlayer], *, 
     """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines.
 
     Args:
-      run_dir: the run directory.
-      lines: its metrics, for the duration of the cycles.
+      lines: the run's metrics, for the duration of the cycles.
       players: checkpoints, oldest first, and anchors.
       zero: the name of the player whose Elo is 0.
-
-    Returns:
-      The path of the plot.
     """
     figure, (axes,) = figure_over_cycles(lines, 1)
     for number, anchor in enumerate(x for x in players if x.cycle is None):

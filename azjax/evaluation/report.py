@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from azjax.evaluation.batched_player import choose, find_values
-from azjax.evaluation.match import MatchResult, match_table, percent, play_match, prefixed
+from azjax.evaluation.match import MatchResult, MatchTable, percent, play_match, prefixed
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
 from azjax.exact.display import Displayed
@@ -36,7 +36,6 @@ class PlayerReport:
 
     @property
     def mistakes(self) -> int:
-        """Mistakes in these positions."""
         return self.scores[0].mistakes if self.scores else 0
 
     def class_rates(self) -> dict[str, float]:
@@ -100,22 +99,14 @@ def report(
     `own_games`, differ from those that random play reaches.
 
     Args:
-      game: the game.
       players: by the names to show, or a sequence of players with names of their own.
-      opponents: the opponents in matches of `num_games` games each.
+      opponents: the opponents in matches of `num_games` games each, see `play_match`.
       matched: number of the players, from the first, that play these matches.
-      num_games: games of each match, see `play_match`.
-      opening_plies: random plies of each game, see `play_match`.
       own_games: games of the first player against itself; their positions are a suite, too.
-      seed: of everything random here.
-      batch_size: number of positions evaluated at once.
       max_states: a game with more reachable states is not solved.
       suites: the game's position suites, to keep exact values between several reports. They have
         their own `max_states` and seed. By default they are computed here.
       progress: called with a line about the next step.
-
-    Returns:
-      The figures, which print themselves.
     """
     players, opponents = _named(players), _named(opponents)
     say = progress or (lambda line: None)
@@ -178,7 +169,7 @@ def _report_tables(report: Report) -> list[RenderableType]:
     if measured:
         tables.append(_mistake_table(report))
     if matches:
-        tables.append(match_table(matches, report.game))
+        tables.append(MatchTable(tuple(matches), report.game))
     return tables
 
 

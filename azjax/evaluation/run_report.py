@@ -35,11 +35,8 @@ def report_run(
         run's evaluations. The first one also plays the matches.
       baselines: spellings of players to measure on the same positions.
       against: spellings of opponents that the run's player and its raw policy play matches with.
-      games: games against each opponent.
-      opening_plies: random plies of each game before the players start.
       own_games: games of the run's player against itself, after up to six random plies. All players
-        are measured on their positions, too. 0 for none.
-      seed: of everything random.
+        are measured on their positions, too.
       progress: called with a line about the next step.
 
     Raises:

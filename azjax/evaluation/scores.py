@@ -42,12 +42,10 @@ class Score:
 
     @property
     def mistake_rate(self) -> float:
-        """Share of all positions."""
         return self.mistakes / self.positions
 
     @property
     def mistake_interval(self) -> tuple[float, float]:
-        """Interval of `mistake_rate`."""
         return wilson_interval(self.mistakes, self.positions)
 
     @property
@@ -57,16 +55,13 @@ class Score:
 
     @property
     def risky_mistake_interval(self) -> tuple[float, float]:
-        """Interval of `risky_mistake_rate`."""
         return wilson_interval(self.risky_mistakes, self.risky)
 
     @property
     def optimal_rate(self) -> float:
-        """Share of the moves with the best score."""
         return self.optimal / self.positions
 
     def to_dict(self) -> dict[str, object]:
-        """Returns the counts, the shares and their intervals, for JSON."""
         shares = (
             "mistake_rate",
             "mistake_interval",
@@ -92,16 +87,13 @@ class ValueScore:
 
     @property
     def right_rate(self) -> float:
-        """Share of right values."""
         return self.right / self.positions
 
     @property
     def right_interval(self) -> tuple[float, float]:
-        """Wilson's interval of `right_rate`, at 95%."""
         return wilson_interval(self.right, self.positions)
 
     def to_dict(self) -> dict[str, object]:
-        """Returns the counts, the share and its interval, for JSON."""
         shares = ("right_rate", "right_interval")
         return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
 

@@ -9,18 +9,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import orbax.checkpoint as ocp
-from etils import epath
-from orbax.checkpoint.checkpoint_managers import (
-    AnyPreservationPolicy,
-    BestN,
-    LatestN,
-)
+from orbax.checkpoint.checkpoint_managers import AnyPreservationPolicy, BestN, LatestN
 
 from azjax.errors import FatalError, UserError
 from azjax.runs.checksums import find_damage, write_checksums
@@ -50,7 +44,6 @@ class Checkpoints:
     `SaveError` if that fails.
 
     Args:
-      run_dir: the run directory.
       keep: number of newest checkpoints to keep, in addition to the best one.
       read_only: create and delete nothing.
 
@@ -82,12 +75,7 @@ class Checkpoints:
         self._quiet.enter_context(_no_logs_of_orbax())
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *trace: object) -> None:
         if self._failed:
             return  # the threads of the failed write still run; they stay quiet
         if error is not None and not isinstance(error, UserError) and jax.process_count() > 1:
@@ -126,7 +114,6 @@ class Checkpoints:
         """Starts to write a checkpoint; returns as soon as training may go on.
 
         Args:
-          cycle: the checkpoint's cycle.
           variables: the network that plays. Its arrays may be donated right after the call.
           rest: a pytree of everything else that the run needs. It may be donated likewise.
           selection_metric: how well the network plays; larger is better. None if it was not
@@ -152,31 +139,23 @@ class Checkpoints:
             )
 
     def finish(self) -> None:
-        """Waits for the write in progress.
-
-        Raises:
-          SaveError: the checkpoint could not be written.
-        """
+        """Waits for the write in progress; raises a `SaveError` if it fails."""
         with self._saving():
             self._manager.wait_until_finished()
 
     def restore_newest(
         self, variables: Any, rest: Any, *, warn: Callable[[str], None]
     ) -> tuple[Any, Any]:
-        """Restores the newest intact checkpoint.
+        """Restores the newest intact checkpoint: (variables, rest), as `save` received them.
 
         Args:
           variables: shapes, dtypes and shardings of the network's variables.
           rest: shapes, dtypes and shardings of everything else.
           warn: called with a line about each checkpoint that is broken and skipped.
 
-        Returns:
-          (variables, rest), as `save` received them.
-
         Raises:
           UserError: there is no intact checkpoint, or it is of another config.
         """
-
         restored, broken = self._newest({_VARIABLES: variables, _REST: rest}, warn)
         for cycle in self.cycles():
             if cycle not in broken and self._manager.metrics(cycle) is None:
@@ -189,14 +168,11 @@ class Checkpoints:
     ) -> Any:
         """Restores the network's variables of one cycle, or of the newest intact checkpoint.
 
-        Args:
-          abstract: the shapes, dtypes and shardings to restore.
-          cycle: the checkpoint's cycle; None for the newest intact one.
-          warn: called with a line about each checkpoint that is broken and skipped.
+        Args and errors are as in `restore_newest`.
 
         Raises:
           BrokenCheckpointError: the cycle's checkpoint is damaged.
-          UserError: there is no such checkpoint, or it is of another config.
+          UserError: the cycle has no checkpoint.
         """
         expected = {_VARIABLES: abstract}
         if cycle is None:
@@ -220,21 +196,13 @@ class Checkpoints:
         raise UserError(f"{self.directory}: there is no intact checkpoint")
 
     def _restore(self, cycle: int, expected: dict[str, Any]) -> dict[str, Any]:
-        """Restores items of a checkpoint and verifies them.
-
-        Args:
-          cycle: the checkpoint's cycle.
-          expected: the shapes, dtypes and shardings of each item to restore.
-
-        Raises:
-          BrokenCheckpointError: the checkpoint is damaged.
-          UserError: it is of another config.
-        """
+        """Restores items of a checkpoint, whose shapes, dtypes and shardings are `expected`."""
         path = self.directory / str(cycle)
         if damage := find_damage(path, *expected):
             raise BrokenCheckpointError(f"checkpoint {path} is broken ({damage})")
         for item, tree in expected.items():
-            stored = ocp.StandardCheckpointHandler().metadata(epath.Path(path.absolute() / item))
+            folder = self._manager.directory / str(cycle) / item
+            stored = ocp.StandardCheckpointHandler().metadata(folder)
             if difference := _difference(stored.tree, tree):
                 raise UserError(f"{path} is of another config: {difference}")
         parts = {item: ocp.args.StandardRestore(tree) for item, tree in expected.items()}

@@ -32,7 +32,6 @@ class CompileClock:
             self._earlier += old_end - old_start
 
     def seconds(self) -> float:
-        """Returns the seconds so far."""
         return self._earlier + sum(end - start for start, end in self._spans)
 
 

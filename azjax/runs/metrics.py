@@ -19,22 +19,14 @@ Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
 
 
 class MetricsFile:
-    """The logger of `metrics.jsonl`. When a call returns, its line is on disk.
-
-    Args:
-      run_dir: the run's directory. A file of an earlier part of the run is continued.
-    """
+    """The logger of `metrics.jsonl`, which it continues. Lines are on disk when calls return."""
 
     def __init__(self, run_dir: Path):
         self._run_dir = run_dir
         self._file = _open_to_append(run_dir / METRICS_FILE)
 
     def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
-        """Writes a line; see `Logger.write`.
-
-        Raises:
-          UserError: the line cannot be written.
-        """
+        """Writes a line; see `Logger.write`. Raises a UserError if it cannot be written."""
         line = {"kind": kind, "cycle": cycle} | dict(scalars)
         try:
             self._file.write(json.dumps(line, allow_nan=False) + "\n")
@@ -57,9 +49,6 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
     A damaged line, such as one that a crash cut off, is left out. A resumed run repeats the cycles
     after its checkpoint, so the first version of the repeated cycles is dropped.
 
-    Args:
-      run_dir: the run directory.
-
     Returns:
       One dict per line, with "kind" ("cycle" or "eval"), "cycle", "time_s" and the metrics.
 
@@ -81,14 +70,9 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
 
 
 def training_time(run_dir: str | Path, cycle: int | None = None) -> tuple[float, str]:
-    """Returns the seconds that a run has taken, and the machine it ran on.
+    """Returns the seconds that a run has taken up to a cycle or in all, and the machines it ran on.
 
-    Args:
-      run_dir: the run directory.
-      cycle: count up to this cycle, with its evaluation; None for all.
-
-    Returns:
-      0 and "" where they are not known. Several machines are joined by "and".
+    They are 0 and "" where they are not known.
     """
     path = Path(run_dir) / METRICS_FILE
     if not path.is_file():

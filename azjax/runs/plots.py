@@ -26,17 +26,7 @@ _INK, _GRID = "#333333", "#E6E6E6"
 
 
 def draw(run_dir: str | Path) -> list[Path]:
-    """Draws the metrics of a run as PNG files in its folder `plots`.
-
-    Args:
-      run_dir: the run directory.
-
-    Returns:
-      The files written. A plot without any data is left out.
-
-    Raises:
-      UserError: there is no run.
-    """
+    """Draws the metrics of a run into its folder `plots`; returns the files of those with data."""
     run_dir = Path(run_dir)
     lines = read_metrics(run_dir)
     pictures: dict[str, Callable[[Lines], Figure | None]] = {

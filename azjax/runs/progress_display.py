@@ -26,11 +26,7 @@ Facts = list[tuple[str, str]]
 
 
 class _Cycle(NamedTuple):
-    """The data of one cycle from which rates are computed.
-
-    Times are on the run's clock, which for them stands still during compilations: an evaluation
-    compiles at its first time only.
-    """
+    """One cycle. Its times are on the run's clock, which stands still during compilations."""
 
     start: float  # the end of the cycle before, so that evaluations between them count
     end: float
@@ -54,20 +50,16 @@ class ProgressDisplay:
         self.start(0.0)
 
     def start(self, time_s: float) -> None:
-        """Sets the run's clock to `time_s` seconds."""
         self._zero = time.monotonic() - time_s
         self._last_end = time_s - self._compile_clock.seconds()
 
     def time_s(self) -> float:
-        """Returns the seconds on the run's clock."""
         return time.monotonic() - self._zero
 
     def _working_s(self) -> float:
-        """Returns the seconds on the run's clock without compilations."""
         return self.time_s() - self._compile_clock.seconds()
 
     def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
-        """Shows a finished cycle and its metrics."""
         end = self._working_s()
         newest = _Cycle(
             start=self._last_end,
@@ -89,16 +81,12 @@ class ProgressDisplay:
         self._scalars |= {k: v for k, v in scalars.items() if math.isfinite(v)}
 
     def evaluated(self, cycle: int, text: str) -> None:
-        """Shows the result of an evaluation of the cycle."""
         if cycle != self._evaluations[0]:
             self._evaluations = (cycle, [])
         self._evaluations[1].append(text)
 
     def display(self) -> RenderableType:
-        """Returns the display, always four lines.
-
-        A display that grows would overwrite the lines printed above it.
-        """
+        """Returns four lines; a display that grows would overwrite the lines printed above it."""
         head = Table.grid(padding=(0, 2))
         head.add_column(no_wrap=True, max_width=24)
         for _ in range(5):

@@ -45,13 +45,12 @@ class RunLogger:
         """Stores the settings; no file is opened before `with`.
 
         Args:
-          run_dir: the run's directory. Files of an earlier part of the run are continued.
-          total_cycles: number of cycles of the whole run.
+          run_dir: files of an earlier part of the run are continued.
           first_cycle: number of cycles done before this part of the run.
           machine: what the run computes on, to record.
           console: where progress is shown; standard output by default.
           loggers: more loggers. They are closed at the end.
-          quiet: write and show nothing. All processes of a run except the first are quiet.
+          quiet: write and show nothing, as all processes of a run except the first.
         """
         self._run_dir = Path(run_dir)
         self._first_cycle = first_cycle

@@ -30,7 +30,6 @@ def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, 
     """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
 
     Args:
-      experiment: the constants of the run.
       state: this device's share of the training state.
 
     Returns:

@@ -21,26 +21,25 @@ from azjax.config.own_parts import with_given
 from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
-from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
-from azjax.evaluation.report import report
 from azjax.games import game_config, make_game, own_game
 from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
 from azjax.network.network import Network
 from azjax.network.two_headed import dtype_of
-from azjax.players.load import START_FILE, load_player, load_run_config
+from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.runs.loggers import Logger
-from azjax.runs.metrics import CLASS_METRIC, METRICS_FILE, read_metrics
+from azjax.runs.metrics import METRICS_FILE, read_metrics
 from azjax.runs.progress import OnCycle, Progress
 from azjax.runs.run_logger import RunLogger
 from azjax.search.search import Search
 from azjax.sharding import local
+from azjax.training.evaluation import check_opponents, evaluate
 from azjax.training.memory import check_memory
 from azjax.training.pipeline import MetricsInFlight, Pipeline
 from azjax.training.start import first_state, read_start
@@ -101,7 +100,7 @@ def train(
     parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
     trainer = make_trainer(game, config, **parts)
     config = with_given(config, **parts)
-    _check_opponents(trainer)
+    check_opponents(trainer)
     with contextlib.ExitStack() as stack:
         with _failing_together():
             # One process checks and writes. The others would take its files for another run's.
@@ -142,7 +141,6 @@ def resume(
     """Continues a run from its newest intact checkpoint, as if it had never stopped.
 
     Args:
-      run_dir: the run's directory.
       game: as in `train`.
       network: as in `train`.
       optimizer: as in `train`.
@@ -165,7 +163,7 @@ def resume(
     trainer = make_trainer(
         game, config, network=network, optimizer=optimizer, loss=loss, search=search
     )
-    _check_opponents(trainer)
+    check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:
         with _failing_together():
@@ -183,7 +181,6 @@ def resume(
 
 
 def _with_own_openings(config: Config, run_dir: Path) -> Config:
-    """Returns the config, whose openings are now the run's own copy."""
     own = run_dir / OPENINGS_FILE
     if not (config.selfplay.openings and own.is_file()):
         return config
@@ -202,19 +199,8 @@ def run_cycles(
     """Runs the cycles that are left, and what the config asks for between them.
 
     On accelerators the next cycle is started before the metrics of the last one are read, unless
-    something needs the state between the two: see `Pipeline`.
-
-    Args:
-      trainer: the functions of the run.
-      state: the state to continue from; its arrays are taken over.
-      run_dir: the run directory.
-      checkpoints: the run's checkpoints.
-      console: as in `train`.
-      loggers: as in `train`.
-      on_cycle: as in `train`.
-
-    Returns:
-      The last state, which is saved.
+    something needs the state between the two: see `Pipeline`. The arguments are those of `train`,
+    and the state to continue from, whose arrays are taken over.
 
     Raises:
       UserError: all cycles are done, or a loss is not finite.
@@ -267,7 +253,7 @@ def run_cycles(
             stop = not ahead and _any_process(bool(stopping))
             selection_metric = None
             if evaluates and not stop:
-                selection_metric = _evaluate(trainer, pipeline.state, log, cycle, suites, stopping)
+                selection_metric = evaluate(trainer, pipeline.state, log, cycle, suites, stopping)
                 stop = _any_process(bool(stopping))
             if stop:  # where one process gave the evaluation up, none may count it
                 selection_metric = None
@@ -345,69 +331,6 @@ def _no_updates(config: Config, metrics: dict[str, float]) -> str:
         "nothing is learned yet: some device has no finished game in its full replay buffer; raise "
         "replay.capacity_plies if that stays so"
     )
-
-
-def _evaluate(
-    trainer: Trainer,
-    state: TrainState,
-    log: RunLogger,
-    cycle: int,
-    suites: GameSuites,
-    stopping: StopSignals,
-) -> float | None:
-    """Plays the configured opponents; returns the metric that selects the best checkpoint.
-
-    Every process does the same, so that all agree which checkpoint is best.
-
-    Returns:
-      None if a signal came, at which the evaluation is given up: it can be repeated.
-    """
-    settings = trainer.config.evaluation
-    player = trainer.player(state)
-    key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
-    scores = []
-    try:
-        for spec in settings.opponents:
-            with stopping.interrupt():
-                result = play_match(
-                    trainer.game,
-                    player,
-                    load_player(spec, game=trainer.game),
-                    key,
-                    num_games=settings.games,
-                    opening_plies=settings.opening_plies,
-                )
-            scores.append(result.score)
-            log.evaluation(
-                cycle,
-                {
-                    "opponent": spec,
-                    "score": result.score,
-                    "elo": result.elo,
-                    "elo_low": result.elo_low,
-                    "elo_high": result.elo_high,
-                },
-            )
-        selection_metric = float(np.mean(scores)) if scores else 0.0
-        if settings.exact_report:
-            with stopping.interrupt():
-                exact = report(trainer.game, [player], suites=suites).players[0]
-            if exact.positions:
-                rates = {CLASS_METRIC + name: rate for name, rate in exact.class_rates().items()}
-                log.evaluation(
-                    cycle, {"mistakes": exact.mistakes, "positions": exact.positions, **rates}
-                )
-                selection_metric += 1.0 - exact.mistakes / exact.positions
-    except KeyboardInterrupt:
-        return None
-    return selection_metric
-
-
-def _check_opponents(trainer: Trainer) -> None:
-    """Checks the opponents at the start rather than hours later, at the first evaluation."""
-    if trainer.config.evaluation.every:
-        for spec in trainer.config.evaluation.opponents:
-            load_player(spec, game=trainer.game)
 
 
 def _check_empty(run_dir: Path) -> None:

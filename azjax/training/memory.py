@@ -59,7 +59,7 @@ def search_bytes(trainer: Trainer) -> int:
 
 
 def device_memory(device: jax.Device) -> int | None:
-    """Returns the bytes that arrays may take on `device`; None if it does not report them.
+    """Returns the bytes that arrays may take on `device`; None if they are not known.
 
     CPU devices share the memory of the machine. The memory that is free now is not considered,
     because the system fills it with cached files.

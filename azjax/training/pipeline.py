@@ -18,21 +18,11 @@ class Pipeline:
     """The cycles that were started and whose metrics were not read yet.
 
     Where the next cycle is started before the metrics of the last one are read, the device never
-    waits for the host. But a cycle takes its state's arrays over. So whatever needs the state
-    after a cycle must be done before the next cycle is started.
-
-    Attributes:
-      state: the state after the last cycle that was started.
+    waits for the host. But a cycle takes its state's arrays over. So whatever needs `state`, that
+    after the last cycle started, must be done before the next cycle is started.
     """
 
     def __init__(self, trainer: Trainer, state: TrainState, cycle: int) -> None:
-        """Starts nothing yet.
-
-        Args:
-          trainer: the functions of the run.
-          state: the state to continue from.
-          cycle: the number of cycles done.
-        """
         self.state = state
         self._trainer, self._newest, self._read_at = trainer, cycle, 0.0
         self._unread: collections.deque[tuple[float, MetricsInFlight]] = collections.deque()
@@ -55,14 +45,12 @@ class Pipeline:
 
 
 class MetricsInFlight:
-    """Metrics in one array, which reaches the host in one transfer."""
+    """Metrics, the same on all devices, in one array, which reaches the host in one transfer."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Packs the metrics, which must be the same on all devices; does not wait for them."""
         self._names, self._values = list(metrics), _stack(list(local(metrics).values()))
 
     def read(self) -> dict[str, float]:
-        """Waits for the metrics and returns them."""
         return dict(zip(self._names, jax.device_get(self._values).tolist(), strict=True))
 
 

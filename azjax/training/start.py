@@ -31,8 +31,6 @@ def read_start(
 
     Args:
       spec: a run, RUN@best, RUN@CYCLE, a player's file, or the name of one that comes with azjax.
-      game: the game of the run.
-      config: the run.
       network: the run's network, if it is the user's own.
 
     Raises:
@@ -60,10 +58,7 @@ def read_start(
 def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
     """Returns the state before the first cycle.
 
-    Args:
-      trainer: the functions of the run.
-      run_dir: the run directory. If it has a player to start from, that player's network takes the
-        place of the random weights.
+    If the run directory has a player to start from, its network takes the place of random weights.
     """
     state = trainer.init(jax.random.PRNGKey(trainer.config.seed))
     file = run_dir / START_FILE
@@ -76,12 +71,7 @@ def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
 
 
 def with_network(state: TrainState, variables: Variables) -> TrainState:
-    """Returns a first state with another network: as the learner's and the gated one.
-
-    Args:
-      state: the state of a new run.
-      variables: the network's arrays, of the same shapes.
-    """
+    """Returns a first state with another network: as the learner's and the gated one."""
 
     def in_place_of(old: Variables) -> Variables:
         # Each place has arrays of its own, since a cycle overwrites the state that it is given.

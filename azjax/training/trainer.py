@@ -55,11 +55,8 @@ class Trainer:
     def player(self, state: TrainState, *, simulations: int | None = None) -> SearchPlayer:
         """Returns the player of a training state, on this process's first device.
 
-        Its arrays are lost when the next cycle takes the state, so play before that.
-
-        Args:
-          state: the state, as `init` and `cycle` return it.
-          simulations: simulations per move; None for the number of the run's evaluations.
+        Its arrays are lost when the next cycle takes the state, so play before that. By default it
+        has the number of simulations of the run's evaluations.
         """
         return SearchPlayer(
             game=self.game,
@@ -95,8 +92,6 @@ def make_trainer(
     """Builds the functions of a run; nothing is compiled yet.
 
     Args:
-      game: the game.
-      config: the run.
       mesh: the devices, see `sharding.make_mesh`; None for all of them.
       network: a network of your own, see `azjax.Network` and `azjax.flax_network`, in place of the
         one that the config describes or names.
@@ -159,12 +154,7 @@ def make_trainer(
 
 
 def init_state(experiment: Experiment, key: Array) -> TrainState:
-    """Returns one device's share of the first state; call it under `shard_map`.
-
-    Args:
-      experiment: the constants of the run.
-      key: PRNG key, uint32 [2].
-    """
+    """Returns one device's share of the first state; call it under `shard_map`."""
     game, config, network = experiment.game, experiment.config, experiment.network
     devices = jax.lax.axis_size(AXIS)
     keys = first_keys(key)
@@ -199,11 +189,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
 
 
 def divided(config: Config) -> list[tuple[str, int, int]]:
-    """Returns the numbers that are divided over the devices.
-
-    Returns:
-      The name of each, its value, and of what a device's share must be a multiple.
-    """
+    """Returns the numbers that are divided over devices: name, value, and divisor of each share."""
     numbers = [
         ("selfplay.parallel_games", config.selfplay.parallel_games, 1),
         ("learning.batch_size", config.learning.batch_size, 1),
