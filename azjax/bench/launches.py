@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from jax.sharding import Mesh, NamedSharding
 from rich.console import Console
 from rich.table import Table
 
+from azjax.bench.search import search_by
 from azjax.bench.timing import show
 from azjax.config import Config, NetworkConfig, ReplayConfig, SearchConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
@@ -26,10 +28,8 @@ from azjax.plan.machines import machine
 from azjax.plan.measure import SIMULATION_LOOP, MeasuredRuns, measure_runs
 from azjax.plan.quiet import quiet
 from azjax.plan.regions import Region, regions
-from azjax.search.model import network_evaluate
-from azjax.search.search import Exploration, search
 from azjax.sharding import EVERYWHERE
-from azjax.types import Array, Params, State
+from azjax.types import Array, State
 
 GAMES = (
     "connect_four",
@@ -128,19 +128,6 @@ class LaunchesBenchmark:
             after = game.step(state, action)
             return after, game.legal_action_mask(after), game.observe(after)
 
-        def find(variables: Params, key: Array, states: State) -> Any:
-            evaluate = network_evaluate(game, network)
-            exploration = Exploration(1.0, config.search.puct.dirichlet_fraction)
-            return search(
-                game,
-                evaluate,
-                variables,
-                key,
-                states,
-                config=config.search,
-                exploration=exploration,
-            )
-
         states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(self.batch))
         actions = jax.ShapeDtypeStruct((self.batch,), jnp.int32)
         observations = jax.eval_shape(jax.vmap(game.observe), states)
@@ -152,7 +139,10 @@ class LaunchesBenchmark:
             "observation": (jax.vmap(game.observe), (states,)),
             "all three": (jax.vmap(everything), (states, actions)),
             "forward": (network.apply, (variables, observations)),
-            "search": (find, (variables, key, states)),
+            "search": (
+                functools.partial(search_by, game, network, config.search),
+                (variables, key, states),
+            ),
         }
         found: dict[str, Region] = {}
         flags: set[str] = set()

@@ -9,12 +9,11 @@ from statistics import median
 from typing import Any, Literal
 
 import jax
-import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
 from azjax.bench.timing import interleave, matrix_share, peak_memory, show, spread
-from azjax.bench.training import forward_operations
+from azjax.bench.training import evaluate_repeatedly, forward_operations
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
@@ -60,15 +59,16 @@ class SearchBenchmark:
         # Folded and cast once, as a training cycle does, and not in every contestant.
         variables = jax.jit(lambda key: network.for_inference(network.init(key)))(key)
         states, _ = jax.jit(random_openings, static_argnums=(0, 2, 3))(game, key, self.batch, 8)
-        evaluate = network_evaluate(game, network)
         contestants: dict[str, Callable[..., Any]] = {
-            "network": functools.partial(_evaluate_repeatedly, game, network, self.simulations + 1)
+            "network": lambda variables, _, states: evaluate_repeatedly(
+                network, self.simulations + 1, variables, jax.vmap(game.observe)(states)
+            )
         }
         for algorithm in ("gumbel", "puct"):
             config = SearchConfig(algorithm=algorithm, num_simulations=self.simulations)
-            contestants[algorithm] = functools.partial(_search, game, evaluate, config)
+            contestants[algorithm] = functools.partial(search_by, game, network, config)
         contestants["stock mctx, gumbel"] = functools.partial(
-            _search_by_stock_gumbel, game, evaluate, self.simulations
+            _search_by_stock_gumbel, game, network_evaluate(game, network), self.simulations
         )
         compiled = {
             name: functools.partial(jax.jit(f), variables, key, states)
@@ -89,37 +89,18 @@ class SearchBenchmark:
         return facts | peak_memory()
 
 
-def _evaluate_repeatedly(
-    game: Game, network: Network, count: int, variables: Variables, key: Array, states: State
-) -> Array:
-    del key
-    observations = jax.vmap(game.observe)(states)
-
-    def evaluate(_: int, total: Array) -> Array:
-        # Each evaluation depends on the one before, so that XLA leaves none out.
-        prediction = network.apply(variables, observations + 1e-12 * total)
-        return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
-
-    return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))
-
-
-def _search(
+def search_by(
     game: Game,
-    evaluate: Evaluate,
+    network: Network,
     config: SearchConfig,
     variables: Variables,
     key: Array,
-    states: State,
+    states: Any,
 ) -> SearchResult:
-    return search(
-        game,
-        evaluate,
-        variables,
-        key,
-        states,
-        config=config,
-        exploration=Exploration(1.0, config.puct.dirichlet_fraction),
-    )
+    """Searches as self-play does, with all of the config's noise."""
+    exploration = Exploration(1.0, config.puct.dirichlet_fraction)
+    evaluate = network_evaluate(game, network)
+    return search(game, evaluate, variables, key, states, config=config, exploration=exploration)
 
 
 def _search_by_stock_gumbel(

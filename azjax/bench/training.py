@@ -205,6 +205,19 @@ def forward_operations(network: TwoHeadedNetwork) -> float:
     return float(analysis["flops"])
 
 
+def evaluate_repeatedly(
+    network: Network, count: int, variables: Variables, observations: Array
+) -> Array:
+    """Returns a number that takes `count` evaluations of a batch, none of which XLA leaves out."""
+
+    def evaluate(_: int, total: Array) -> Array:
+        # Each evaluation depends on the one before.
+        prediction = network.apply(variables, observations + 1e-12 * total)
+        return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
+
+    return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))
+
+
 def _parts(
     game: Game, network: Network, config: Config, mesh: Mesh, state: TrainState
 ) -> dict[str, Callable[[], Any]]:
@@ -217,13 +230,8 @@ def _parts(
     learner = jax.tree.map(jnp.copy, state.learner)
 
     def forwards(variables: Variables, observations: Array) -> Array:
-        def evaluate(_: int, total: Array) -> Array:
-            # Each evaluation depends on the one before, so that XLA leaves none out.
-            prediction = network.apply(folded, observations + 1e-12 * total)
-            return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
-
         folded = network.for_inference(variables)
-        return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))[None]
+        return evaluate_repeatedly(network, count, folded, observations)[None]
 
     def gradient_steps(learner: LearnerState, batch: Batch) -> tuple[LearnerState, Metrics]:
         def step(learner: LearnerState, _: None) -> tuple[LearnerState, Metrics]:

@@ -58,18 +58,12 @@ def losses(lines: Lines) -> Figure | None:
     """Plots the value loss, and the policy loss with its lower bound, the targets' entropy."""
     cycles = _of_kind(lines, "cycle")
     figure, (left, right) = figure_over_cycles(lines, 2)
-    _curve(left, cycles, "train/policy_loss", COLOURS[0], "policy: cross-entropy with the search")
+    _curve(left, cycles, "train/policy_loss", 0, "policy: cross-entropy with the search")
     if not left.lines:
         return None
-    _curve(
-        left,
-        cycles,
-        "selfplay/policy_entropy",
-        COLOURS[2],
-        "entropy of the search: its floor",
-        dashed=True,
-    )
-    _curve(right, cycles, "train/value_loss", COLOURS[1], "value: error against the results")
+    floor = "entropy of the search: its floor"
+    _curve(left, cycles, "selfplay/policy_entropy", 2, floor, linestyle=(0, (4, 2)))
+    _curve(right, cycles, "train/value_loss", 1, "value: error against the results")
     left.set_ylabel("policy loss (nats)")
     right.set_ylabel("value loss")
     return finish(figure, "Losses")
@@ -82,29 +76,20 @@ def evaluation(lines: Lines) -> Figure | None:
     if not exact and not matches:
         return None
     figure, panels = figure_over_cycles(lines, bool(exact) + bool(matches))
-    panels = list(panels)
     if exact:
-        axes = panels.pop(0)
         share = [1 - _mistake_rate(x) for x in exact]
         mistakes, positions = exact[-1]["mistakes"], exact[-1]["positions"]
         label = f"at last {mistakes:,} mistakes in {positions:,} positions"
-        _points(axes, [x["cycle"] for x in exact], share, 0, label)
-        axes.set_ylabel("positions without a mistake")
-        _percent(axes, share)
+        _points(panels[0], exact, share, 0, label)
+        panels[0].set_ylabel("positions without a mistake")
+        _percent(panels[0], share)
     if matches:
-        axes = panels.pop(0)
-        scores = []
+        scores = [0.5]
         for number, (opponent, games) in enumerate(matches.items()):
             scores += [_number(x["score"]) for x in games]
-            _points(
-                axes,
-                [x["cycle"] for x in games],
-                [_number(x["score"]) for x in games],
-                number,
-                f"against {opponent}",
-            )
-        axes.set_ylabel("score (draw = half)")
-        _percent(axes, [*scores, 0.5])
+            _points(panels[-1], games, scores[-len(games) :], number, f"against {opponent}")
+        panels[-1].set_ylabel("score (draw = half)")
+        _percent(panels[-1], scores)
     return finish(figure, "Evaluation")
 
 
@@ -116,11 +101,10 @@ def mistakes_by_class(lines: Lines) -> Figure | None:
     figure, (axes,) = figure_over_cycles(lines, 1)
     names = dict.fromkeys(n for x in exact for n in x if n.startswith(CLASS_METRIC))
     for number, name in enumerate(names):
-        rates = np.array([_number(x.get(name)) for x in exact])
-        label = f"{name.removeprefix(CLASS_METRIC)}, at last {100 * rates[-1]:.2g}%"
+        percents = 100 * np.array([_number(x.get(name)) for x in exact])
+        label = f"{name.removeprefix(CLASS_METRIC)}, at last {percents[-1]:.2g}%"
         # Classes without a mistake lie on the lower edge, since 0 has no logarithm.
-        shown = np.maximum(100 * rates, _NO_MISTAKE_PERCENT)
-        _points(axes, [x["cycle"] for x in exact], shown, number, label)
+        _points(axes, exact, np.maximum(percents, _NO_MISTAKE_PERCENT), number, label)
     axes.set_yscale("log")
     axes.set_ylim(_NO_MISTAKE_PERCENT, 100)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}%"))
@@ -134,6 +118,7 @@ def elo(lines: Lines) -> Figure | None:
     if not matches:
         return None
     figure, (axes,) = figure_over_cycles(lines, 1)
+    alone: dict[str, Any] = {"markersize": 7, "fillstyle": "none", "linewidth": 1, "linestyle": ":"}
     for number, (opponent, games) in enumerate(matches.items()):
         colour = COLOURS[number % len(COLOURS)]
         cycles = np.array([x["cycle"] for x in games])
@@ -143,23 +128,16 @@ def elo(lines: Lines) -> Figure | None:
         )
         axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
         if np.isfinite(middle).any():
-            _points(axes, cycles, middle, number, f"against {opponent}")
-        for bound, marker, label in (
+            _points(axes, games, middle, number, f"against {opponent}")
+        for bound, marker, words in (
             (low, "^", "won all: at least"),
             (high, "v", "lost all: at most"),
         ):
-            alone = np.isnan(middle) & np.isfinite(bound)
-            if alone.any():
+            rows = np.isnan(middle) & np.isfinite(bound)
+            if rows.any():
+                label = f"against {opponent}, {words}"
                 axes.plot(
-                    cycles[alone],
-                    bound[alone],
-                    color=colour,
-                    marker=marker,
-                    markersize=7,
-                    fillstyle="none",
-                    linewidth=1,
-                    linestyle=":",
-                    label=f"against {opponent}, {label}",
+                    cycles[rows], bound[rows], color=colour, marker=marker, label=label, **alone
                 )
     axes.axhline(0, color=_INK, linewidth=0.8, zorder=1)
     axes.set_ylabel("Elo difference, with its 95% interval")
@@ -172,12 +150,12 @@ def game_lengths(lines: Lines) -> Figure | None:
     results = {"selfplay/first_player_score": "first player's score", "selfplay/draw_rate": "draws"}
     known = [name for name in results if any(x.get(name) is not None for x in cycles)]
     figure, panels = figure_over_cycles(lines, 2 if known else 1)
-    _curve(panels[0], cycles, "selfplay/game_length", COLOURS[0], "mean of the games that ended")
+    _curve(panels[0], cycles, "selfplay/game_length", 0, "mean of the games that ended")
     if not panels[0].lines:
         return None
     panels[0].set_ylabel("game length (plies)")
     for number, name in enumerate(known):
-        _curve(panels[1], cycles, name, COLOURS[1 + number], results[name])
+        _curve(panels[1], cycles, name, 1 + number, results[name])
     if known:
         panels[1].set_ylabel("share of the games")
         panels[1].set_ylim(-0.02, 1.02)
@@ -187,28 +165,20 @@ def game_lengths(lines: Lines) -> Figure | None:
 
 def speed(lines: Lines) -> Figure | None:
     """Plots positions and games per second, within the cycles."""
-    rates = []
-    for line in _of_kind(lines, "cycle"):
-        seconds = _number(line.get("time/cycle_s"))
-        if seconds > 0:
-            rates.append(
-                {
-                    "cycle": line["cycle"],
-                    "positions": _number(line.get("selfplay/plies")) / seconds,
-                    "games": _number(line.get("selfplay/games_finished")) / seconds,
-                }
-            )
-    figure, (left, right) = figure_over_cycles(lines, 2)
-    _curve(left, rates, "positions", COLOURS[0])
-    if not left.lines:
-        return None
-    _curve(right, rates, "games", COLOURS[1])
-    left.set_ylabel("positions per second")
-    right.set_ylabel("games per second")
-    for axes in (left, right):
+    timed = [x for x in _of_kind(lines, "cycle") if _number(x.get("time/cycle_s")) > 0]
+    counts = {"positions": "selfplay/plies", "games": "selfplay/games_finished"}
+    rates = [
+        {"cycle": x["cycle"]}
+        | {name: _number(x.get(count)) / x["time/cycle_s"] for name, count in counts.items()}
+        for x in timed
+    ]
+    figure, panels = figure_over_cycles(lines, 2)
+    for number, (axes, name) in enumerate(zip(panels, counts, strict=True)):
+        _curve(axes, rates, name, number)
+        axes.set_ylabel(f"{name} per second")
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.10g}"))
-    return finish(figure, "Speed of self-play and learning together")
+    return finish(figure, "Speed of self-play and learning together") if panels[0].lines else None
 
 
 def smooth(values: np.ndarray, window: int) -> np.ndarray:
@@ -281,41 +251,28 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
     return figure, every
 
 
-def _curve(
-    axes: Axes, lines: Lines, name: str, colour: str, label: str = "", *, dashed: bool = False
-) -> None:
+def _curve(axes: Axes, lines: Lines, name: str, number: int, label: str = "", **style: Any) -> None:
     """Draws a metric's values faintly, and their running mean over them."""
     cycles = np.array([line["cycle"] for line in lines], float)
     values = np.array([_number(line.get(name)) for line in lines])
-    if not np.isfinite(values).any():
-        return
     known = np.flatnonzero(np.isfinite(values))
-    few = len(known) <= 30
-    raw: dict[str, Any] = {"marker": "o", "markersize": 3} if few else {}
-    axes.plot(cycles, values, color=colour, alpha=0.25, linewidth=0.8, **raw)
-    window = max(5, len(values) // 20) | 1
+    if not known.size:
+        return
+    colour = COLOURS[number]
+    few: dict[str, Any] = {"marker": "o", "markersize": 3} if len(known) <= 30 else {}
+    axes.plot(cycles, values, color=colour, alpha=0.25, linewidth=0.8, **few)
     # Means bridge gaps, but do not extend beyond the first and the last value.
     measured = slice(known[0], known[-1] + 1)
-    axes.plot(
-        cycles[measured],
-        smooth(values, window)[measured],
-        color=colour,
-        linewidth=2,
-        linestyle=(0, (4, 2)) if dashed else "-",
-        label=label,
-    )
+    means = smooth(values, max(5, len(values) // 20) | 1)[measured]
+    axes.plot(cycles[measured], means, color=colour, linewidth=2, label=label, **style)
     axes.margins(y=0.08)
 
 
-def _points(axes: Axes, cycles: ArrayLike, values: ArrayLike, number: int, label: str) -> None:
+def _points(axes: Axes, lines: Lines, values: ArrayLike, number: int, label: str) -> None:
+    colour, marker = COLOURS[number % len(COLOURS)], "osD^vPX"[number % 7]
+    cycles = [line["cycle"] for line in lines]
     axes.plot(
-        cycles,
-        values,
-        color=COLOURS[number % len(COLOURS)],
-        marker="osD^vPX"[number % 7],
-        markersize=4.5,
-        linewidth=1.8,
-        label=label,
+        cycles, values, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label
     )
 
 

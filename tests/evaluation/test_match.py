@@ -12,8 +12,8 @@ from rich.console import Console
 from azjax.errors import UserError
 from azjax.evaluation.match import (
     MatchResult,
+    MatchTable,
     match_scores,
-    match_table,
     percent,
     play_match,
     short_names,
@@ -179,7 +179,7 @@ RESULT = MatchResult(
 
 @pytest.mark.parametrize("width", [60, 100, 1000])
 def test_the_table_says_who_is_who_at_any_width(width):
-    out = _printed(match_table([RESULT], "chess"), width)
+    out = _printed(MatchTable((RESULT,), "chess"), width)
     for text in ("wide", "deep@best:64", "120/40/40", "100/50/50", "66.25%", "41.2"):
         assert text in out
     assert "+140 [-1100, +1180]" in out
