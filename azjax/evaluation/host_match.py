@@ -51,16 +51,16 @@ def match_on_host(
         moves[num_pairs + pair] += moves[pair]
     states = jax.tree.map(lambda x: jnp.concatenate([x[-1], x[-1]]), lines)
     seats = np.repeat(np.arange(2), num_pairs)
-    ended, movers = (np.asarray(x) for x in _status(game, states))
+    ended, movers = (np.asarray(x) for x in status(game, states))
     plies = 0
     while not ended.all():
         actions = np.full(2 * num_pairs, -1, np.int32)
         for player, turn in ((player_a, movers == seats), (player_b, movers != seats)):
             play_key, move_key = jax.random.split(play_key)
             _fill_actions(player, move_key, states, turn & ~ended, actions, moves)
-        after = _step(game, states, actions)
+        after = step(game, states, actions)
         lengths = lengths + ~ended
-        ended, movers = (np.asarray(x) for x in _status(game, after))
+        ended, movers = (np.asarray(x) for x in status(game, after))
         if follows:
             # The last move of a game is not needed, and an illegal one has no notation.
             _write_down(game, states, np.where(ended, -1, actions), moves)
@@ -99,7 +99,7 @@ def _fill_actions(
 
 def _write_down(game: Game, states: State, actions: np.ndarray | Array, moves: Moves) -> None:
     """Appends to each game's moves its action in `states`, unless that is negative."""
-    _, movers = _status(game, states)
+    _, movers = status(game, states)
     rows, movers, actions = jax.device_get((states, movers, actions))
     for i in np.flatnonzero(actions >= 0):
         text = game.action_to_string(take(rows, i), int(actions[i]))
@@ -107,12 +107,14 @@ def _write_down(game: Game, states: State, actions: np.ndarray | Array, moves: M
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _status(game: Game, states: State) -> tuple[Array, Array]:
+def status(game: Game, states: State) -> tuple[Array, Array]:
+    """Returns which games [B, ...] are over, bool [B], and their movers, int32 [B]."""
     return jax.vmap(game.is_terminal)(states), jax.vmap(game.current_player)(states)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states: State, actions: np.ndarray) -> State:
+def step(game: Game, states: State, actions: np.ndarray) -> State:
+    """Plays one action, int32 [B], in each game."""
     return jax.vmap(game.step)(states, jnp.asarray(actions))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.evaluation.batched_player import choose
+from azjax.evaluation.host_match import status, step
 from azjax.exact.codec import Codec
 from azjax.players.base import Player
 from azjax.players.random_player import RandomPlayer
@@ -35,13 +36,13 @@ def positions_of_games(
     states, plies = _openings(game, num_games, opening_plies, opening_key)
     met, met_plies = [], []
     for ply in range(game.max_steps):
-        running = ~np.asarray(_is_over(game, states))
+        running = ~np.asarray(status(game, states)[0])
         if not running.any():
             break
         met.append(take(jax.device_get(states), running))
         met_plies.append(np.asarray(plies)[running])
         actions = choose(player, jax.random.fold_in(play_key, ply), states, num_games)
-        states, plies = _step(game, states, actions), plies + 1
+        states, plies = step(game, states, actions), plies + 1
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *met)
     return _different(game, states, np.concatenate(met_plies))
 
@@ -66,16 +67,6 @@ def _openings(game: Game, num_games: int, opening_plies: int, key: Array) -> tup
     lengths = jax.random.randint(length_key, (num_games,), 0, opening_plies + 1)
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
     return play_randomly(game, move_key, start, lengths, most=opening_plies)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _is_over(game: Game, states: State) -> Array:
-    return jax.vmap(game.is_terminal)(states)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Game, states: State, actions: np.ndarray) -> State:
-    return jax.vmap(game.step)(states, jnp.asarray(actions))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -39,37 +39,15 @@ class Score:
     optimal: int  # moves with the best score, such as the quickest win if scores show it
     buckets: tuple[Bucket, ...]
     has_classes: bool  # the buckets are named classes, not classes by plies
-
-    @property
-    def mistake_rate(self) -> float:
-        return self.mistakes / self.positions
-
-    @property
-    def mistake_interval(self) -> tuple[float, float]:
-        return wilson_interval(self.mistakes, self.positions)
-
-    @property
-    def risky_mistake_rate(self) -> float:
-        """Share of the positions in which a mistake is possible."""
-        return self.risky_mistakes / max(self.risky, 1)
-
-    @property
-    def risky_mistake_interval(self) -> tuple[float, float]:
-        return wilson_interval(self.risky_mistakes, self.risky)
-
-    @property
-    def optimal_rate(self) -> float:
-        return self.optimal / self.positions
+    mistake_rate: float  # share of all positions
+    mistake_interval: tuple[float, float]
+    risky_mistake_rate: float  # share of the positions in which a mistake is possible
+    risky_mistake_interval: tuple[float, float]
+    optimal_rate: float  # share of the moves with the best score
 
     def to_dict(self) -> dict[str, object]:
-        shares = (
-            "mistake_rate",
-            "mistake_interval",
-            "risky_mistake_rate",
-            "risky_mistake_interval",
-            "optimal_rate",
-        )
-        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+        """Returns all figures, for JSON."""
+        return dataclasses.asdict(self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,18 +62,12 @@ class ValueScore:
     positions: int
     right: int
     squared_error: float  # mean over the positions; results are -1, 0 and 1
-
-    @property
-    def right_rate(self) -> float:
-        return self.right / self.positions
-
-    @property
-    def right_interval(self) -> tuple[float, float]:
-        return wilson_interval(self.right, self.positions)
+    right_rate: float
+    right_interval: tuple[float, float]  # Wilson's, at 95%
 
     def to_dict(self) -> dict[str, object]:
-        shares = ("right_rate", "right_interval")
-        return dataclasses.asdict(self) | {name: getattr(self, name) for name in shares}
+        """Returns all figures, for JSON."""
+        return dataclasses.asdict(self)
 
 
 def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
@@ -114,16 +86,24 @@ def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
     for name in dict.fromkeys(classes[list(order)].tolist()):
         inside = classes == name
         buckets.append(Bucket(name, int(inside.sum()), int(mistakes[inside].sum())))
+    total, wrong, num_risky = len(scores), int(mistakes.sum()), int(risky.sum())
+    risky_wrong = int((mistakes & risky).sum())
+    optimal = int((scores[chosen] == scores.max(-1)).sum())
     return Score(
         suite=suite.name,
-        positions=len(scores),
-        mistakes=int(mistakes.sum()),
+        positions=total,
+        mistakes=wrong,
         illegal=int((~legal[chosen]).sum()),
-        risky=int(risky.sum()),
-        risky_mistakes=int((mistakes & risky).sum()),
-        optimal=int((scores[chosen] == scores.max(-1)).sum()),
+        risky=num_risky,
+        risky_mistakes=risky_wrong,
+        optimal=optimal,
         buckets=tuple(buckets),
         has_classes=suite.classes is not None,
+        mistake_rate=wrong / total,
+        mistake_interval=wilson_interval(wrong, total),
+        risky_mistake_rate=risky_wrong / max(num_risky, 1),
+        risky_mistake_interval=wilson_interval(risky_wrong, num_risky),
+        optimal_rate=optimal / total,
     )
 
 
@@ -141,9 +121,12 @@ def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> Value
         possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
     among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
     nearest = among[np.abs(values[:, None] - among).argmin(-1)]
+    total, right = len(results), int((nearest == results).sum())
     return ValueScore(
         suite=suite.name,
-        positions=len(results),
-        right=int((nearest == results).sum()),
+        positions=total,
+        right=right,
         squared_error=float(np.mean((values - results) ** 2, dtype=np.float64)),
+        right_rate=right / total,
+        right_interval=wilson_interval(right, total),
     )

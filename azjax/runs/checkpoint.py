@@ -232,20 +232,17 @@ class _Manager(ocp.CheckpointManager):
 
 @contextlib.contextmanager
 def _no_logs_of_orbax() -> Iterator[None]:
-    """Keeps log messages of Orbax, and of its reads and writes, off the terminal inside."""
-    loggers = [logging.getLogger(name) for name in ("absl", "asyncio")]
+    """Keeps log messages of Orbax off the terminal inside."""
+    logger = logging.getLogger("absl")
 
     def is_ours(record: logging.LogRecord) -> bool:
-        task = record.getMessage() if record.name == "asyncio" else ""
-        return not any("orbax" in text or "tensorstore" in text for text in (record.pathname, task))
+        return "orbax" not in record.pathname
 
-    for logger in loggers:
-        logger.addFilter(is_ours)
+    logger.addFilter(is_ours)
     try:
         yield
     finally:
-        for logger in loggers:
-            logger.removeFilter(is_ours)
+        logger.removeFilter(is_ours)
 
 
 def _selection_metric(metrics: dict[str, float]) -> float:
