@@ -21,11 +21,6 @@ class EloEstimate:
     high: float
 
 
-def expected_score(difference: float) -> float:
-    """Returns the expected score, in [0, 1], of a player `difference` Elo points stronger."""
-    return 1.0 / (1.0 + 10.0 ** (-difference / 400.0))
-
-
 def elo_difference(score: float) -> float:
     """Returns the Elo difference at which `score` in [0, 1] is expected; infinite at 0 and 1."""
     if score <= 0.0:
