@@ -60,7 +60,8 @@ def play_randomly(
         states, goes_on, _ = _random_ply(game, key, i, states, (lengths == i) & (i < plies))
         return states, lengths + goes_on
 
-    return jax.lax.fori_loop(0, most, ply, (states, jnp.zeros(plies.shape, jnp.int32)))
+    with jax.named_scope("openings"):
+        return jax.lax.fori_loop(0, most, ply, (states, jnp.zeros(plies.shape, jnp.int32)))
 
 
 def _random_ply(

@@ -168,10 +168,9 @@ def _launches(player: SearchPlayer) -> dict[str, Any]:
     """Returns the kernels of a move on a GPU, of both searches by their sizes."""
     # Imported here because only this needs the compilers for GPUs.
     from azjax.plan.compile import ahead_mesh, compile_ahead
-    from azjax.plan.estimate import seconds
-    from azjax.plan.machines import machine
+    from azjax.plan.launches import launches
+    from azjax.plan.machines import kernel_seconds, machine
     from azjax.plan.measure import measure_runs
-    from azjax.plan.regions import regions
 
     here, game = machine("h100"), player.game
     mesh = ahead_mesh(here)
@@ -197,8 +196,9 @@ def _launches(player: SearchPlayer) -> dict[str, Any]:
             (found, key, states),
         )
         move = jax.jit(lambda found, key, states: found(key, states))
-        program = regions(compile_ahead(move, placed).program, runs)
-        row = {"kernels": round(program.launches), "ms": round(1e3 * seconds(program, here), 3)}
+        program = launches(compile_ahead(move, placed).program, runs)
+        seconds = program.total(lambda kernel: kernel_seconds(kernel, here))
+        row = {"kernels": round(program.kernels), "ms": round(1e3 * seconds, 3)}
         return {"games": games} | row
 
     result: dict[str, Any] = {"machine": here.name, "halving": [], "gumbel": []}

@@ -23,11 +23,11 @@ from azjax.config.schema import GameConfig
 from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead
-from azjax.plan.estimate import seconds
-from azjax.plan.machines import machine
-from azjax.plan.measure import SIMULATION_LOOP, MeasuredRuns, measure_runs
+from azjax.plan.kernels import Kernel
+from azjax.plan.launches import NETWORK, Launches, launches, scopes
+from azjax.plan.machines import Machine, kernel_seconds, machine
+from azjax.plan.measure import MeasuredRuns, measure_runs
 from azjax.plan.quiet import quiet
-from azjax.plan.regions import Region, regions
 from azjax.sharding import EVERYWHERE
 from azjax.types import Array, State
 
@@ -130,7 +130,6 @@ class LaunchesBenchmark:
 
         states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(self.batch))
         actions = jax.ShapeDtypeStruct((self.batch,), jnp.int32)
-        observations = jax.eval_shape(jax.vmap(game.observe), states)
         key = jax.ShapeDtypeStruct((2,), jnp.uint32)
         variables = jax.eval_shape(lambda key: network.for_inference(network.init(key)), key)
         programs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
@@ -138,13 +137,12 @@ class LaunchesBenchmark:
             "legal mask": (jax.vmap(game.legal_action_mask), (states,)),
             "observation": (jax.vmap(game.observe), (states,)),
             "all three": (jax.vmap(everything), (states, actions)),
-            "forward": (network.apply, (variables, observations)),
             "search": (
                 functools.partial(search_by, game, network, config.search),
                 (variables, key, states),
             ),
         }
-        found: dict[str, Region] = {}
+        found: dict[str, Launches] = {}
         flags: set[str] = set()
         problems: dict[str, str] = {}
         for part, (function, arguments) in programs.items():
@@ -161,28 +159,43 @@ class LaunchesBenchmark:
                 problems[part] = str(error)
                 continue
             flags |= set(compiled.flags)
-            found[part] = regions(compiled.program, runs)
+            found[part] = launches(compiled.program, runs)
         facts: dict[str, Any] = {
-            part: round(region.launches, 1) for part, region in found.items() if part != "search"
+            part: round(program.kernels, 1) for part, program in found.items() if part != "search"
         }
-        for simulation in found["search"].loops(SIMULATION_LOOP) if "search" in found else ():
-            facts["simulation"] = round(simulation.launches, 1)
-            facts["besides the forward"] = round(simulation.launches - found["forward"].launches, 1)
-            facts["waits for predicates"] = round(simulation.host_reads, 1)
-            share = seconds(found["forward"], here) / seconds(simulation, here)
-            facts["estimated share of the forward"] = round(share, 3)
-            facts["estimated us"] = round(1e6 * seconds(simulation, here), 1)
-            facts["loops"] = [
-                {"in": part.label, "kernels": round(part.launches, 1), "times": round(times, 2)}
-                for part, times in simulation.walk(1.0)
-                if part.kind == "loop" and part is not simulation
-            ]
+        if "search" in found:
+            facts |= self._simulation(found["search"], machine(self.on))
         facts["searched by"] = runs.searched_by
         return (
             facts
             | ({"flags": sorted(flags)} if flags else {})
             | ({"does not compile": problems} if problems else {})
         )
+
+    def _simulation(self, whole: Launches, here: Machine) -> dict[str, Any]:
+        """Returns the figures of one simulation."""
+        simulations, count = whole.within("simulations"), whole.runs("simulations")
+        network = simulations.within(NETWORK)
+
+        def seconds(kernel: Kernel) -> float:
+            return kernel_seconds(kernel, here) / count
+
+        forward, kernels = network.kernels / count, simulations.kernels / count
+        return {
+            "forward": round(forward, 1),
+            "simulation": round(kernels, 1),
+            "besides the forward": round(kernels - forward, 1),
+            "waits for predicates": round(simulations.reads / count, 1),
+            "estimated share of the forward": round(
+                network.total(seconds) / simulations.total(seconds), 3
+            ),
+            "estimated us": round(1e6 * simulations.total(seconds), 1),
+            "loops": [
+                {"in": loop.label, "times": round(loop.repetitions, 2)}
+                for loop in whole.loops
+                if "simulations" in scopes(loop.path)[:-1] and not loop.is_branch
+            ],
+        }
 
 
 def _print_table(facts: dict[str, Any], games: list[str]) -> None:

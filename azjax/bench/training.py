@@ -41,7 +41,7 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
 from azjax.network.two_headed import TwoHeadedNetwork, make_network
-from azjax.plan.measure import evaluations
+from azjax.plan.measure import full_plies
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.loggers import Value
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
@@ -171,6 +171,13 @@ class _Clock:
 
 class _EnoughError(Exception):
     """The end of a run of which enough cycles were measured."""
+
+
+def evaluations(config: Config) -> int:
+    """Returns how often self-play of a cycle evaluates a position of each game."""
+    plies, full = config.selfplay.plies_per_cycle, full_plies(config)
+    fast = (plies - full) * config.selfplay.fast_simulations
+    return plies + full * config.search.num_simulations + fast
 
 
 def cycle_operations(game: Game, config: Config) -> float:

@@ -16,7 +16,7 @@ from jax.experimental import topologies
 from jax.sharding import Mesh
 
 from azjax.errors import UserError
-from azjax.plan import hlo
+from azjax.plan.hlo import Program, parse
 from azjax.plan.machines import Machine, target_config
 from azjax.plan.quiet import quiet
 from azjax.sharding import AXIS
@@ -30,7 +30,7 @@ _NO_TRITON = {"xla_gpu_enable_triton_gemm": False}
 class Compiled:
     """A program that was compiled for a machine."""
 
-    program: hlo.Program
+    program: Program
     lower_seconds: float  # tracing, and lowering to StableHLO
     compile_seconds: float  # by XLA
     arguments: int  # bytes of one chip
@@ -153,7 +153,7 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
     compiled_at = time.perf_counter()
     memory: Any = compiled.memory_analysis()
     return Compiled(
-        program=hlo.parse(compiled.as_text() or ""),
+        program=parse(compiled.as_text() or ""),
         lower_seconds=lowered_at - started,
         compile_seconds=compiled_at - lowered_at,
         arguments=memory.argument_size_in_bytes,

@@ -1,16 +1,15 @@
 """Runs a function and counts how often its loops repeat and which branches it takes.
 
 A loop whose end depends on data has no number of repetitions in the compiled program. This runs
-the same function on this machine, with counters in its loops and branches, and keeps the counts by
-the line of Python that each stands in. A batched loop goes on until its last game is done, here as
-on an accelerator.
+the same function on this machine, and counts by JAX's names of the loops: the scopes around them. A
+batched loop goes on until its last game is done, here as on an accelerator.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -18,46 +17,40 @@ import jax.numpy as jnp
 from jax.extend import core
 
 from azjax.jaxprs.equations import called_function, evaluate, scan_sizes, while_sizes
-from azjax.plan.hlo import Frame
+from azjax.plan.hlo import path
+from azjax.plan.launches import Path
 from azjax.types import Array
-
-Line = tuple[str, str, int]  # (name of the file, function, line)
-_JAX = str(Path(jax.__file__).parent)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How often loops ran and repeated, and branches were taken, by line."""
+    """How often loops ran and repeated, and branches were taken."""
 
-    loops: dict[Line, tuple[float, float]]  # (runs, repetitions of all runs)
-    branches: dict[Line, tuple[float, ...]]  # runs of each branch
+    loops: dict[Path, tuple[int, int]]  # (runs, repetitions of all runs)
+    branches: dict[Path, tuple[int, ...]]  # runs of each branch
 
-    def repetitions(self, frames: Sequence[Frame]) -> float | None:
-        """Returns the mean repetitions of the loop at a line; None if none was counted there."""
-        found = _at(self.loops, frames)
+    def repetitions(self, path: Path) -> float | None:
+        """Returns the mean repetitions of the loop at a path; None if it never ran."""
+        found = _nearest(self.loops, path)
         runs = sum(run for run, _ in found)
         return sum(repeated for _, repeated in found) / runs if runs else None
 
-    def shares(self, frames: Sequence[Frame], count: int) -> list[float] | None:
-        """Returns how often each of `count` branches at a line was taken, as shares of 1."""
-        found = [taken for taken in _at(self.branches, frames) if len(taken) == count]
+    def shares(self, path: Path, count: int) -> list[float] | None:
+        """Returns how often each of `count` branches at a path was taken, as shares of 1."""
+        found = [taken for taken in _nearest(self.branches, path) if len(taken) == count]
         sums = [sum(column) for column in zip(*found, strict=True)]
         return [x / sum(sums) for x in sums] if sum(sums) else None
 
 
-def _at(counts: dict[Line, Any], frames: Sequence[Frame]) -> list[Any]:
-    """Returns the counts at a line, or of the whole function if a loop's line is told otherwise."""
-    if not frames:
-        return []
-    file, function, line = line_of(frames[0])
-    if (file, function, line) in counts:
-        return [counts[file, function, line]]
-    return [count for place, count in counts.items() if place[:2] == (file, function)]
+def _nearest(counts: dict[Path, Any], path: Path) -> list[Any]:
+    """Returns the counts of the paths that share the longest end with this one."""
 
+    def shared(other: Path) -> int:
+        pairs = list(zip(reversed(path), reversed(other), strict=False))
+        return next((i for i, (x, y) in enumerate(pairs) if x != y), len(pairs))
 
-def line_of(frame: Frame) -> Line:
-    """Returns a frame's line without what differs between versions of JAX."""
-    return Path(frame.file).name, frame.function.split(".")[-1], frame.line
+    longest = max(map(shared, counts), default=0)
+    return [count for other, count in counts.items() if longest > 1 and shared(other) == longest]
 
 
 def count(function: Callable[..., Any], *arguments: Any) -> Counts:
@@ -66,156 +59,112 @@ def count(function: Callable[..., Any], *arguments: Any) -> Counts:
     Conditions of loops are run, but not counted.
     """
     closed = jax.make_jaxpr(function)(*arguments)
-    places = _Places({}, {})
-    _find(closed.jaxpr, places)
-
-    @jax.jit
-    def run(*leaves: Array) -> Array:
-        zeros = jnp.zeros(max(1, places.size), jnp.float32)
-        return _run(closed.jaxpr, closed.consts, leaves, zeros, places)[1]
-
-    numbers = jax.device_get(run(*jax.tree.leaves(arguments))).tolist()
+    counter = Counter(collections.Counter(), {})
+    run = jax.jit(lambda *leaves: counter.run(closed, leaves, ()))
+    jax.block_until_ready(run(*jax.tree.leaves(arguments)))
+    jax.effects_barrier()
+    seen = counter.seen
     return Counts(
-        loops={line: (numbers[at], numbers[at + 1]) for line, at in places.loops.items()},
-        branches={
-            line: tuple(numbers[at : at + count]) for line, (at, count) in places.branches.items()
+        {
+            at: (seen[at, "run"], seen[at, "repeat"])
+            for at, size in counter.sizes.items()
+            if not size
         },
+        {at: tuple(seen[at, i] for i in range(size)) for at, size in counter.sizes.items() if size},
     )
 
 
-@dataclass
-class _Places:
-    """Where each line's counters are in the array of all."""
+@dataclass(frozen=True)
+class Counter:
+    """Evaluates programs, and counts events of their loops and branches."""
 
-    loops: dict[Line, int]  # two counters each: runs, repetitions
-    branches: dict[Line, tuple[int, int]]  # (the first counter, their number)
-    size: int = 0
+    seen: collections.Counter[Any]
+    sizes: dict[Path, int]  # branches of a condition, 0 of a loop
 
+    def add(self, at: Path, what: str | Array) -> None:
+        """Counts one event of the running program."""
 
-def _line(equation: Any) -> Line:
-    """Returns the innermost line of Python that is not JAX's."""
-    traceback = equation.source_info.traceback
-    for frame in traceback.frames if traceback else ():
-        if not frame.file_name.startswith(_JAX) and not frame.file_name.startswith("<"):
-            return line_of(Frame(frame.function_name, frame.file_name, frame.line_num))
-    return "", "", 0
+        def note(*branch: Any) -> None:
+            self.seen[at, int(branch[0]) if branch else what] += 1
 
+        jax.debug.callback(note, *([] if isinstance(what, str) else [what]))
 
-def _find(jaxpr: Any, places: _Places) -> None:
-    """Gives counters to all loops and branches of a program."""
-    for equation in jaxpr.eqns:
-        name, line = equation.primitive.name, _line(equation)
-        if name == "while" and line not in places.loops:
-            places.loops[line] = places.size
-            places.size += 2
-        elif name == "cond":
-            branches = len(equation.params["branches"])
-            if places.branches.get(line, (0, 0))[1] < branches:
-                places.branches[line] = places.size, branches
-                places.size += branches
-        for inner in _inner(equation.params):
-            _find(inner, places)
+    def run(self, closed: Any, arguments: Sequence[Any], around: Path) -> list[Any]:
+        """Evaluates a program inside some scopes."""
+        jaxpr = closed.jaxpr
+        values: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+        values.update(zip(jaxpr.invars, arguments, strict=True))
 
+        def read(variables: Sequence[Any]) -> list[Any]:
+            return [x.val if isinstance(x, core.Literal) else values[x] for x in variables]
 
-def _inner(params: dict[str, Any]) -> list[Any]:
-    found = []
-    for value in params.values():
-        for part in value if isinstance(value, tuple | list) else (value,):
-            part = getattr(part, "jaxpr", part)
-            if hasattr(part, "eqns"):
-                found.append(part)
-    return found
+        for equation in jaxpr.eqns:
+            results = self.run_one(equation, read(equation.invars), around)
+            values.update(zip(equation.outvars, results, strict=True))
+        return read(jaxpr.outvars)
 
+    def run_one(self, equation: Any, given: list[Any], around: Path) -> list[Any]:
+        """Evaluates one equation, and counts if it is a loop or a branch."""
+        name, params = equation.primitive.name, equation.params
+        here = (*around, *path(str(equation.source_info.name_stack)))
+        if name == "while":
+            return self.run_while(equation, given, (*here, "while"))
+        if name == "scan":
+            return self.run_scan(equation, given, (*here, "while", "body", "closed_call"))
+        if name == "cond":
+            here = (*here, "cond")
+            self.sizes[here] = len(params["branches"])
+            self.add(here, given[0])
 
-def _run(
-    jaxpr: Any, consts: Sequence[Any], arguments: Sequence[Any], counts: Array, places: _Places
-) -> tuple[list[Any], Array]:
-    """Evaluates a program and returns its results and the counts after it."""
-    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-    values.update(zip(jaxpr.invars, arguments, strict=True))
-    for equation in jaxpr.eqns:
-        given = [x.val if isinstance(x, core.Literal) else values[x] for x in equation.invars]
-        results, counts = _run_one(equation, given, counts, places)
-        values.update(zip(equation.outvars, results, strict=True))
-    outputs = [x.val if isinstance(x, core.Literal) else values[x] for x in jaxpr.outvars]
-    return outputs, counts
+            def branch(number: int, closed: Any) -> Callable[..., Any]:
+                return lambda *given: self.run(closed, given, (*here, f"branch_{number}_fun"))
 
+            branches = [branch(i, closed) for i, closed in enumerate(params["branches"])]
+            return jax.lax.switch(given[0], branches, *given[1:])
+        called = called_function(equation)
+        if called is not None:
+            return self.run(called, given, (*here, *path(str(params.get("name", "")))))
+        return evaluate(equation, given)
 
-def _run_one(
-    equation: Any, given: list[Any], counts: Array, places: _Places
-) -> tuple[list[Any], Array]:
-    """Evaluates one equation, with counters if it is a loop or a branch."""
-    name, params, line = equation.primitive.name, equation.params, _line(equation)
-    if name == "while":
-        return _run_while(equation, given, counts, places, places.loops[line])
-    if name == "scan":
-        return _run_scan(equation, given, counts, places)
-    if name == "cond":
-        first = places.branches[line][0]
+    def run_while(self, equation: Any, given: list[Any], here: Path) -> list[Any]:
+        """Evaluates a loop, whose predicate has a row for each game if it is batched."""
+        tests, of_body = while_sizes(equation)
+        bodies = tests + of_body
+        test = core.jaxpr_as_fun(equation.params["cond_jaxpr"])
+        self.sizes[here] = 0
+        self.add(here, "run")
 
-        def branch(number: int, closed: Any) -> Callable[..., Any]:
-            def run(counts: Array, *operands: Any) -> Any:
-                counts = counts.at[first + number].add(1)
-                return _run(closed.jaxpr, closed.consts, operands, counts, places)
+        def live(values: Any) -> Array:
+            return test(*given[:tests], *values)[0]
 
-            return run
+        def repeat(values: Any) -> Any:
+            self.add(here, "repeat")
+            arguments = [*given[tests:bodies], *values]
+            new = self.run(equation.params["body_jaxpr"], arguments, (*here, "body"))
+            rows = live(values)
+            if not rows.ndim:
+                return new
+            return [
+                jnp.where(rows.reshape(rows.shape + (1,) * (jnp.ndim(x) - rows.ndim)), x, y)
+                for x, y in zip(new, values, strict=True)
+            ]
 
-        branches = [branch(i, closed) for i, closed in enumerate(params["branches"])]
-        return jax.lax.switch(given[0], branches, counts, *given[1:])
-    called = called_function(equation)
-    if called is not None:
-        return _run(called.jaxpr, called.consts, given, counts, places)
-    return evaluate(equation, given), counts
+        return jax.lax.while_loop(lambda values: jnp.any(live(values)), repeat, given[bodies:])
 
+    def run_scan(self, equation: Any, given: list[Any], inside: Path) -> list[Any]:
+        """Evaluates a loop of a known number of repetitions, which is not counted."""
+        params, (consts, of_carry) = equation.params, scan_sizes(equation)
+        carried = consts + of_carry
 
-def _run_while(
-    equation: Any, given: list[Any], counts: Array, places: _Places, at: int
-) -> tuple[list[Any], Array]:
-    test, body = equation.params["cond_jaxpr"], equation.params["body_jaxpr"]
-    tests, of_body = while_sizes(equation)
-    bodies = tests + of_body
+        def step(values: Any, slices: Any) -> Any:
+            results = self.run(params["jaxpr"], [*given[:consts], *values, *slices], inside)
+            return results[:of_carry], results[of_carry:]
 
-    def lives(values: list[Any]) -> Array:
-        return core.jaxpr_as_fun(test)(*given[:tests], *values)[0]
-
-    def goes_on(state: Any) -> Array:
-        return jnp.any(lives(state[0]))  # a batched loop has a predicate for each of its rows
-
-    def repeat(state: Any) -> Any:
-        values, counts = state
-        arguments = [*given[tests:bodies], *values]
-        counts = counts.at[at + 1].add(1)
-        results, counts = _run(body.jaxpr, body.consts, arguments, counts, places)
-        live = lives(values)
-        if live.ndim:
-            results = [_where(live, *pair) for pair in zip(results, values, strict=True)]
-        return results, counts
-
-    return jax.lax.while_loop(goes_on, repeat, (given[bodies:], counts.at[at].add(1)))
-
-
-def _where(live: Array, new: Array, old: Array) -> Array:
-    rows = live.reshape(live.shape + (1,) * (jnp.ndim(new) - live.ndim))
-    return jnp.where(rows, new, old)
-
-
-def _run_scan(
-    equation: Any, given: list[Any], counts: Array, places: _Places
-) -> tuple[list[Any], Array]:
-    params, (consts, of_carry) = equation.params, scan_sizes(equation)
-    carried, body = consts + of_carry, params["jaxpr"]
-
-    def step(state: Any, slices: Any) -> Any:
-        values, counts = state
-        arguments = [*given[:consts], *values, *slices]
-        results, counts = _run(body.jaxpr, body.consts, arguments, counts, places)
-        return (results[:of_carry], counts), results[of_carry:]
-
-    (values, counts), stacked = jax.lax.scan(
-        step,
-        (given[consts:carried], counts),
-        given[carried:],
-        length=params["length"],
-        reverse=params["reverse"],
-    )
-    return [*values, *stacked], counts
+        values, stacked = jax.lax.scan(
+            step,
+            given[consts:carried],
+            given[carried:],
+            length=params["length"],
+            reverse=params["reverse"],
+        )
+        return [*values, *stacked]

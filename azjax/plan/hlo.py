@@ -1,17 +1,13 @@
-"""Reads the text of a compiled XLA program: its computations, instructions and source lines.
-
-The text is what `jax.stages.Compiled.as_text` returns. XLA has lowered it for one kind of device.
-In a GPU program, every instruction that is no bookkeeping is a kernel launch or a library call.
-"""
+"""Reads the text of a compiled XLA program, which `jax.stages.Compiled.as_text` returns."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-_BITS = {"pred": 8, "token": 0, "opaque": 0, "u4": 4, "s4": 4, "u2": 2, "s2": 2}
+_BITS = {"pred": 8, "token": 0, "opaque": 0}
 
 
 @dataclass(frozen=True)
@@ -31,19 +27,13 @@ class Shape:
 
     @property
     def bytes(self) -> int:
-        """Bytes in memory, with the padding of a TPU's tiles."""
+        """Bytes in main memory, with the padding of a TPU's tiles."""
         dims = list(self.dims)
-        for place, size in zip(reversed(self.tile), self.minor_to_major, strict=False):
-            dims[size] = -(-dims[size] // place) * place
-        return math.prod(dims) * bits(self.dtype) // 8
-
-
-def bits(dtype: str) -> int:
-    """Returns the bits of an element."""
-    if dtype in _BITS:
-        return _BITS[dtype]
-    digits = re.match(r"[a-z]+(\d+)", dtype)
-    return int(digits[1]) if digits else 0
+        for size, place in zip(reversed(self.tile), self.minor_to_major, strict=False):
+            dims[place] = -(-dims[place] // size) * size
+        digits = re.search(r"\d+", self.dtype)
+        bits = _BITS.get(self.dtype, int(digits[0]) if digits else 0)
+        return 0 if self.memory else math.prod(dims) * bits // 8
 
 
 @dataclass(frozen=True)
@@ -57,44 +47,31 @@ class Instruction:
     attributes: str  # the rest of the line
     arguments: str = ""  # what stands between the parentheses
 
-    def attribute(self, name: str) -> str | None:
-        """Returns the word after `name=`, without a leading percent sign."""
-        found = re.search(rf"\b{name}=%?([\w.\-]+)", self.attributes)
-        return found[1] if found else None
+    def attribute(self, name: str) -> str:
+        """Returns the word or quoted text after `name=`, without a leading percent sign."""
+        found = re.search(rf'\b{name}=(?:%?([\w.\-]+)|"((?:[^"\\]|\\.)*)")', self.attributes)
+        return (found[1] or found[2]) if found else ""
 
     @property
-    def called(self) -> tuple[str, ...]:
+    def branches(self) -> list[str]:
         """Computations that a conditional chooses from, in the order of its index."""
         if found := re.search(r"branch_computations=\{([^}]*)\}", self.attributes):
-            return tuple(name.strip().lstrip("%") for name in found[1].split(","))
-        branches = self.attribute("false_computation"), self.attribute("true_computation")
-        return tuple(name for name in branches if name is not None)
+            return re.findall(r"[\w.\-]+", found[1])
+        return [self.attribute("false_computation"), self.attribute("true_computation")]
 
     @property
-    def target(self) -> str:
-        """The library function of a custom call."""
-        found = re.search(r'custom_call_target="([^"]*)"', self.attributes)
-        return found[1] if found else ""
-
-    @property
-    def op_name(self) -> str:
-        """JAX's name of the operation, with the functions that it is part of."""
-        found = re.search(r'op_name="((?:[^"\\]|\\.)*)"', self.attributes)
-        return found[1] if found else ""
+    def path(self) -> tuple[str, ...]:
+        """JAX's names of what the instruction is part of, such as `("plies", "while", "body")`."""
+        return path(self.attribute("op_name"))
 
 
-@dataclass(frozen=True)
-class Frame:
-    """A line of Python that an instruction comes from."""
+def path(op_name: str) -> tuple[str, ...]:
+    """Returns the parts of JAX's name of an operation, without the wrappers of transformations."""
+    parts = (re.sub(r"^(?:\w+\()+|\)+$", "", part) for part in op_name.split("/"))
+    return tuple(part for part in parts if part)
 
-    function: str  # qualified, such as "self_play.<locals>.ply"
-    file: str
-    line: int
 
-    @property
-    def place(self) -> str:
-        """The function and the end of its file's path, such as `self_play in selfplay.py`."""
-        return f"{self.function.split('.')[-1]} in {self.file.rsplit('/', 1)[-1]}"
+Table = dict[str, Instruction]  # the instructions of one computation, by name
 
 
 @dataclass(frozen=True)
@@ -102,74 +79,24 @@ class Program:
     """A compiled program."""
 
     entry: str
-    computations: dict[str, list[Instruction]]
-    frames: dict[int, tuple[Frame, ...]] = field(default_factory=dict)  # innermost first
+    computations: dict[str, Table]
 
-    def frames_of(self, instruction: Instruction) -> tuple[Frame, ...]:
-        """Returns the lines of Python that an instruction comes from, innermost first."""
-        found = re.search(r"stack_frame_id=(\d+)", instruction.attributes)
-        if found:
-            return self.frames.get(int(found[1]), ())
-        file = re.search(r'source_file="([^"]*)"', instruction.attributes)
-        line = re.search(r"source_line=(\d+)", instruction.attributes)
-        return (Frame("", file[1], int(line[1])),) if file and line else ()
-
-    def trip_count(self, loop: Instruction, table: dict[str, Instruction]) -> int | None:
+    def trip_count(self, loop: Instruction) -> int | None:
         """Returns how often a `while` repeats its body; None if that depends on data.
 
-        XLA writes down what it knows for GPUs and CPUs. For TPUs it does not, so a counter is
-        looked for that begins at a constant, grows by a constant and is compared with a constant.
-
-        Args:
-          loop: the `while` instruction.
-          table: the instructions of its computation, by name.
+        XLA writes it down for GPUs and CPUs. On TPUs, loops of JAX compare a counter from 0 with a
+        constant.
         """
         if found := re.search(r'"known_trip_count":\{"n":"(\d+)"', loop.attributes):
             return int(found[1])
-        test = self.computations.get(loop.attribute("condition") or "", [])
-        body = self.computations.get(loop.attribute("body") or "", [])
-        start = table.get(loop.operands[0]) if loop.operands else None
-        if not test or not body or test[-1].opcode != "compare" or start is None:
+        table = self.computations.get(loop.attribute("condition"), {})
+        test = list(table.values())[-1] if table else None
+        if test is None or test.opcode != "compare" or test.attribute("direction") != "LT":
             return None
-        tests, bodies = ({x.name: x for x in part} for part in (test, body))
-        counter, limit = (tests.get(name) for name in test[-1].operands)
-        end, index = _constant(limit, tests), counter.attribute("index") if counter else None
-        if test[-1].attribute("direction") != "LT" or end is None or index is None:
-            return None
-        place = int(index)
-        first = _constant(_element(start, place, table), table)
-        step = _step(_element(body[-1], place, bodies), place, bodies)
-        return None if first is None or not step else max(0, -((first - end) // step))
-
-
-def _element(tuple_: Instruction, place: int, table: dict[str, Instruction]) -> Instruction | None:
-    return table.get(tuple_.operands[place]) if tuple_.opcode == "tuple" else None
-
-
-def _original(instruction: Instruction | None, table: dict[str, Instruction]) -> Instruction | None:
-    """Returns what an instruction is a copy of."""
-    while instruction is not None and instruction.opcode in ("copy", "bitcast"):
-        instruction = table.get(instruction.operands[0])
-    return instruction
-
-
-def _constant(instruction: Instruction | None, table: dict[str, Instruction]) -> int | None:
-    """Returns the whole number that an instruction or a copy of it is."""
-    instruction = _original(instruction, table)
-    if instruction is None or instruction.opcode != "constant":
-        return None
-    return int(instruction.arguments) if re.fullmatch(r"-?\d+", instruction.arguments) else None
-
-
-def _step(instruction: Instruction | None, place: int, table: dict[str, Instruction]) -> int | None:
-    """Returns what a loop's body adds to the counter at `place` of its state."""
-    instruction = _original(instruction, table)
-    if instruction is None or instruction.opcode != "add":
-        return None
-    parts = [x for name in instruction.operands if (x := _original(table.get(name), table))]
-    steps = [step for part in parts if (step := _constant(part, table)) is not None]
-    counters = [part for part in parts if part.attribute("index") == str(place)]
-    return steps[0] if len(steps) == len(counters) == 1 else None
+        limit = table[test.operands[1]]
+        while limit.opcode == "copy":
+            limit = table[limit.operands[0]]
+        return int(limit.arguments) if re.fullmatch(r"\d+", limit.arguments) else None
 
 
 def parse(text: str) -> Program:
@@ -178,32 +105,25 @@ def parse(text: str) -> Program:
     Raises:
       ValueError: the text has no entry computation.
     """
-    computations: dict[str, list[Instruction]] = {}
-    entry, current = None, None
-    tables: dict[str, dict[int, str]] = {}
-    table: dict[int, str] | None = None
+    computations: dict[str, Table] = {}
+    entry = current = ""
     for line in text.splitlines():
-        if current is None and line in _TABLES:
-            table = tables.setdefault(line, {})
-        elif table is not None and (row := re.match(r"(\d+) (.*)", line)):
-            table[int(row[1])] = row[2]
-        elif start := re.match(r"(ENTRY )?%?([\w.\-]+) .*\{$", line):
-            table, current = None, start[2]
-            computations[current] = []
+        if start := re.match(r"(ENTRY )?%?([\w.\-]+) .*\{$", line):
+            current = start[2]
+            computations[current] = {}
             entry = current if start[1] else entry
         elif line.startswith("}"):
-            current = None
-        elif current is not None and (instruction := _instruction(line)):
-            computations[current].append(instruction)
-    if entry is None:
+            current = ""
+        elif current and (instruction := _instruction(line)):
+            computations[current][instruction.name] = instruction
+    if not entry:
         raise ValueError("this is not the text of an XLA program: it has no ENTRY computation")
-    return Program(entry, computations, _frames(tables))
+    return Program(entry, computations)
 
 
-_TABLES = ("FileNames", "FunctionNames", "FileLocations", "StackFrames")
 _NAME = re.compile(r"\s+(?:ROOT )?%?([\w.\-]+) = ")
 _OPCODE = re.compile(r"\s*([\w\-]+)\(")
-_SHAPE = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{([^}]*)\})?")
+_SHAPE = re.compile(r"([a-z]\w*)\[([^\]]*)\](?:\{([^}:]*):?([^}]*)\})?")
 
 
 def _instruction(line: str) -> Instruction | None:
@@ -218,14 +138,9 @@ def _instruction(line: str) -> Instruction | None:
     start = opcode.end() - 1
     stop = _closing(rest, start)
     arguments = rest[start + 1 : stop]
-    return Instruction(
-        name=name[1],
-        opcode=opcode[1],
-        shapes=tuple(_shapes(rest[:end])),
-        operands=tuple(re.findall(r"%([\w.\-]+)", arguments)),
-        attributes=rest[stop + 1 :],
-        arguments=arguments,
-    )
+    shapes = tuple(_shapes(re.sub(r"/\*.*?\*/", "", rest[:end])))
+    operands = tuple(re.findall(r"%([\w.\-]+)", arguments))
+    return Instruction(name[1], opcode[1], shapes, operands, rest[stop + 1 :], arguments)
 
 
 def _closing(text: str, start: int = 0) -> int:
@@ -239,39 +154,8 @@ def _closing(text: str, start: int = 0) -> int:
 
 
 def _shapes(text: str) -> Iterator[Shape]:
-    text = re.sub(r"/\*.*?\*/", "", text)
-    for dtype, dims, layout in _SHAPE.findall(text):
-        order, _, tiles = layout.partition(":")
-        tile = re.search(r"T\(([\d,]*)\)", tiles)
-        memory = re.search(r"S\((\d+)\)", tiles)
-        yield Shape(
-            dtype,
-            tuple(int(size.lstrip("<=")) for size in dims.split(",") if size.strip()),
-            tuple(int(place) for place in order.split(",") if place.isdigit()),
-            tuple(int(size) for size in tile[1].split(",") if size) if tile else (),
-            int(memory[1]) if memory else 0,
-        )
-
-
-def _frames(tables: dict[str, dict[int, str]]) -> dict[int, tuple[Frame, ...]]:
-    """Returns the frames of each stack, innermost first, from the tables at a program's top."""
-    if not all(tables.get(name) for name in _TABLES):
-        return {}
-    files, functions, locations, stacks = (tables[name] for name in _TABLES)
-    # Some versions of XLA print a parent's number plus one, so that the first is its own parent.
-    shift = _number(stacks[min(stacks)], "parent_frame_id")
-    found: dict[int, tuple[Frame, ...]] = {}
-    for number, stack in sorted(stacks.items()):
-        location = locations[_number(stack, "file_location_id")]
-        here = Frame(
-            functions[_number(location, "function_name_id")].strip('"'),
-            files[_number(location, "file_name_id")].strip('"'),
-            _number(location, "line"),
-        )
-        found[number] = (here, *found.get(_number(stack, "parent_frame_id") - shift, ()))
-    return found
-
-
-def _number(text: str, name: str) -> int:
-    found = re.search(rf"\b{name}=(\d+)", text)
-    return int(found[1]) if found else 0
+    for dtype, dims, order, tiles in _SHAPE.findall(text):
+        tile, memory = re.search(r"T\(([\d,]*)\)", tiles), re.search(r"S\((\d+)\)", tiles)
+        sizes = (re.findall(r"\d+", x) for x in (dims, order, tile[1] if tile else ""))
+        dims, order, tile = (tuple(map(int, x)) for x in sizes)
+        yield Shape(dtype, dims, order, tile, int(memory[1]) if memory else 0)

@@ -6,7 +6,7 @@ is one of this game, otherwise by a small untrained network. Trained networks se
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import jax
 from azjax_envs import Game
@@ -15,67 +15,43 @@ from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
 from azjax.plan.counting import Counts, count
-from azjax.plan.hlo import Frame
-from azjax.plan.regions import Assumed, Region
+from azjax.plan.launches import Assumed, Path
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.selfplay.openings import read_openings, start_games
-from azjax.selfplay.selfplay import play_plies
+from azjax.selfplay.selfplay import draw_full_search_mask, play_plies
 from azjax.types import Array, Params
-
-SIMULATION_LOOP = "loop_fn"  # the function that repeats simulations, in `search/loop.py`
-PLY_LOOP = "play_plies"  # and plies, in `selfplay/selfplay.py`
-UPDATE_LOOP = "learn"  # and updates, in `training/cycle.py`
 
 
 @dataclass(frozen=True)
-class MeasuredRuns:
+class MeasuredRuns(Assumed):
     """How often the loops and branches of a training cycle run."""
 
     config: Config
-    counts: dict[int, Counts]  # by simulations of the search
+    counts: Counts | None = None  # then all is assumed
     searched_by: str = ""  # the network that was used
     games: int = 0
-    assumed: Assumed = field(default_factory=Assumed)
 
-    def _counts(self, inside: tuple[float, ...]) -> list[Counts]:
-        here = [self.counts[int(times)] for times in inside[::-1] if int(times) in self.counts]
-        return [*here, *self.counts.values()]
-
-    def trips(self, frames: tuple[Frame, ...], inside: tuple[float, ...]) -> tuple[float, str]:
-        """Returns the config's updates of a cycle, or what was counted at a loop's line."""
-        if frames and frames[0].function.split(".")[-1] == UPDATE_LOOP:
+    def trips(self, path: Path) -> tuple[float, str]:
+        """Returns the config's updates of a cycle, or what was counted."""
+        if path[-2:] == ("updates", "while"):
             return self.config.learning.updates_per_cycle, "known"
-        for counts in self._counts(inside):
-            if (repetitions := counts.repetitions(frames)) is not None:
-                return repetitions, "measured"
-        return self.assumed.trips(frames, inside)
+        found = self.counts.repetitions(path) if self.counts else None
+        return super().trips(path) if found is None else (found, "measured")
 
-    def branches(
-        self, frames: tuple[Frame, ...], regions: list[Region], inside: tuple[float, ...]
-    ) -> tuple[list[float], str]:
-        """Returns the share of full searches, or what was counted at a condition's line."""
-        if len(regions) == 2 and all(region.loops(SIMULATION_LOOP) for region in regions):
+    def branches(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
+        """Returns the share of full searches, or what was counted."""
+        if path[-2:] == ("search", "cond"):
             full = full_plies(self.config) / self.config.selfplay.plies_per_cycle
-            larger = regions[1].launches > regions[0].launches
-            return [1 - full, full] if larger else [full, 1 - full], "known"
-        for counts in self._counts(inside):
-            if (shares := counts.shares(frames, len(regions))) is not None:
-                return shares, "measured"
-        return self.assumed.branches(frames, regions, inside)
+            return [1 - full, full], "known"
+        found = self.counts.shares(path, len(kernels)) if self.counts else None
+        return super().branches(path, kernels) if found is None else (found, "measured")
 
 
 def full_plies(config: Config) -> int:
     """Returns how many plies of a cycle get a full search."""
     return round(config.selfplay.full_search_fraction * config.selfplay.plies_per_cycle)
-
-
-def evaluations(config: Config) -> int:
-    """Returns how often self-play of a cycle evaluates a position of each game."""
-    plies, full = config.selfplay.plies_per_cycle, full_plies(config)
-    fast = (plies - full) * config.selfplay.fast_simulations
-    return plies + full * config.search.num_simulations + fast
 
 
 def measure_runs(
@@ -94,6 +70,7 @@ def measure_runs(
     games = min(games, config.selfplay.parallel_games)
     evaluate, variables, name = _player(game, config)
     opening_plies = max(config.selfplay.opening_plies, min(opening_plies, game.max_steps // 2))
+    has_fast_searches = full_plies(config) < config.selfplay.plies_per_cycle
     played = replace(
         config,
         replay=replace(config.replay, min_positions=1, capacity_plies=plies),
@@ -102,27 +79,24 @@ def measure_runs(
             parallel_games=games,
             plies_per_cycle=plies,
             opening_plies=opening_plies,
-            full_search_fraction=1.0,
+            full_search_fraction=0.5 if has_fast_searches else 1.0,
         ),
     )
     file = config.selfplay.openings
     openings = read_openings(game, file) if file else None
 
-    def play(simulations: int) -> Counts:
-        search = replace(played.search, num_simulations=simulations)
+    def play(variables: Params, key: Array) -> object:
+        key, start_key, mask_key = jax.random.split(key, 3)
+        started = start_games(game, start_key, games, played.selfplay, openings)
+        return play_plies(
+            *(game, evaluate, variables, key, started, played),
+            openings=openings,
+            full_search_mask=draw_full_search_mask(mask_key, played.selfplay),
+        )
 
-        def run(variables: Params, key: Array) -> object:
-            key, start_key = jax.random.split(key)
-            started = start_games(game, start_key, games, played.selfplay, openings)
-            settings = replace(played, search=search)
-            return play_plies(game, evaluate, variables, key, started, settings, openings=openings)
-
-        return count(run, variables, jax.random.PRNGKey(config.seed))
-
-    sizes = {config.search.num_simulations}
-    if full_plies(config) < config.selfplay.plies_per_cycle:
-        sizes.add(config.selfplay.fast_simulations)
-    return MeasuredRuns(config, {size: play(size) for size in sorted(sizes)}, name, games)
+    return MeasuredRuns(
+        config, count(play, variables, jax.random.PRNGKey(config.seed)), name, games
+    )
 
 
 def _player(game: Game, config: Config) -> tuple[Evaluate, Params, str]:

@@ -3,44 +3,34 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 from azjax_envs import Game
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
-from azjax.plan.estimate import seconds, shares
 from azjax.plan.kernels import Kernel
-from azjax.plan.machines import Machine
-from azjax.plan.measure import (
-    PLY_LOOP,
-    SIMULATION_LOOP,
-    UPDATE_LOOP,
-    MeasuredRuns,
-    evaluations,
-    measure_runs,
-)
-from azjax.plan.regions import Region, collectives, regions
-from azjax.sharding import EVERYWHERE, SPLIT, shard
+from azjax.plan.launches import NETWORK, launches
+from azjax.plan.machines import Machine, kernel_seconds
+from azjax.plan.measure import MeasuredRuns, measure_runs
 from azjax.training.memory import replay_bytes, search_bytes
 from azjax.training.trainer import Trainer, make_trainer
 
 
 @dataclass(frozen=True)
-class Launches:
+class Counted:
     """Kernels of a compiled program, repetitions of loops included."""
 
     simulation: float  # of a full search
     ply: float  # of all games, its search included; the mean of full and fast searches
     update: float
     cycle: float
-    forward: float  # of the network alone
+    forward: float  # of the network, in a simulation of a full search
     host_reads: float  # in a cycle: loops and branches whose predicate is data
 
 
@@ -66,7 +56,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated times in seconds; see `azjax.plan.estimate`."""
+    """Estimated times in seconds; see `azjax.plan.machines.kernel_seconds`."""
 
     cycle: float
     positions: float  # positions of self-play per second, by all chips
@@ -77,10 +67,10 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class Loop:
+class Repetitions:
     """A loop or branch whose runs the program does not tell."""
 
-    place: str  # the function that it stands in
+    place: str  # its scopes
     times: float
     source: str  # "measured" or "assumed"
 
@@ -96,11 +86,11 @@ class Plan:
     flags: tuple[str, ...] = ()  # of XLA, without which it does not compile
     memory: Memory | None = None
     flops: Flops | None = None
-    launches: Launches | None = None
+    launches: Counted | None = None
     collectives: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
     estimate: Estimate | None = None
-    shares: dict[str, float] = dataclasses.field(default_factory=dict)  # of functions in the time
-    loops: tuple[Loop, ...] = ()
+    shares: dict[str, float] = dataclasses.field(default_factory=dict)  # of scopes in the time
+    loops: tuple[Repetitions, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all figures, for JSON."""
@@ -134,7 +124,7 @@ def make_plans(
     """
     game = make_game(config)
     meshes = [ahead_mesh(machine) for machine in machines]
-    runs = MeasuredRuns(config, {})
+    runs = MeasuredRuns(config)
     if measure:
         progress("counting repetitions over games on this machine")
         runs = measure_runs(config, game)
@@ -159,41 +149,24 @@ def make_plan(config: Config, game: Game, machine: Machine, mesh: Mesh, runs: Me
             left = machine.chip.memory * machine.chip.usable - error.needs
             problem = f"needs {gib(error.needs)} of memory; {what_fits(trainer, left)}"
         return Plan(machine, problem=problem)
-    forward = _compile_forward(trainer)
-    return _read(trainer, machine, cycle, forward, runs)
+    return _read(trainer, machine, cycle, runs)
 
 
-def _compile_forward(trainer: Trainer) -> Compiled:
-    """Compiles the network alone, for the positions of each chip's games."""
-    state, mesh = trainer.abstract_state(), trainer.mesh
-    shape = (trainer.config.selfplay.parallel_games, *trainer.game.observation_shape)
-    observations = jax.ShapeDtypeStruct(shape, "float32", sharding=NamedSharding(mesh, SPLIT))
-    apply = shard(trainer.network.apply, mesh, (EVERYWHERE, SPLIT), SPLIT)
-    variables = jax.eval_shape(trainer.network.for_inference, state.learner.variables)
-    variables = jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, EVERYWHERE)),
-        variables,
-    )
-    return compile_ahead(jax.jit(apply), (variables, observations))
-
-
-def _read(
-    trainer: Trainer, machine: Machine, cycle: Compiled, forward: Compiled, runs: MeasuredRuns
-) -> Plan:
+def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRuns) -> Plan:
     config, devices = trainer.config, machine.devices
-    whole, network = regions(cycle.program, runs), regions(forward.program, runs)
-    plies = whole.loops(PLY_LOOP) or [whole]
-    updates = whole.loops(UPDATE_LOOP)
-    simulations = [loop for ply in plies for loop in ply.loops(SIMULATION_LOOP)]
-    full = max(simulations, key=lambda loop: loop.times, default=None)
+    whole = launches(cycle.program, runs)
+    plies, updates = whole.within("plies"), whole.within("updates")
+    simulations = whole.within("full_search", "simulations")
+    forwards = simulations.within(NETWORK)
+    searched = whole.runs("full_search", "simulations") or 1.0
 
     def products(kernel: Kernel) -> float:
         return kernel.matrix_flops
 
-    learning = sum(times * part.total(products) for part, times in _runs_of(whole, updates))
-    self_play = sum(times * seconds(part, machine) for part, times in _runs_of(whole, plies))
-    evaluate = seconds(network, machine)
-    total = seconds(whole, machine)
+    def seconds(kernel: Kernel) -> float:
+        return kernel_seconds(kernel, machine)
+
+    total, self_play = whole.total(seconds), plies.total(seconds)
     positions = config.selfplay.parallel_games * config.selfplay.plies_per_cycle
     usable = machine.chip.memory * machine.chip.usable
     left = usable - cycle.memory
@@ -205,47 +178,36 @@ def _read(
         flags=cycle.flags,
         memory=Memory(cycle.arguments + cycle.outputs, cycle.temporaries, cycle.code, usable, left),
         flops=Flops(
-            forwards=devices * (whole.total(products) - learning),
-            gradients=devices * learning,
+            forwards=devices * (whole.total(products) - updates.total(products)),
+            gradients=devices * updates.total(products),
             rest=devices * whole.total(lambda kernel: kernel.operations),
         ),
-        launches=Launches(
-            simulation=full.launches if full else 0.0,
-            ply=sum(ply.launches for ply in plies[:1]),
-            update=sum(update.launches for update in updates[:1]),
-            cycle=whole.launches,
-            forward=network.launches,
-            host_reads=whole.host_reads,
+        launches=Counted(
+            simulation=simulations.kernels / searched,
+            ply=plies.kernels / (whole.runs("plies") or 1.0),
+            update=updates.kernels / (whole.runs("updates") or 1.0),
+            cycle=whole.kernels,
+            forward=forwards.kernels / searched,
+            host_reads=whole.reads,
         ),
-        collectives=collectives(whole),
+        collectives=whole.collectives(),
         estimate=Estimate(
             cycle=total,
             positions=positions / total,
-            forward=evaluate,
-            forward_share=evaluate * evaluations(config) / self_play if self_play else 0.0,
+            forward=forwards.total(seconds) / searched,
+            forward_share=plies.within(NETWORK).total(seconds) / (self_play or 1.0),
             self_play=self_play,
-            updates=sum(times * seconds(part, machine) for part, times in _runs_of(whole, updates)),
+            updates=updates.total(seconds),
         ),
-        shares=shares(whole, machine),
-        loops=tuple(dict.fromkeys(_uncertain(whole))),
+        shares=whole.shares(seconds),
+        loops=tuple(
+            dict.fromkeys(
+                Repetitions(loop.label, round(loop.repetitions, 2), loop.source)
+                for loop in whole.loops
+                if loop.source != "known" and loop.repetitions
+            )
+        ),
     )
-
-
-def _runs_of(whole: Region, loops: list[Region]) -> list[tuple[Region, float]]:
-    """Returns the loops with how often their bodies run in a cycle."""
-    return [(part, times) for part, times in whole.walk() if any(part is loop for loop in loops)]
-
-
-def _uncertain(region: Region, inside: str = "") -> Iterator[Loop]:
-    """Yields the loops and branches in a region whose runs are not known, with what is around."""
-    for child in region.children:
-        here = inside
-        if child.source != "known" and child.times:
-            branch = "a branch of " if child.kind == "branch" else ""
-            yield Loop(f"{branch}{child.label}{inside}", round(child.times, 2), child.source)
-        elif child.kind == "loop":
-            here = f", in {child.times:g} times {child.label}"
-        yield from _uncertain(child, here)
 
 
 def what_fits(trainer: Trainer, left: float) -> str:

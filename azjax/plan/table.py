@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from azjax.plan.estimate import assumptions
+from azjax.plan.machines import assumptions
 from azjax.plan.measure import MeasuredRuns
 from azjax.plan.plan import Plan, gib
 
@@ -73,7 +73,7 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
             yield f"{plan.machine.name}: {plan.problem}"
         if plan.shares:
             largest = [f"{name} {share:.0%}" for name, share in plan.shares.items()][:5]
-            yield f"{plan.machine.name}: estimated time by loops: {', '.join(largest)}"
+            yield f"{plan.machine.name}: estimated time by scopes: {', '.join(largest)}"
         if plan.flags:
             yield f"{plan.machine.name}: compiles only with XLA_FLAGS={' '.join(plan.flags)}"
     yield "The rates are estimates, not measurements. They assume:"

@@ -98,7 +98,8 @@ def backup_by_level(
         )
 
     start = (tree.node_values, tree.node_visits, parent, step.reward, step.discount, step.value)
-    values, visits, *_ = jax.lax.while_loop(any_live, step_up, start)
+    with jax.named_scope("backup"):
+        values, visits, *_ = jax.lax.while_loop(any_live, step_up, start)
     return tree.replace(node_values=values, node_visits=visits)
 
 

@@ -85,7 +85,8 @@ def descend_by_level(
         return keys, node, action, child, depth + 1
 
     start = (keys, node, action, child, jnp.ones((), jnp.int32))
-    _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
+    with jax.named_scope("descent"):
+        _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
     return node, action
 
 

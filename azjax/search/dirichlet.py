@@ -69,5 +69,6 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
     def counted(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         return jax.lax.fori_loop(0, _TRIES, lambda _, state: try_again(state), state)
 
-    _, found, _ = on_gpu(counted, until_accepted)(start)
+    with jax.named_scope("noise"):
+        _, found, _ = on_gpu(counted, until_accepted)(start)
     return jnp.log(d * found) - jax.random.exponential(power_key, shape) / alpha

@@ -78,7 +78,8 @@ def make_loop_fn(
         key, tree = state
         pack, unpack = packing(tree.embeddings) if pack_states else (_unchanged, _unchanged)
         tree = tree.replace(embeddings=pack(tree.embeddings))
-        key, tree = jax.lax.fori_loop(lower, upper, simulate, (key, compact(tree)))
+        with jax.named_scope("simulations"):
+            key, tree = jax.lax.fori_loop(lower, upper, simulate, (key, compact(tree)))
         return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
 
     return loop_fn

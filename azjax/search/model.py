@@ -57,7 +57,9 @@ def network_evaluate(game: Game, network: Network) -> Evaluate:
 
     def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
         del key
-        prediction = network.apply(variables, jax.vmap(game.observe)(states))
+        observations = jax.vmap(game.observe)(states)
+        with jax.named_scope("network"):
+            prediction = network.apply(variables, observations)
         return prediction.policy_logits, prediction.value
 
     return evaluate

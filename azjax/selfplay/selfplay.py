@@ -81,7 +81,8 @@ def play_plies(
         if is_full is None:
             result = full_search(*position)
         else:
-            result = jax.lax.cond(is_full, full_search, fast_search, *position)
+            with jax.named_scope("search"):
+                result = jax.lax.cond(is_full, full_search, fast_search, *position)
         check_result(result, lanes, game.num_actions)
         mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = jax.vmap(functools.partial(transition, game))(
@@ -134,7 +135,8 @@ def play_plies(
 
     keys = jax.random.split(ply_key, config.selfplay.plies_per_cycle)
     carry = games, jnp.zeros(lanes, jnp.int32)
-    (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
+    with jax.named_scope("plies"):
+        (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
     return games, transitions, jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
 
 
@@ -185,4 +187,5 @@ def _search(
             gumbel_scale=explore.astype(jnp.float32),
             dirichlet_fraction=settings.puct.dirichlet_fraction,
         )
-    return search(game, evaluate, params, key, states, config=settings, exploration=exploration)
+    with jax.named_scope("fast_search" if fast else "full_search"):
+        return search(game, evaluate, params, key, states, config=settings, exploration=exploration)

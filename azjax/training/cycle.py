@@ -158,7 +158,8 @@ def learn(
     count = jnp.where(ready, updates, 0)
     losses = jax.eval_shape(one_update, count, state.learner)[1]
     start = (state.learner, jax.tree.map(jnp.zeros_like, losses))
-    learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
+    with jax.named_scope("updates"):
+        learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
     metrics = jax.tree.map(lambda x: x / count, sums)
     metrics["train/updates"] = count
     if experiment.learning_rate is not None:  # of the next update

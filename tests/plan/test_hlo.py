@@ -6,27 +6,11 @@ import pytest
 
 from azjax.plan import hlo
 from azjax.plan.kernels import matrix_flops
-from azjax.plan.regions import Assumed, collectives, regions
+from azjax.plan.launches import Assumed, launches
 
 # As XLA writes programs for GPUs: a counted loop of a product and a fusion, whose body has a loop
 # that goes on while data says so, and a branch.
 GPU = """HloModule jit_f, is_scheduled=true
-
-FileNames
-1 "/somewhere/search.py"
-2 "/somewhere/games.py"
-
-FunctionNames
-1 "search.<locals>.loop"
-2 "walk_down"
-
-FileLocations
-1 {file_name_id=1 function_name_id=1 line=12 end_line=12 column=4 end_column=9}
-2 {file_name_id=2 function_name_id=2 line=34 end_line=34 column=4 end_column=9}
-
-StackFrames
-1 {file_location_id=1 parent_frame_id=1}
-2 {file_location_id=2 parent_frame_id=2}
 
 %fused (p.0: f32[8,8], p.1: s32[]) -> f32[1,8] {
   %p.0 = f32[8,8]{1,0} parameter(0)
@@ -76,7 +60,7 @@ StackFrames
   %y.5 = f32[8,8]{1,0} get-tuple-element(%gemm), index=0
   %row.5 = f32[1,8]{1,0} fusion(%y.5, %i.5), kind=kLoop, calls=%fused
   %start.5 = (s32[]) tuple(%i.5)
-  %walk.5 = (s32[]) while(%start.5), condition=%test.1, body=%down, metadata={stack_frame_id=2}
+  %walk.5 = (s32[]) while(%start.5), condition=%test.1, body=%down, WALK
   %c.5 = f32[8,8]{1,0} conditional(%p.5, %y.5, %y.5), true_computation=%many, false_computation=%few
   ROOT %t.5 = (s32[], f32[8,8]{1,0}, pred[]) tuple(%i.5, %c.5, %p.5)
 }
@@ -105,11 +89,17 @@ ENTRY %main (x: f32[8,8], p: pred[]) -> f32[8,8] {
   ROOT %done = f32[8,8]{1,0} all-reduce-done(%begun)
 }
 """
-GPU = GPU.replace(
-    "TRIPS", 'metadata={stack_frame_id=1}, backend_config={"known_trip_count":{"n":"5"}}'
-).replace(
-    "GEMM",
-    'custom_call_target="__cublas$gemm", backend_config={"lhs_contracting_dimensions":["1"]}',
+GPU = (
+    GPU.replace(
+        "TRIPS",
+        'metadata={op_name="jit(f)/simulations/while"}, '
+        'backend_config={"known_trip_count":{"n":"5"}}',
+    )
+    .replace("WALK", 'metadata={op_name="jit(f)/simulations/while/body/walk/while"}')
+    .replace(
+        "GEMM",
+        'custom_call_target="__cublas$gemm", backend_config={"lhs_contracting_dimensions":["1"]}',
+    )
 )
 
 # As XLA writes programs for TPUs: no trip counts, and layouts with tiles and kinds of memory.
@@ -119,9 +109,9 @@ TPU = """HloModule jit_f
   %s = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) parameter(0)
   %i = s32[]{:T(128)} get-tuple-element(%s), index=0
   %x = f32[9,200]{1,0:T(8,128)S(1)} get-tuple-element(%s), index=1
-  %two = s32[]{:T(128)} constant(2)
+  %step = s32[]{:T(128)} constant(1)
   %copied = s32[]{:T(128)} copy(%i)
-  %next = s32[]{:T(128)} add(%copied, %two)
+  %next = s32[]{:T(128)} add(%copied, %step)
   %y = f32[9,200]{1,0:T(8,128)} negate(%x)
   ROOT %t = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) tuple(%next, %y)
 }
@@ -135,56 +125,64 @@ TPU = """HloModule jit_f
 
 ENTRY %main (x: f32[9,200]) -> (s32[], f32[9,200]) {
   %x = f32[9,200]{1,0:T(8,128)} parameter(0)
-  %one = s32[]{:T(128)} constant(1)
-  %counter = s32[]{:T(128)} copy(%one)
+  %zero = s32[]{:T(128)} constant(0)
+  %counter = s32[]{:T(128)} copy(%zero)
   %first = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) tuple(%counter, %x)
   ROOT %loop = (s32[]{:T(128)}, f32[9,200]{1,0:T(8,128)}) while(%first), condition=%test, body=%body
 }
 """
 
 
+class Thrice(Assumed):
+    def trips(self, path):
+        return 3.0, "assumed"
+
+
 def test_launches_repeat_with_their_loops():
-    whole = regions(hlo.parse(GPU), Assumed(repetitions=3))
+    whole = launches(hlo.parse(GPU), Thrice())
     # Five times: a product, a fusion, three steps of two kernels and four of the condition's one,
     # the larger branch of two kernels. Once: a collective, whose end is no launch of its own.
-    assert whole.launches == 5 * (2 + 3 * 2 + 4 + 2) + 1
+    assert whole.kernels == 5 * (2 + 3 * 2 + 4 + 2) + 1
     # Five times: the condition's four answers, and the branch.
-    assert whole.host_reads == 5 * (4 + 1)
-    assert collectives(whole) == {"all-reduce": (1, 8 * 8 * 4)}
+    assert whole.reads == 5 * (4 + 1)
+    assert whole.collectives() == {"all-reduce": (1, 8 * 8 * 4)}
 
 
-def test_regions_are_named_by_their_source():
-    whole = regions(hlo.parse(GPU))
-    (loop,) = whole.loops("loop")
-    assert (loop.label, loop.times, loop.source) == ("loop in search.py", 5, "known")
-    (walk,) = loop.loops("walk_down")
-    assert (walk.label, walk.source) == ("walk_down in games.py", "assumed")
-    assert [frame.function for frame in walk.frames] == ["walk_down", "search.<locals>.loop"]
-    assert {x.label for x in whole.assumed()} == {"walk_down in games.py", "branch"}
+def test_loops_are_named_by_their_scopes():
+    whole = launches(hlo.parse(GPU))
+    assert [(x.label, x.repetitions, x.source) for x in whole.loops] == [
+        ("simulations in f", 5, "known"),
+        ("walk in simulations in f", 4, "assumed"),
+        ("a branch", 0, "assumed"),
+        ("a branch", 1, "assumed"),
+    ]
+    assert whole.runs("simulations") == 5
+    assert whole.runs("simulations", "walk") == 20
+    assert whole.within("walk").kernels == 5 * (4 * 2 + 5)
+    shares = whole.shares(lambda kernel: 1.0)  # waits included
+    assert shares["walk"] == pytest.approx(5 * (4 * 2 + 5 + 5) / whole.total(lambda kernel: 1.0))
 
 
 def test_work_of_kernels():
-    (loop,) = regions(hlo.parse(GPU)).loops("loop")
-    gemm, fusion = loop.kernels
+    first, second = launches(hlo.parse(GPU)).launches[:2]
+    gemm, fusion = first.kernel, second.kernel
     assert gemm.matrix_flops == 2 * 8 * 8 * 8
-    assert (gemm.library, gemm.matrix_dtype) == (True, "f32")
+    assert (gemm.opcode, gemm.matrix_dtype) == ("custom-call", "f32")
     assert gemm.bytes == 3 * 8 * 8 * 4  # its workspace is not counted
-    assert (fusion.library, fusion.operations) == (False, 8)
+    assert (fusion.matrix_flops, fusion.operations) == (0, 8)
     assert fusion.bytes == 2 * 8 * 4 + 4  # one row read and written, and an index
 
 
 def test_trip_counts_that_xla_does_not_write_down():
     program = hlo.parse(TPU)
-    table = {x.name: x for x in program.computations["main"]}
-    assert program.trip_count(table["loop"], table) == 4  # 1, 3, 5, 7
-    slower = hlo.parse(TPU.replace("add(%copied, %two)", "multiply(%copied, %two)"))
-    table = {x.name: x for x in slower.computations["main"]}
-    assert slower.trip_count(table["loop"], table) is None
+    assert program.trip_count(program.computations["main"]["loop"]) == 9
+    traced = hlo.parse(TPU.replace("constant(9)", "get-tuple-element(%u), index=0"))
+    assert traced.trip_count(traced.computations["main"]["loop"]) is None
 
 
 def test_bytes_on_a_tpu_have_the_padding_of_tiles_but_not_the_vector_memory():
-    (loop,) = regions(hlo.parse(TPU)).children
-    negation = next(kernel for kernel in loop.kernels if kernel.name == "y")
+    kernels = [x.kernel for x in launches(hlo.parse(TPU)).launches]
+    (negation,) = (kernel for kernel in kernels if kernel.opcode == "negate")
     assert negation.bytes == 16 * 256 * 4  # read from vector memory, written to main memory
 
 
@@ -204,7 +202,7 @@ def test_convolutions_of_a_library(target, operands, result):
         f"  ROOT %conv = ({shapes[result]}, u8[64]) custom-call(%{operands[0]}, %{operands[1]}), "
         f'dim_labels=b01f_01io->b01f, custom_call_target="{target}"\n}}\n'
     )
-    table = {x.name: x for x in hlo.parse(text).computations["main"]}
+    table = hlo.parse(text).computations["main"]
     assert matrix_flops(table["conv"], table) == 2 * (4 * 6 * 7 * 32) * (3 * 3 * 16)
 
 
@@ -217,9 +215,9 @@ def test_a_program_of_jax():
         return jax.lax.while_loop(lambda s: s[0] < steps, lambda s: (s[0] + 1, -s[1]), (0, product))
 
     x = jnp.ones((size, size))
-    whole = regions(hlo.parse(jax.jit(repeat).lower(x, 3).compile().as_text()))
-    loops = whole.loops("repeat")
-    assert sorted((loop.times, loop.source) for loop in loops) == [(4, "assumed"), (7, "known")]
+    whole = launches(hlo.parse(jax.jit(repeat).lower(x, 3).compile().as_text()))
+    loops = sorted((loop.repetitions, loop.source) for loop in whole.loops)
+    assert loops == [(4, "assumed"), (7, "known")]
     assert whole.total(lambda kernel: kernel.matrix_flops) == repeats * 2 * size**3
 
 
@@ -231,7 +229,7 @@ def test_a_convolution_of_jax_counts_as_in_its_definition():
         return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=layout)
 
     text = jax.jit(convolve).lower(image, window).compile().as_text()
-    flops = regions(hlo.parse(text)).total(lambda kernel: kernel.matrix_flops)
+    flops = launches(hlo.parse(text)).total(lambda kernel: kernel.matrix_flops)
     assert flops == 2 * (4 * 6 * 7 * 32) * (3 * 3 * 16)
 
 

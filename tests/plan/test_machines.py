@@ -1,11 +1,8 @@
 import pytest
 
 from azjax.errors import UserError
-from azjax.plan.estimate import kernel_seconds, shares
-from azjax.plan.hlo import Frame
-from azjax.plan.kernels import Kernel
-from azjax.plan.machines import CHIPS, chip_of, machine
-from azjax.plan.regions import Region
+from azjax.plan.kernels import READ, Kernel
+from azjax.plan.machines import CHIPS, chip_of, kernel_seconds, machine
 
 
 @pytest.mark.parametrize(
@@ -50,27 +47,19 @@ def test_devices_of_other_chips(kind):
 
 def test_a_kernel_takes_the_longest_of_its_parts():
     here = machine("h100")
-    assert kernel_seconds(Kernel("", "copy"), here) == here.chip.launch
-    flops = Kernel("", "dot", matrix_flops=989e12, matrix_dtype="bf16", bytes=1e9)
-    assert kernel_seconds(flops, here) == pytest.approx(2)
-    assert kernel_seconds(Kernel("", "copy", bytes=3.35e12), here) == pytest.approx(1.25)
+    chip = here.chip
+    assert kernel_seconds(Kernel("copy"), here) == chip.kernel
+    assert kernel_seconds(READ, here) == chip.read
+    flops = Kernel("dot", matrix_flops=989e12, matrix_dtype="bf16", bytes=1e9)
+    assert kernel_seconds(flops, here) == pytest.approx(chip.product + 1 / chip.matrix_share)
+    copy = Kernel("copy", bytes=3.35e12)
+    assert kernel_seconds(copy, here) == pytest.approx(chip.kernel + 1 / chip.bandwidth_share)
 
 
 def test_a_collective_takes_longer_on_more_chips():
-    reduce = Kernel("", "all-reduce", collective="all-reduce", sent=1e9)
+    reduce = Kernel("all-reduce", collective="all-reduce", sent=1e9)
     times = [kernel_seconds(reduce, machine(name)) for name in ("h100x2", "h100x4", "h100x8")]
     assert times == sorted(times)
-
-
-def test_shares_are_of_the_innermost_loops():
-    here = machine("h100")
-    frames = (Frame("inner", "f.py", 1),), (Frame("outer", "f.py", 1),)
-    one = (Kernel("", "copy"),)
-    inner = Region("loop", frames[0], one, (), times=4)
-    outer = Region("loop", frames[1], one, (inner,), times=2)
-    whole = Region("entry", (), one * 2, (outer,))
-    assert list(shares(whole, here)) == ["inner in f.py", "entry", "outer in f.py"]
-    assert shares(whole, here)["inner in f.py"] == pytest.approx(8 / 12)
 
 
 def test_figures_are_in_their_units():

@@ -12,6 +12,7 @@ import jax
 import pytest
 import tomli_w
 
+from azjax.bench.training import count_evaluations
 from azjax.config import NetworkConfig
 from azjax.devices import ACCELERATOR_FILES
 from azjax.errors import UserError
@@ -19,7 +20,7 @@ from azjax.games import make_game
 from azjax.plan import compile as compiler
 from azjax.plan.compile import DoesNotCompile
 from azjax.plan.machines import machine
-from azjax.plan.measure import MeasuredRuns, evaluations, measure_runs
+from azjax.plan.measure import MeasuredRuns, measure_runs
 from azjax.plan.plan import Memory, Plan, make_plan, what_fits
 from azjax.plan.table import plan_table
 from azjax.sharding import make_mesh
@@ -81,14 +82,22 @@ def test_keys_of_the_config_can_be_changed(config, refused, monkeypatch):
 def test_repetitions_are_measured():
     run = tiny.config(**RUN | {"selfplay": {"parallel_games": 16, "plies_per_cycle": 4}})
     runs = measure_runs(run, make_game(run), games=4, plies=2)
-    assert set(runs.counts) == {6}
-    for simulations, counts in runs.counts.items():
-        steps = {line[1]: repeated for line, (_, repeated) in counts.loops.items()}
-        searches = {line[1]: number for line, (number, _) in counts.loops.items()}
-        backups = searches["backup_by_level"]
-        assert backups == 2 * simulations  # two plies
-        # The backup goes one level further than the descent: to the root.
-        assert steps["backup_by_level"] == steps["descend_by_level"] + backups
+    assert runs.counts is not None
+    loops = {path[-2]: numbers for path, numbers in runs.counts.loops.items()}
+    backups, up = loops["backup"]
+    descents, down = loops["descent"]
+    assert backups == descents == 2 * 6  # two plies of six simulations
+    assert up == down + backups  # to the root, one level further
+
+
+def test_fast_searches_have_counts_of_their_own():
+    run = tiny.config(**RUN)
+    runs = measure_runs(run, make_game(run), games=4, plies=2)
+    assert runs.counts is not None
+    descents = {
+        path[-7]: number for path, (number, _) in runs.counts.loops.items() if path[-2] == "descent"
+    }
+    assert descents == {"full_search": 6, "fast_search": 3}
 
 
 def test_what_would_fit():
@@ -138,7 +147,7 @@ def test_a_run_that_cannot_be_split_is_a_column_of_the_table(capsys):
     from rich.console import Console
 
     run = tiny.config(**RUN)
-    game, runs = make_game(run), MeasuredRuns(run, {})
+    game, runs = make_game(run), MeasuredRuns(run)
     mesh = make_mesh(jax.devices()[:3])
     found = make_plan(run, game, machine("v5e:1x3"), mesh, runs)
     assert "must be a multiple of 3" in found.problem
@@ -155,9 +164,9 @@ def check(plan: dict, chips: int) -> None:
     run = tiny.config(**RUN)
     game = make_game(run)
     inputs = 3 * 3 * game.observation_shape[-1]
-    assert evaluations(run) == 4 + 2 * 6 + 2 * 3
+    assert count_evaluations(run) == 4 + 2 * 6 + 2 * 3
     one = forward_flops(run.network, game.num_actions, inputs)
-    positions = evaluations(run) * run.selfplay.parallel_games
+    positions = count_evaluations(run) * run.selfplay.parallel_games
     # On GPUs, the product with one column becomes a sum.
     assert plan["flops"]["forwards"] == pytest.approx(positions * one, rel=0.03)
     # An update is a forward and, but for the inputs' gradient, twice a forward.
@@ -170,8 +179,8 @@ def check(plan: dict, chips: int) -> None:
     assert plan["memory"]["left"] > 0.7 * plan["memory"]["usable"]
     assert plan["problem"] == ""
     places = {loop["place"] for loop in plan["loops"]}
-    descents = {f"descend_by_level in descent.py, in {n} times loop_fn in loop.py" for n in (3, 6)}
-    assert descents <= places
+    searches = ("full_search", "fast_search")
+    assert {f"descent in simulations in {search}" for search in searches} <= places
     assert not any("backup" in place for place in places)
     assert 0 < plan["estimate"]["forward_share"] < 1
 
