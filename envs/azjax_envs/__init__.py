@@ -2,12 +2,14 @@
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.batching import ResetStep, auto_reset, init_batch
+from azjax_envs.batching import FinalStep, ResetStep, auto_reset, init_batch
 from azjax_envs.game import (
     Game,
+    HasBothSeats,
     HasClicks,
     HasFen,
     HasFewLegalActions,
+    HasObservationBounds,
     HasOwnership,
     HasPlayerNames,
     HasScore,
@@ -15,6 +17,8 @@ from azjax_envs.game import (
     Symmetries,
     find_legal,
     legal_actions,
+    observation_bounds,
+    observe_as,
     returns_of,
     settle,
 )
@@ -27,10 +31,13 @@ from azjax_envs.testing.check import check_game
 __all__ = [
     "BaseGame",
     "Drawing",
+    "FinalStep",
     "Game",
+    "HasBothSeats",
     "HasClicks",
     "HasFen",
     "HasFewLegalActions",
+    "HasObservationBounds",
     "HasOwnership",
     "HasPlayerNames",
     "HasScore",
@@ -46,6 +53,8 @@ __all__ = [
     "init_batch",
     "legal_actions",
     "make",
+    "observation_bounds",
+    "observe_as",
     "on_cells",
     "random_action",
     "returns_of",

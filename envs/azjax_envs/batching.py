@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,15 @@ class ResetStep(NamedTuple):
     state: Any  # the next state; the start of a new game if the old one has ended
     returns: Array  # float32 [2], the result of each player if the game ended, zeros otherwise
     done: Array  # bool [], whether the game ended with this step
+
+
+class FinalStep(NamedTuple):
+    """The result of one step of `auto_reset` with `keep_final`."""
+
+    state: Any  # as in `ResetStep`
+    returns: Array  # float32 [2]
+    done: Array  # bool []
+    final: Any  # the state after the action, before a new game starts; where `done`, the last one
 
 
 def init_batch(game: Game, key: Array, batch_size: int) -> Any:
@@ -39,19 +48,29 @@ def init_batch(game: Game, key: Array, batch_size: int) -> Any:
     return jax.vmap(game.init)(jax.random.split(key, batch_size))
 
 
-def auto_reset(game: Game) -> Callable[..., ResetStep]:
+@overload
+def auto_reset(game: Game, *, keep_final: Literal[False] = False) -> Callable[..., ResetStep]: ...
+
+
+@overload
+def auto_reset(game: Game, *, keep_final: Literal[True]) -> Callable[..., FinalStep]: ...
+
+
+def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetStep | FinalStep]:
     """Returns a step function that starts a new game when the old one has ended.
 
-    The returned function steps one unbatched game. `ResetStep.returns` and `ResetStep.done`
-    describe the game that was stepped. `ResetStep.state` is the state to continue from, so the
-    final position of a game is not returned. Call `game.step` if you need that position.
+    The returned function steps one unbatched game. `returns` and `done` describe the game that was
+    stepped. `state` is the state to continue from.
 
     Args:
       game: the game.
+      keep_final: also returns the state that the action led to, which `state` no longer is where a
+        new game has started.
 
     Returns:
-      A function (state, action, key=None) -> `ResetStep`. `action` is an integer []. `key` is the
-      PRNG key of the new game; it may be omitted unless the game has a random start.
+      A function (state, action, key=None) -> `ResetStep`, or `FinalStep` with `keep_final`.
+      `action` is an integer []. `key` is the PRNG key of the new game; it may be omitted unless the
+      game has a random start.
 
     Example:
         ```python
@@ -60,10 +79,11 @@ def auto_reset(game: Game) -> Callable[..., ResetStep]:
         ```
     """
 
-    def step(state: Any, action: Array, key: Array | None = None) -> ResetStep:
+    def step(state: Any, action: Array, key: Array | None = None) -> ResetStep | FinalStep:
         after = game.step(state, action)
         done = game.is_terminal(after)
         new = jax.tree.map(lambda x, y: jnp.where(done, x, y), game.init(key), after)
-        return ResetStep(state=new, returns=game.returns(after), done=done)
+        result = ResetStep(state=new, returns=game.returns(after), done=done)
+        return FinalStep(*result, final=after) if keep_final else result
 
     return step

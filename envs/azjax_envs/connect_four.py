@@ -129,6 +129,9 @@ class ConnectFour:
         planes = [self._grid(state.own), self._grid(theirs)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
+    def observe_other(self, state: ConnectFourState) -> Array:
+        return self.observe(state)[..., ::-1]
+
     def symmetries(self) -> Symmetries:
         cells = np.arange(self.rows * self.columns, dtype=np.int32)
         actions = np.arange(self.columns, dtype=np.int32)

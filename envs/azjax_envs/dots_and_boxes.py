@@ -181,6 +181,9 @@ class DotsAndBoxes:
         grids = [self._grid(*plane) for plane in planes]
         return jnp.stack(grids, -1).astype(jnp.float32)
 
+    def observe_other(self, state: DotsAndBoxesState) -> Array:
+        return self.observe(state)[..., np.array([0, 1, 3, 2, 4])]
+
     def symmetries(self) -> Symmetries:
         grid = np.arange((2 * self.rows + 1) * (2 * self.columns + 1))
         grid = grid.reshape(2 * self.rows + 1, 2 * self.columns + 1)

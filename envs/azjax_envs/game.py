@@ -25,7 +25,7 @@ class Game(Protocol[State]):
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
     Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasPlayerNames`,
-    `HasFewLegalActions` or `HasWinningCells`.
+    `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or `HasObservationBounds`.
 
     Example:
         ```python
@@ -241,6 +241,29 @@ class HasWinningCells(Protocol[State]):
         """
 
 
+@runtime_checkable
+class HasBothSeats(Protocol[State]):
+    """A game that can also be observed by the player who is not to move; see `observe_as`."""
+
+    def observe_other(self, state: State) -> Array:
+        """Returns the position from the perspective of the player who is not to move.
+
+        Planes that describe the mover's choices, such as the legal moves, stay as they are.
+
+        Returns:
+          float32 [height, width, channels], as in `observation_shape`.
+        """
+
+
+@runtime_checkable
+class HasObservationBounds(Protocol):
+    """A game whose observations are not all between 0 and 1."""
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:
+        """The least and the greatest value that an observation can have."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Symmetries:
     """The K symmetries of a game as permutations; number 0 is the identity.
@@ -287,6 +310,30 @@ def returns_of(result: Array) -> Array:
       float32 [2].
     """
     return jnp.stack([result, -result]).astype(jnp.float32)
+
+
+def observe_as(game: Game, state: State, player: Array | int) -> Array:
+    """Returns the position from the perspective of a player, who need not be the one to move.
+
+    A game without `observe_other` is always seen by the player to move.
+
+    Args:
+      game: the game.
+      state: the position.
+      player: integer [], 0 or 1.
+
+    Returns:
+      float32 [height, width, channels], as in `observation_shape`.
+    """
+    observation = game.observe(state)
+    if not isinstance(game, HasBothSeats):
+        return observation
+    return jnp.where(player == game.current_player(state), observation, game.observe_other(state))
+
+
+def observation_bounds(game: Game) -> tuple[float, float]:
+    """Returns the least and the greatest value of observations: 0 and 1 unless the game says so."""
+    return game.observation_bounds if isinstance(game, HasObservationBounds) else (0.0, 1.0)
 
 
 def legal_actions(game: Game, state: State) -> list[int]:

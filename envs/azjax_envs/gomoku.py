@@ -120,6 +120,9 @@ class _Stones:
         planes = [jnp.where(is_first, first, second), jnp.where(is_first, second, first)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
+    def observe_other(self, state: StonesState) -> Array:
+        return self.observe(state)[..., ::-1]
+
     def symmetries(self) -> Symmetries:
         # On a single row or column some symmetries coincide. The identity sorts first.
         cells = np.unique(dihedral(*self._shape), axis=0)

@@ -160,6 +160,10 @@ class Hex:
             planes.append(jnp.broadcast_to(self._may_swap(state), stones.shape))
         return jnp.stack(planes, -1).astype(jnp.float32).reshape(self.observation_shape)
 
+    def observe_other(self, state: HexState) -> Array:
+        own, other, is_first, *rest = jnp.moveaxis(self.observe(state), -1, 0)
+        return jnp.stack([other, own, 1 - is_first, *rest], -1)
+
     def symmetries(self) -> Symmetries:
         """Returns the half turn. A reflection would exchange the players' sides."""
         cells = np.arange(self._num_cells, dtype=np.int32)

@@ -193,6 +193,14 @@ class Mancala:
         stores = jnp.broadcast_to(stores[None, :, None], (2, pits + 2, 1))
         return jnp.concatenate([stores, planes], -1).astype(jnp.float32)
 
+    def observe_other(self, state: MancalaState) -> Array:
+        return self.observe(state)[::-1, ::-1]
+
+    @property
+    def observation_bounds(self) -> tuple[float, float]:
+        seeds = 2 * self.pits * self.seeds  # all in one pit, or in one store
+        return 0.0, max(2.0, seeds / (2 * self.pits + 1))
+
     def symmetries(self) -> Symmetries:
         return Symmetries(
             cells=np.arange(2 * (self.pits + 2), dtype=np.int32)[None],

@@ -182,6 +182,9 @@ class Othello:
         planes = [self._grid(board) for board in (*self._sides(state), state.moves)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
+    def observe_other(self, state: OthelloState) -> Array:
+        return self.observe(state)[..., np.array([1, 0, 2])]
+
     def symmetries(self) -> Symmetries:
         cells = dihedral(self.size, self.size)
         return on_cells(cells, np.arange(self.size**2), self.num_actions)

@@ -120,6 +120,9 @@ class TicTacToe:
         planes = [_cells(state.own), _cells(state.taken ^ state.own)]
         return jnp.stack(planes, -1).reshape(3, 3, 2).astype(jnp.float32)
 
+    def observe_other(self, state: TicTacToeState) -> Array:
+        return self.observe(state)[..., ::-1]
+
     def symmetries(self) -> Symmetries:
         return on_cells(dihedral(3, 3), np.arange(9), 9)
 

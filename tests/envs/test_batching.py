@@ -40,6 +40,21 @@ def test_games_that_end_start_again_and_tell_their_result():
                 assert all(map(np.array_equal, jax.tree.leaves(here), jax.tree.leaves(after)))
 
 
+def test_the_final_state_is_kept():
+    step = jax.jit(jax.vmap(auto_reset(GAME, keep_final=True)))
+    states = init_batch(GAME, jax.random.key(0), 2)
+    for actions in ([0, 0], [3, 3], [1, 1], [4, 4], [2, 8]):  # the first game ends with a row
+        states, returns, done, final = step(states, jnp.asarray(actions))
+    assert done.tolist() == [True, False]
+    np.testing.assert_array_equal(returns, [[1, -1], [0, 0]])
+    assert jax.vmap(GAME.is_terminal)(final).tolist() == [True, False]
+    assert jax.vmap(GAME.is_terminal)(states).tolist() == [False, False]
+    np.testing.assert_array_equal(jax.vmap(GAME.view)(final)[0], [1, 1, 1, 2, 2, 0, 0, 0, 0])
+    assert jax.tree.map(lambda x, y: bool(x[1] == y[1]), final, states) == jax.tree.map(
+        lambda x: True, GAME.init()
+    )
+
+
 def test_the_key_starts_the_new_game():
     """A game with a random start begins differently with another key."""
 

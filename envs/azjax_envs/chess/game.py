@@ -73,6 +73,9 @@ class _ChessGame:
     def observe(self, state: ChessState) -> Array:
         return observation.observe(self._size, self.max_steps, state)
 
+    def observe_other(self, state: ChessState) -> Array:
+        return observation.exchange_sides(self._size, self.observe(state))
+
     def action_to_string(self, state: ChessState, action: int) -> str:
         return notation.action_to_uci(self._size, jax.device_get(state), action)
 

@@ -42,6 +42,19 @@ def observe(size: int, max_steps: int, state: ChessState) -> Array:
     return jnp.concatenate(squares).reshape(size, size, -1)
 
 
+def exchange_sides(size: int, observation: Array) -> Array:
+    """Returns an observation as the other side has it: flipped, with the sides exchanged."""
+    colour = _PLANES * POSITIONS  # the plane behind those of the positions
+    order = np.arange(num_channels(size))
+    kinds = order[:colour].reshape(POSITIONS, _PLANES)[:, :-2]  # a view, so that `order` changes
+    kinds[:] = np.roll(kinds, 6, axis=1)
+    if size == 8:
+        castling = order[colour + 2 : colour + 6]
+        castling[:] = np.roll(castling, 2)
+    other = observation[::-1][..., order]
+    return jnp.where(np.arange(len(order)) == colour, 1 - other, other)
+
+
 def piece_codes(size: int, state: ChessState) -> Array:
     """Returns the piece on each square.
 

@@ -177,6 +177,10 @@ class Go:
         colour = jnp.broadcast_to(player == 0, (1, self.size, self.size)).astype(jnp.float32)
         return jnp.moveaxis(jnp.concatenate([own, other, colour]), 0, -1)
 
+    def observe_other(self, state: GoState) -> Array:
+        own, other, colour = jnp.split(self.observe(state), [8, 16], axis=-1)
+        return jnp.concatenate([other, own, 1 - colour], axis=-1)
+
     def symmetries(self) -> Symmetries:
         return on_cells(dihedral(self.size, self.size), np.arange(self.size**2), self.num_actions)
 

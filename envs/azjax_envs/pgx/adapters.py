@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Game, Symmetries, find_legal, require_range, settle
+from azjax_envs.game import Game, Symmetries, find_legal, observe_as, require_range, settle
 
 
 def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
@@ -35,8 +35,7 @@ def to_pgx(game: Game) -> Any:
     """Returns a game as a `pgx.Env`.
 
     As in pgx, the first player is drawn at random, and all actions are legal after the end. A state
-    contains its mask, its observation and its rewards. Two things differ. `observe` always takes
-    the perspective of the player to move, and the drawings are those of `azjax_envs`.
+    contains its mask, its observation and its rewards. The drawings are those of `azjax_envs`.
     """
     _pgx()
     from azjax_envs.pgx.export import environment_class
@@ -69,9 +68,9 @@ class Pgx:
     before its own end. For an environment given as an object, the default is 512.
 
     **Text and drawing.** The text of an action is its number. pgx has no board as text and no
-    drawing made of parts, so text and drawing show the observation of the player to move. A cell
-    shows the letter of its first plane that is set, `a` for plane 0. Planes with the same value
-    everywhere are not shown. `pgx_state` returns the state for pgx's own `save_svg`.
+    drawing made of parts, so text and drawing show the observation of player 0. A cell shows the
+    letter of its first plane that is set, `a` for plane 0. Planes with the same value everywhere
+    are not shown. `pgx_state` returns the state for pgx's own `save_svg`.
 
     Example:
         A class gives an environment of your own a name for `make` and for config files:
@@ -151,6 +150,12 @@ class Pgx:
         observation = self._env.observe(self.pgx_state(state))
         return observation.astype(jnp.float32).reshape(self.observation_shape)
 
+    def observe_other(self, state: PgxState) -> Array:
+        # pgx's public `observe` has the mover's perspective only.
+        other = 1 - state.kept.current_player
+        observation = self._env._observe(self.pgx_state(state), other)
+        return observation.astype(jnp.float32).reshape(self.observation_shape)
+
     def symmetries(self) -> Symmetries:
         height, width, _ = self.observation_shape
         return Symmetries(
@@ -215,7 +220,9 @@ class Pgx:
 
     def _letters(self, state: PgxState) -> Array:
         """Returns 1 + the first plane that is set on each cell, 0 if none is; int32 [cells]."""
-        planes = self.observe(state).reshape(-1, self.observation_shape[-1]) != 0
+        # `max_steps` is None only until `__post_init__` has set it.
+        planes = observe_as(self, state, 0)  # pyrefly: ignore[bad-argument-type]
+        planes = planes.reshape(-1, self.observation_shape[-1]) != 0
         planes = (planes & ~jnp.all(planes, axis=0, keepdims=True))[:, : len(string.ascii_letters)]
         return jnp.where(jnp.any(planes, axis=1), 1 + jnp.argmax(planes, axis=1), 0)
 

@@ -11,7 +11,7 @@ from jax import Array
 from pgx._src.struct import dataclass  # pgx requires it for states and exports it nowhere else
 
 from azjax_envs import svg
-from azjax_envs.game import Game
+from azjax_envs.game import Game, observe_as
 
 
 @functools.cache
@@ -74,7 +74,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
             )
 
         def _observe(self, state: State, player_id: Array) -> Array:
-            return game.observe(state._x)
+            return observe_as(game, state._x, player_id ^ state._first)
 
         @property
         def id(self) -> str:

@@ -153,6 +153,9 @@ class Shogi:
         progress = state.ply.astype(jnp.float32) / MAX_PLIES
         return observation.observe(state.past, self.current_player(state), progress)
 
+    def observe_other(self, state: ShogiState) -> Array:
+        return observation.exchange_sides(self.observe(state))
+
     def symmetries(self) -> Symmetries:
         cells = np.arange(81).reshape(9, 9)[:, ::-1].reshape(-1)
         moves = [_STEPS.index((row, -column)) for row, column in _STEPS]

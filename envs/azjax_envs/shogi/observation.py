@@ -29,6 +29,17 @@ def observe(past: Array, player: Array, progress: Array) -> Array:
     return planes.reshape(9, 9, CHANNELS)
 
 
+def exchange_sides(observation: Array) -> Array:
+    """Returns an observation as the other player has it: turned, with the players exchanged."""
+    order = np.arange(CHANNELS)
+    sets = order[:-2].reshape(POSITIONS, PLANES)  # a view, so that `order` changes
+    for first, width in ((0, len(KINDS)), (2 * len(KINDS) + REPETITIONS, len(IN_HAND))):
+        both = sets[:, first : first + 2 * width]
+        both[:] = np.roll(both, width, axis=1)
+    other = observation[::-1, ::-1][..., order]
+    return jnp.where(np.arange(CHANNELS) == CHANNELS - 2, 1 - other, other)
+
+
 def _planes(position: Array, away: Array) -> Array:
     """Returns the planes of one position, float32 [81, 45]; turns it first if `away`."""
     cells = unpack(position[: 3 * NUM_PLANES].reshape(NUM_PLANES, 3))

@@ -178,12 +178,12 @@ def test_drawing_and_text(play_line):
     game = from_pgx("connect_four")
     state = play_line(game, [3, 3, 0])
     assert game.to_string(state).splitlines()[-3:] == [
-        ". . . a . . .",
-        "b . . b . . .",
+        ". . . b . . .",
+        "a . . a . . .",
         "player 1 to move",
     ]
     codes = np.asarray(game.view(state))
-    assert codes[35:42].tolist() == [2, 0, 0, 2, 0, 0, 0]
+    assert codes[35:42].tolist() == [1, 0, 0, 1, 0, 0, 0]
     assert codes[42:].tolist() == [1] + [1] * 7
     assert game.string_to_action(state, " 6 ") == 6
     with pytest.raises(ValueError, match="'7' is not legal here; legal: 0, 1"):
