@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Symmetries, find_legal, settle
+from azjax_envs.game import Symmetries, find_legal, observe_as, settle
 
 _SYMBOLS = ".XO#*+@%"
 _COLOURS = ("#2f6fbd", "#dd5a48", "#3f9b6c", "#d8a13a", "#7b5ea7", "#5aa0b8", "#8a6d4b")
@@ -36,8 +36,8 @@ class BaseGame:
     - The text of an action is its number.
     - Text and drawing show a grid with a symbol or a disc in each cell. Planes 0 and 1 of the
       observation are the pieces of the player to move and of the opponent. Any other plane is a
-      kind of cell.
-    - A click on cell i plays action i, provided the game has at least as many actions as cells.
+      kind of cell. `observe_other` exchanges the first two, so that the drawing keeps its side.
+    - A click on cell i plays action i, if there is one action for each cell, or one more: a pass.
 
     Example:
         ```python
@@ -125,6 +125,19 @@ class BaseGame:
         """
         raise NotImplementedError(f"{type(self).__name__} must define observe")
 
+    def observe_other(self, state: Any) -> Array:
+        """Returns the position from the perspective of the player who is not to move.
+
+        Override it if `observe` turns the board, or has more planes that depend on the mover.
+
+        Returns:
+          float32 [height, width, channels]: `observe` with planes 0 and 1 exchanged.
+        """
+        planes = self.observe(state)
+        if self.observation_shape[-1] < 2:
+            return planes
+        return jnp.concatenate([planes[..., 1::-1], planes[..., 2:]], axis=-1)
+
     def step(self, state: Any, action: Array) -> Any:
         """Returns the state after the player to move plays `action`.
 
@@ -172,10 +185,7 @@ class BaseGame:
           int32 [height * width].
         """
         height, width, channels = self.observation_shape
-        planes = self.observe(state).reshape(height * width, channels) > 0.5
-        if channels > 1:
-            swapped = jnp.concatenate([planes[:, 1::-1], planes[:, 2:]], axis=1)
-            planes = jnp.where(self.current_player(state) == 0, planes, swapped)
+        planes = observe_as(self, state, 0).reshape(height * width, channels) > 0.5
         code = jnp.argmax(planes, axis=1).astype(jnp.int32) + 1
         return jnp.where(jnp.any(planes, axis=1), code, 0)
 
@@ -204,7 +214,9 @@ class BaseGame:
                 svg.element("rect", cls="cell", x=x + 2, y=y + 2, width=side, height=side, rx=6),
                 svg.element("circle", cls="piece", cx=x + size / 2, cy=y + size / 2, r=18),
             ]
-            action = {"data_action": cell} if self.num_actions >= height * width else {}
+            # With other numbers of actions, cell i and action i have nothing in common.
+            is_action = self.num_actions - height * width in (0, 1)
+            action = {"data_action": cell} if is_action else {}
             parts.append(svg.element("g", shapes, data_cell=cell, **action))
         style = {
             ".board": "fill: #faf3e6; stroke: #e2d3b8; stroke-width: 2",

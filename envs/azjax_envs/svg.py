@@ -10,6 +10,7 @@ A board can be turned if its second player sits opposite. Parts that must stay u
 the class `upright`. A board without such parts is always shown from the same side.
 """
 
+import html
 import re
 from collections.abc import Iterable, Mapping
 
@@ -71,10 +72,10 @@ def document(
         "[data-action]": "cursor: pointer",
     }
     style = "\n".join(f".{scope} {rule} {{ {css} }}" for rule, css in {**base, **rules}.items())
-    box = f"{width:g} {height:g}"
     start = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="{scope}" role="img" aria-label="{title}" '
-        f'width="{width:g}" height="{height:g}" viewBox="0 0 {box}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="{scope}" role="img" '
+        f'aria-label="{html.escape(title)}" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}">'
     )
     return "\n".join([start, f"<style>\n{style}\n</style>", *parts, "</svg>", ""])
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import BaseGame, check_game, draw, make, returns_of, to_svg
+from azjax_envs import BaseGame, check_game, draw, make, observe_as, returns_of, to_svg
 from azjax_envs.tic_tac_toe import TicTacToe
 
 
@@ -98,6 +98,40 @@ def test_text_and_drawing_are_there():
     assert drawn.count('data-code="1"') >= 2
     assert 'data-action="8"' in drawn
     assert draw(game, state)._repr_svg_() == drawn
+
+
+@pytest.mark.parametrize(("actions", "clicks"), [(3, 0), (9, 9), (10, 9), (11, 0), (75, 0)])
+def test_cells_are_clicked_if_there_is_an_action_for_each_and_at_most_a_pass(actions, clicks):
+    class Other(Plain):
+        num_actions = actions
+
+    assert Other().svg_board().count("data-action=") == clicks
+
+
+def test_the_drawing_is_player_0s_whoever_moves():
+    """In this game the players sit opposite, and each sees the board from his side."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Turned(Plain):
+        def observe(self, state):
+            planes = super().observe(state)
+            return jnp.where(state.player == 0, planes, planes[::-1, ::-1])
+
+    @dataclasses.dataclass(frozen=True)
+    class Right(Turned):
+        def observe_other(self, state):
+            return self.observe(state)[::-1, ::-1, ::-1]
+
+    game, plain = Right(), Plain()
+    state = game.init()
+    for action in (0, 4, 5, 2):
+        state = game.step(state, action)
+        np.testing.assert_array_equal(game.view(state), plain.view(state))
+        for player in (0, 1):
+            seen = plain.observe_other(state) if player != state.player else plain.observe(state)
+            turned = seen[::-1, ::-1] if player else seen
+            np.testing.assert_array_equal(observe_as(game, state, player), turned)
+    assert check_game(game, games=8) == []
 
 
 def test_the_name_makes_the_game():

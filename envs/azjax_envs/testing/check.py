@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from azjax_envs.game import Game
+from azjax_envs.testing.doubts import find_doubts
 from azjax_envs.testing.play import check_play
 from azjax_envs.testing.text import check_clicks, check_drawing, check_optional, check_strings
 
@@ -32,6 +34,9 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     - **Text and drawing:** action texts are unique and can be read back, and the drawing shows the
       codes of `view`.
     - **Optional parts:** names of the players differ, and winning cells are those of a won game.
+
+    If all is right, it warns of what an author hardly means: clicks on a cell that play something
+    else, a drawing that changes sides with every move, and observations out of their bounds.
 
     Random games are played only under symmetries that keep the start. The start of othello, for
     example, keeps four of the eight.
@@ -60,6 +65,9 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
     for check in (check_strings, check_drawing, check_clicks, check_optional):
         findings += _run(check, game)
+    if not findings:
+        for doubt in _run(find_doubts, game):
+            warnings.warn(f"{game.name}: {doubt}", stacklevel=2)
     return findings
 
 
@@ -90,7 +98,11 @@ _ARRAY_METHODS = {
     "observe": ("observation_shape", jnp.float32),
     "view": (None, jnp.int32),
 }
-_OPTIONAL_METHODS = {"score": ((2,), jnp.float32), "ownership": ("cells", jnp.float32)}
+_OPTIONAL_METHODS = {
+    "score": ((2,), jnp.float32),
+    "ownership": ("cells", jnp.float32),
+    "observe_other": ("observation_shape", jnp.float32),
+}
 _OTHER_METHODS = (
     "init",
     "step",

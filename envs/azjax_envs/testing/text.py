@@ -1,5 +1,6 @@
 """The part of `check_game` that reads texts and drawings."""
 
+import functools
 import random
 import re
 import xml.etree.ElementTree as ET
@@ -123,17 +124,27 @@ def check_optional(game: Game) -> Iterator[str]:
             return
 
 
+def random_line(game: Game, plies: int) -> Iterator[tuple[State, list[int], int]]:
+    """Yields the positions of a random game: state, legal actions, and the one played, or -1."""
+    chance = random.Random(game.num_actions)
+    state = game.init()
+    for _ in range(plies):
+        if not (actions := legal_actions(game, state)):
+            break
+        action = chance.choice(actions)
+        yield state, actions, action
+        state = _step(game, state, jnp.int32(action))
+    yield state, legal_actions(game, state), -1
+
+
+@functools.partial(jax.jit, static_argnums=0)  # one trace for all lines of a game
+def _step(game: Game, state: State, action: jax.Array) -> State:
+    return game.step(state, action)
+
+
 def _positions(game: Game) -> list[tuple[State, list[int]]]:
     """Returns some positions of one random game, from start to end, with their legal actions."""
-    chance = random.Random(game.num_actions)
-    step = jax.jit(game.step)
-    state, line = game.init(), []
-    for _ in range(game.max_steps + 1):
-        actions = legal_actions(game, state)
-        line.append((state, actions))
-        if not actions:
-            break
-        state = step(state, jnp.int32(chance.choice(actions)))
+    line = [(state, actions) for state, actions, _ in random_line(game, game.max_steps)]
     wanted = np.unique(np.linspace(0, len(line) - 1, _STATES).astype(int))
     return [line[i] for i in wanted]
 

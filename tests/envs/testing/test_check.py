@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import re
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -288,6 +290,67 @@ def test_drawing(old, new, finding):
             return super().svg_board().replace(old, new)
 
     assert any(finding in line for line in check_drawing(Drawn()))
+
+
+def warned(game):
+    """Returns what `check_game` warns of in a game without faults."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert check_game(game, games=8) == []
+    texts = [str(warning.message) for warning in caught]
+    assert all("\n" not in text and text.startswith(f"{game.name}: ") for text in texts)
+    assert all(warning.filename == __file__ for warning in caught)
+    return texts
+
+
+def test_clicks_that_cannot_be_right():
+    @frozen
+    class Shifted(TicTacToe):
+        """Action a is played on cell a + 1, and the drawing does not know."""
+
+        def svg_board(self):
+            return re.sub(
+                r'data-action="(\d)"',
+                lambda match: f'data-action="{(int(match[1]) + 1) % 9}"',
+                super().svg_board(),
+            )
+
+    (line,) = warned(Shifted())
+    assert re.search(r"a click on cell \d plays action \d, which changes cell \d: give its", line)
+
+    @frozen
+    class Few(TicTacToe):
+        def svg_board(self):
+            return re.sub(r' data-action="[0-5]"', "", super().svg_board())
+
+    (line,) = warned(Few())
+    assert "svg_board has clicks for 3 of 9 actions: draw data-action for all or none" in line
+
+
+def test_a_drawing_that_changes_sides():
+    @frozen
+    class Sides(TicTacToe):
+        def view(self, state):
+            planes = self.observe(state).reshape(9, 2).astype(jnp.int32)
+            return planes[:, 0] + 2 * planes[:, 1]
+
+    (line,) = warned(Sides())
+    assert "with every move the drawing changes cells that nobody touched: view should show" in line
+
+
+def test_observations_out_of_their_bounds():
+    @frozen
+    class Large(TicTacToe):
+        def observe(self, state):
+            return 2.5 * super().observe(state) - 1
+
+    @frozen
+    class Bounded(Large):
+        observation_bounds = (-1.0, 1.5)
+
+    (line,) = warned(Large())
+    assert "observations reach from -1 to 1.5: observation_bounds, which are 0 and 1" in line
+    assert warned(Bounded()) == []
 
 
 _IN_A_CELL = """
