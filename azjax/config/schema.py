@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from azjax.config.checks import above, at_least, between
+from azjax.config.checks import above, at_least, between, plain
 from azjax.errors import UserError
 
 MAX_SEED = 2**32 - 1
@@ -179,6 +179,7 @@ class SelfPlayConfig:
         above(self, 0.0, "temperature", "full_search_fraction", "resign_disabled_fraction")
         between(self, 0.0, 1.0, "full_search_fraction", "resign_false_positive_rate")
         between(self, 0.0, 1.0, "resign_disabled_fraction")
+        plain(self, "full_search_fraction", "resign_false_positive_rate")
         if round(self.full_search_fraction * self.plies_per_cycle) < 1:
             raise UserError(
                 f"selfplay.full_search_fraction = {self.full_search_fraction} leaves no full "

@@ -14,8 +14,10 @@ import typing
 from pathlib import Path
 from typing import Any, Literal
 
+import jax
 import tomli_w
 
+from azjax.config.checks import must_be_plain
 from azjax.config.schema import Config, GameConfig, Option, Options
 from azjax.errors import UserError
 
@@ -28,7 +30,8 @@ def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Co
 
     Args:
       path: the file, or the name of a config that comes with azjax, such as "connect_four".
-      overrides: values that replace those of the file, `{"search": {"num_simulations": 64}}`.
+      overrides: values that replace those of the file, `{"search": {"num_simulations": 64}}`. Where
+        the config has a fractional number, the value may be traced by jax, as in a sweep.
 
     Raises:
       UserError: no such file, not TOML, an unknown key, a value of the wrong type or out of range.
@@ -158,6 +161,10 @@ def _options(values: dict[str, Any], name: str) -> Options:
 def _typed(value: Any, hint: Any, name: str) -> Any:
     """Returns `value` as the type `hint`, or raises a UserError about the key `name`."""
     _check_size(value, name)
+    if isinstance(value, jax.core.Tracer):
+        if hint is not float:
+            raise UserError(must_be_plain(name))
+        return value
     if hint == Options:
         if not isinstance(value, dict | tuple):
             raise UserError(f"{name} = {value!r} must be a table")

@@ -49,7 +49,9 @@ def make_optimizer(config: LearningConfig, total_updates: int) -> optax.Gradient
     """Returns gradient clipping, then SGD with momentum or AdamW under the schedule."""
     rate = learning_rate_schedule(config, total_updates)
     # The gradient of the squared parameters in the loss. The losses in the log are without them.
-    penalty = [optax.add_decayed_weights(2 * config.l2)] if config.l2 else []
+    # In a sweep the weight may be traced, and then it may be anything.
+    none = not isinstance(config.l2, Array) and config.l2 == 0
+    penalty = [] if none else [optax.add_decayed_weights(2 * config.l2)]
     if config.optimizer == "sgd":
         rule = optax.sgd(rate, momentum=config.momentum)
     else:

@@ -3,13 +3,15 @@
 import importlib.util
 from pathlib import Path
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import azjax
 from azjax.config.toml import load_config
 
 FOLDER = Path(__file__).parent.parent.parent / "examples"
-SHORT = ("own_network", "own_loss", "stock_mctx")
+SHORT = ("own_network", "own_loss", "stock_mctx", "sweep")
 CYCLES = 8  # until the first updates
 
 
@@ -29,7 +31,11 @@ def small(monkeypatch):
         "learning": {"batch_size": 16, "updates_per_cycle": 1},
         "search": {"num_simulations": 2},
     }
-    monkeypatch.setattr(azjax, "load_config", lambda name, own: load_config(name, own | sizes))
+
+    def load_small(name, own):
+        return load_config(name, own | {k: own.get(k, {}) | size for k, size in sizes.items()})
+
+    monkeypatch.setattr(azjax, "load_config", load_small)
 
 
 def test_they_are_at_most_150_lines():
@@ -54,3 +60,19 @@ def test_a_loss(small, tmp_path):
 def test_mctxs_own_search(small, tmp_path):
     last = load("stock_mctx").main(tmp_path / "run", CYCLES)
     assert last["train/updates"] == 1
+
+
+def test_a_sweep(small, tmp_path, monkeypatch):
+    sweep = load("sweep")
+    monkeypatch.setattr(sweep, "RATES", (1e-6, 1e-2))
+    cycles = CYCLES + 3  # the first update has a learning rate of 0
+    states, log = sweep.train(cycles, jnp.asarray(sweep.RATES))
+    low, high = log["train/learning_rate"][-1]
+    np.testing.assert_allclose(high, 1e4 * low, rtol=1e-4)
+    moved = log["train/param_norm"][-1] - log["train/param_norm"][0]
+    assert abs(moved[1]) > 10 * abs(moved[0])
+    monkeypatch.setattr(sweep, "train", lambda cycles, rates: (states, log))
+    wrong = sweep.main(tmp_path, cycles)
+    assert len(wrong) == 2
+    assert all(0 < share < 1 for share in wrong)
+    assert (tmp_path / "sweep.png").stat().st_size > 10_000
