@@ -8,13 +8,16 @@ import io
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro
 
 from azjax.config import Config
 from azjax.config.schema import MAX_SEED
 from azjax.errors import UserError
+
+if TYPE_CHECKING:
+    from azjax_envs import Game
 
 PROGRAM = "azjax"
 _MOST = 1_000_000  # of anything that an option counts
@@ -23,6 +26,7 @@ RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 PlayerArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
 GameArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
+GameOption = Annotated[str | None, tyro.conf.arg(metavar="GAME")]
 FileArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 T = TypeVar("T")
@@ -55,6 +59,22 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
         run(["--help"])
     options = sorted(set(re.findall(r"(?<![\w-])--[\w.-]*\w", shown.getvalue())))
     raise UserError(_one_line(captured.getvalue(), name, options))
+
+
+def game_of(player: str, game: str | None) -> "Game | None":
+    """Returns the game of the option --game; None if the player knows its own.
+
+    Raises:
+      UserError: there is no such game, or the player works for any.
+    """
+    from azjax.games import game_from_name
+    from azjax.players.spec import NetworkSpec, parse_spec
+
+    if game is not None:
+        return game_from_name(game)
+    if not isinstance(parse_spec(player), NetworkSpec):
+        raise UserError(f"{player} works for any game: name the game with --game")
+    return None
 
 
 def _check_numbers(options: Any) -> None:

@@ -8,15 +8,19 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
-from azjax.cli.arguments import GameArgument, PlayerArgument, RunArgument, parse
+from azjax.cli.arguments import (
+    GameArgument,
+    GameOption,
+    PlayerArgument,
+    RunArgument,
+    game_of,
+    parse,
+)
 from azjax.errors import UserError
-
-if TYPE_CHECKING:
-    from azjax_envs import Game
 
 _FIRST_LINE_S = 1.0
 _LINE_EVERY_S = 10.0
@@ -48,6 +52,8 @@ def evaluate(arguments: list[str]) -> None:
         against: str = "random"
         """The opponent: random, minimax:4, mc:100, uct:1000, exact, another run, or an engine such
         as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
+        game: GameOption = None
+        """The game, such as go_9x9, if the player has no network."""
         games: int = 200
         """Number of games, half from each seat."""
         trust: bool = False
@@ -55,7 +61,7 @@ def evaluate(arguments: list[str]) -> None:
         shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(evaluate, Arguments, arguments, "eval")
-    _match(options.run, options.against, None, options)
+    _match(options.run, options.against, options)
 
 
 def match(arguments: list[str]) -> None:
@@ -67,7 +73,7 @@ def match(arguments: list[str]) -> None:
         """A player, as in `azjax eval`."""
         second: PlayerArgument
         """Its opponent: a run or any other player."""
-        game: str | None = None
+        game: GameOption = None
         """The game, such as go_9x9, if the first player has no network."""
         games: int = 400
         """Number of games, half from each seat."""
@@ -76,13 +82,7 @@ def match(arguments: list[str]) -> None:
         shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(match, Arguments, arguments, "match")
-    from azjax.games import game_from_name
-    from azjax.players.spec import NetworkSpec, parse_spec
-
-    if options.game is None and not isinstance(parse_spec(options.first), NetworkSpec):
-        raise UserError(f"{options.first} works for any game: name the game with --game")
-    game = None if options.game is None else game_from_name(options.game)
-    _match(options.first, options.second, game, options)
+    _match(options.first, options.second, options)
 
 
 def rate(arguments: list[str]) -> None:
@@ -208,7 +208,8 @@ def bench(arguments: list[str]) -> None:
     options.run()
 
 
-def _match(first: str, second: str, game: "Game | None", options: Any) -> None:
+def _match(first: str, second: str, options: Any) -> None:
+    rules = game_of(first, options.game)
     from azjax.devices import use_all_cores
 
     shared, trust = options.shared, options.trust
@@ -220,7 +221,7 @@ def _match(first: str, second: str, game: "Game | None", options: Any) -> None:
     from azjax.players.load import load_player
 
     with _status(shared.json) as progress:
-        player = load_player(first, game=game, trust=trust)
+        player = load_player(first, game=rules, trust=trust)
         opponent = load_player(second, game=player.game, trust=trust)
         result = play_match(
             player.game,

@@ -5,23 +5,31 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from azjax.cli.arguments import PlayerArgument, parse
-from azjax.cli.web import load_search_player, serve
+from azjax.cli.arguments import GameOption, PlayerArgument, game_of, parse
+from azjax.cli.web import serve
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
     from azjax.play.stdin import Lines
+    from azjax.players.base import Player
 
 
 def play(arguments: list[str]) -> None:
-    """Play against a run in the terminal: azjax play runs/tic_tac_toe"""
+    """Play against a player in the terminal: azjax play connect_four
+
+    The name of a game stands for the best player of it that there is.
+    """
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: PlayerArgument
-        """The opponent: a run, as in `azjax eval`, or a pretrained game such as connect_four."""
+        """The opponent: a game such as connect_four, a run, or any player, as in `azjax eval`."""
+        game: GameOption = None
+        """The game, such as chess or go_9x9, if the player has no network."""
+        against: Literal["human"] | None = None
+        """human: two people play at one board, and the player only gives hints."""
         side: int | None = None
         """Your seat: 0 moves first, 1 second; random if left out."""
         watch: bool = False
@@ -39,9 +47,10 @@ def play(arguments: list[str]) -> None:
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
-        if options.side is not None or options.watch:
+        if options.side is not None or options.watch or options.against or options.game:
             raise UserError(
-                "--web cannot be combined with --side or --watch: choose the side on the page"
+                "--web cannot be combined with --side, --watch, --against or --game: choose the "
+                "sides on the page of a player with a network"
             )
         serve(options.run, port=options.port, browser=options.browser, trust=options.trust)
         return
@@ -49,6 +58,8 @@ def play(arguments: list[str]) -> None:
         raise UserError("--port and --no-browser need --web")
     if options.side not in (None, 0, 1):
         raise UserError(f"--side {options.side}: must be 0 (moves first) or 1")
+    if options.against and (options.watch or options.side is not None):
+        raise UserError("--against human: two people play both sides; leave --side and --watch out")
     import random
 
     import jax
@@ -56,19 +67,30 @@ def play(arguments: list[str]) -> None:
     from rich.text import Text
 
     from azjax.play.terminal import play as play_in_terminal
-    from azjax.players.load import describe, load_player
 
-    player = load_player(options.run, trust=options.trust)
-    if about := describe(options.run, trust=options.trust):
+    player, about = _load(options.run, options.game, trust=options.trust)
+    if about:
         Console().print(Text(about))
-    human = None if options.watch else options.side
-    if human is None and not options.watch:
-        human = random.randint(0, 1)
-    play_in_terminal(player.game, player, human=human, key=jax.random.PRNGKey(options.seed))
+    seats = (0, 1) if options.side is None else (options.side,)
+    humans = (0, 1) if options.against else () if options.watch else (random.choice(seats),)
+    key = jax.random.PRNGKey(options.seed)
+    play_in_terminal(player.game, player, humans=humans, key=key)
+
+
+def _load(run: str, game: str | None, *, trust: bool) -> "tuple[Player, str]":
+    """Returns a player, or the best one of a game, and what to say about it."""
+    from azjax.players.load import best_player, describe, load_player
+
+    best = None if game else best_player(run)
+    if best is not None:
+        spec, about = best
+        return load_player(spec, game=run), about
+    rules = game_of(run, game)
+    return load_player(run, game=rules, trust=trust), describe(run, trust=trust)
 
 
 def gtp(arguments: list[str]) -> None:
-    """Run a player as an engine for Go clients such as Sabaki: azjax gtp runs/go_9x9
+    """Run a player as an engine for Go clients such as Sabaki: azjax gtp go_9x9
 
     Without a clock, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
     """
@@ -76,7 +98,9 @@ def gtp(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: PlayerArgument
-        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, a file, a game, uct:1000."""
+        game: GameOption = None
+        """The game, such as chess or go_9x9, if the player has no network."""
         memory: int = 256
         """Megabytes for the search tree; when it is full, the search stops."""
         trust: bool = False
@@ -87,18 +111,18 @@ def gtp(arguments: list[str]) -> None:
         raise UserError(f"--memory {options.memory}: must be at least 1 megabyte")
     from azjax.play.gtp.game import check_game
     from azjax.play.gtp.server import serve_gtp
-    from azjax.search.anytime import make_anytime_search
+    from azjax.play.player_search import make_engine_search
 
     _compute_in_this_thread()
-    player = load_search_player(options.run, trust=options.trust)
+    player, about = _load(options.run, options.game, trust=options.trust)
     check_game(player.game)
-    _print_card(options.run, trust=options.trust)
-    search = make_anytime_search(player, memory_mb=options.memory)
+    search = make_engine_search(player, memory_mb=options.memory)
+    _print_card(about)
     serve_gtp(search, _standard_input(), _write)
 
 
 def uci(arguments: list[str]) -> None:
-    """Run a player as an engine for chess clients such as Cute Chess: azjax uci runs/chess
+    """Run a player as an engine for chess clients such as Cute Chess: azjax uci gardner_chess
 
     Without a limit, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
     """
@@ -106,7 +130,7 @@ def uci(arguments: list[str]) -> None:
 
 
 def usi(arguments: list[str]) -> None:
-    """Run a player as an engine for shogi clients such as ShogiGUI: azjax usi runs/shogi
+    """Run a player as an engine for shogi clients such as ShogiGUI: azjax usi shogi
 
     Without a limit, a move takes as many simulations as the run's evaluations, or SIMULATIONS.
     """
@@ -117,33 +141,33 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: PlayerArgument
-        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, RUN@best, or a file."""
+        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, a file, a game, uct:1000."""
+        game: GameOption = None
+        """The game, such as chess or go_9x9, if the player has no network."""
         trust: bool = False
         """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(command, Arguments, arguments, name)
+    from azjax.play.player_search import make_engine_search
     from azjax.play.uci.engine import DIALECTS, check_game
     from azjax.play.uci.server import serve_uci
-    from azjax.search.anytime import make_anytime_search
 
     _compute_in_this_thread()
-    player = load_search_player(options.run, trust=options.trust)
+    player, about = _load(options.run, options.game, trust=options.trust)
     check_game(DIALECTS[name], player.game)
-    _print_card(options.run, trust=options.trust)
+    make_engine_search(player)  # says now whether there is one
+    _print_card(about)
     serve_uci(
         DIALECTS[name],
         player.game,
-        lambda megabytes: make_anytime_search(player, memory_mb=megabytes),
+        lambda megabytes: make_engine_search(player, memory_mb=megabytes),
         _standard_input(),
         _write,
     )
 
 
-def _print_card(run: str, *, trust: bool) -> None:
+def _print_card(card: str) -> None:
     """Prints a player's card to standard error, because standard output is the protocol's."""
-    from azjax.players.load import describe
-
-    card = describe(run, trust=trust)
     if card:
         with contextlib.suppress(OSError):  # where nobody reads it, the engine plays on
             print(card, file=sys.stderr, flush=True)

@@ -109,11 +109,13 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
     """
     from azjax.players.load import load_player
     from azjax.players.network_players import SearchPlayer
+    from azjax.players.spec import NetworkSpec, parse_spec
 
-    player = load_player(run, trust=trust)
-    if not isinstance(player, SearchPlayer):
-        raise UserError(f"{run}: must be a player with a search: RUN or RUN:SIMULATIONS")
-    return player
+    if isinstance(parse_spec(run), NetworkSpec):
+        player = load_player(run, trust=trust)
+        if isinstance(player, SearchPlayer):
+            return player
+    raise UserError(f"{run}: a page needs a network with a search: RUN or RUN:SIMULATIONS")
 
 
 def _about(run: str, player: "SearchPlayer", *, trust: bool) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.players.base import Player, act, follows_history, is_jittable
+from azjax.players.engines.batch import DECLARED_WIN
 from azjax.pytrees import take
 from azjax.rollouts import opening_lines
 from azjax.types import Array, State
@@ -52,12 +53,14 @@ def match_on_host(
     states = jax.tree.map(lambda x: jnp.concatenate([x[-1], x[-1]]), lines)
     seats = np.repeat(np.arange(2), num_pairs)
     ended, movers = (np.asarray(x) for x in status(game, states))
-    plies = 0
+    plies, declared = 0, np.zeros(2 * num_pairs, bool)
     while not ended.all():
         actions = np.full(2 * num_pairs, -1, np.int32)
         for player, turn in ((player_a, movers == seats), (player_b, movers != seats)):
             play_key, move_key = jax.random.split(play_key)
             _fill_actions(player, move_key, states, turn & ~ended, actions, moves)
+        # For the rules it is an illegal move, which loses: the result is turned around.
+        declared |= actions == DECLARED_WIN
         after = step(game, states, actions)
         lengths = lengths + ~ended
         ended, movers = (np.asarray(x) for x in status(game, after))
@@ -66,9 +69,9 @@ def match_on_host(
             _write_down(game, states, np.where(ended, -1, actions), moves)
         states, plies = after, plies + 1
         if say is not None:
-            points = scores_of_seats(game, states, seats)[ended].sum()
+            points = _scores(game, states, seats, declared)[ended].sum()
             say(int(ended.sum()), float(points), plies)
-    scores = scores_of_seats(game, states, seats)
+    scores = _scores(game, states, seats, declared)
     start = take(lines, -1)
     return scores.reshape(2, -1), lengths.reshape(2, -1), start
 
@@ -77,6 +80,11 @@ def scores_of_seats(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
     """Returns the scores of the players in the given seats, float32 [N] in {0, 1/2, 1}."""
     returns = np.asarray(_returns(game, states))
     return (returns[np.arange(len(seats)), seats] + 1) / 2
+
+
+def _scores(game: Game, states: State, seats: np.ndarray, declared: np.ndarray) -> np.ndarray:
+    scores = scores_of_seats(game, states, seats)
+    return np.where(declared, 1 - scores, scores)
 
 
 def _fill_actions(

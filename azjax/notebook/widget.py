@@ -83,14 +83,14 @@ class Opponent(anywidget.AnyWidget):
     def _legal_moves(self) -> dict[int, str]:
         """Returns the person's legal moves; none if it is not their turn."""
         now = self._session.current
-        is_turn = not now.over and now.mover == self._session.human
+        is_turn = not self._session.over and now.mover == self._session.human
         return self._session.record.legal_moves() if is_turn else {}
 
     def _answer(self) -> None:
         """Plays the player's moves until the person is to move, and shows each position."""
         while True:
             session = self._session
-            if session.current.over or session.current.mover == session.human:
+            if session.over or session.current.mover == session.human:
                 break
             self._show(f"{session.player.name} is thinking ...", busy=True)
             try:
@@ -138,7 +138,7 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     """
     if human not in (0, 1):
         raise UserError(f"human = {human!r}: must be 0 (moves first) or 1")
-    return Opponent(start_session(game, player, human=human, key=key))
+    return Opponent(start_session(game, player, humans=(human,), key=key))
 
 
 def _status(session: Session) -> str:

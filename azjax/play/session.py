@@ -8,14 +8,15 @@ import jax
 from azjax_envs import Game
 
 from azjax.play.game_record import GameRecord, Position, start_game
-from azjax.players.base import Analysis, Player
+from azjax.players.base import Analysis, Player, follows_history
+from azjax.players.engines.batch import DECLARED_WIN
 from azjax.pytrees import expand, first
 from azjax.types import Array, State
 
 
 @dataclass(frozen=True)
 class PlayResult:
-    """Results of the finished games for the person, or for the first player when watching."""
+    """Results of the finished games for one person, otherwise for the first player."""
 
     wins: int = 0
     draws: int = 0
@@ -25,14 +26,19 @@ class PlayResult:
 
 @dataclass(frozen=True)
 class Session:
-    """A person, a player and their game. Every change returns another session."""
+    """People, a player and their game. Every change returns another session."""
 
     player: Player
-    human: int | None  # the person's seat; None if the person only watches
+    humans: tuple[int, ...]  # the seats of people: one, both, or none to watch
     key: Array  # changes with every move of the player
     record: GameRecord  # the game being played
     earlier: PlayResult = PlayResult()  # the finished games before it
-    resigned: bool = False  # whether the person gave the game up
+    loser: int | None = None  # the seat that gave the game up
+
+    @property
+    def human(self) -> int | None:
+        """The seat of the one person who plays; None without one, or with two."""
+        return self.humans[0] if len(self.humans) == 1 else None
 
     @property
     def game(self) -> Game:
@@ -47,66 +53,84 @@ class Session:
     @property
     def over(self) -> bool:
         """Whether the game has ended, by its rules or by a resignation."""
-        return self.resigned or self.current.over
+        return self.loser is not None or self.current.over
+
+    @property
+    def winner(self) -> int | None:
+        """The seat that has won; None if nobody has."""
+        first, second = self.current.returns
+        if self.loser is not None:
+            return 1 - self.loser
+        return None if first == second else int(second > first)
 
     def result(self) -> PlayResult:
         """Returns the results of all games, with the current one if it is over."""
         result = replace(self.earlier, moves=self.record.moves)
         if not self.over:
             return result
-        mine = -1.0 if self.resigned else self.current.returns[self.human or 0]
-        field = "wins" if mine > 0 else "losses" if mine < 0 else "draws"
+        won = self.winner == (self.human or 0)
+        field = "draws" if self.winner is None else "wins" if won else "losses"
         return replace(result, **{field: getattr(result, field) + 1})
 
     def choose(self) -> tuple[int, Analysis | None]:
-        """Returns the player's move and its analysis, if it has one; the same at every call."""
+        """Returns the player's move and its analysis, if it has one; the same at every call.
+
+        The move of an engine that resigns or claims the game is negative.
+        """
         _, choice_key = jax.random.split(self.key)
+        if follows_history(self.player):
+            history = [(each.moved_by, each.move) for each in self.record.positions[1:]]
+            states = jax.device_get(expand(self.current.state))
+            return int(self.player(choice_key, states, [history])[0]), None  # type: ignore[call-arg]
         run = _choose_jit if self.player.jittable else _choose
         action, analysis = jax.device_get(run(self.player, choice_key, self.current.state))
         return int(action), analysis
 
     def play(self, action: int) -> Session:
-        """Returns the session after a move of the person or the player."""
+        """Returns the session after a move, or after an engine that resigns or claims the game."""
+        mover = self.current.mover
+        if action < 0:
+            return self.resign(1 - mover if action == DECLARED_WIN else mover)
         key, _ = jax.random.split(self.key)
-        key = self.key if self.current.mover == self.human else key
+        key = self.key if mover in self.humans else key
         return replace(self, key=key, record=self.record.play(action))
 
-    def resign(self) -> Session:
-        """Returns the session after the person gave up."""
-        return replace(self, resigned=True)
+    def resign(self, loser: int) -> Session:
+        """Returns the session after the player in seat `loser` gave up."""
+        return replace(self, loser=loser)
 
     def undo(self) -> Session | None:
-        """Returns the session before the person's last move or resignation; None without one."""
-        if self.resigned:
-            return replace(self, resigned=False)
+        """Returns the session before the last move or resignation of a person; None without one."""
+        if self.loser is not None:
+            return replace(self, loser=None)
         positions = self.record.positions
-        mine = [i for i, position in enumerate(positions) if i and position.moved_by == self.human]
+        mine = [i for i, position in enumerate(positions) if i and position.moved_by in self.humans]
         return replace(self, record=self.record.truncate(mine[-1] - 1)) if mine else None
 
     def new_game(self) -> Session:
         """Returns the session at the start of another game."""
         key, start_key = jax.random.split(self.key)
         record = start_game(self.game, start_key)
-        return replace(self, key=key, record=record, earlier=self.result(), resigned=False)
+        return replace(self, key=key, record=record, earlier=self.result(), loser=None)
 
 
-def start_session(game: Game, player: Player, *, human: int | None, key: Array) -> Session:
+def start_session(game: Game, player: Player, *, humans: tuple[int, ...], key: Array) -> Session:
     """Starts a first game and compiles the player, so that later timings measure its thinking.
 
     Args:
       game: the game.
       player: the opponent.
-      human: the person's seat, 0 or 1; None to watch.
+      humans: the seats of people, 0 or 1; both for two people at one board; none to watch.
       key: PRNG key of the start and of the player's moves.
 
     Raises:
-      ValueError: `human` is not a seat.
+      ValueError: `humans` are no seats.
     """
-    if human not in (None, 0, 1):
-        raise ValueError(f"human must be 0 (first to move), 1, or None to watch, not {human!r}")
+    if humans not in ((), (0,), (1,), (0, 1)):
+        raise ValueError(f"humans must be (), (0,), (1,) or (0, 1), not {humans!r}")
     key, start_key = jax.random.split(key)
-    session = Session(player, human, key, start_game(game, start_key))
-    if player.jittable:
+    session = Session(player, humans, key, start_game(game, start_key))
+    if player.jittable and humans != (0, 1):
         session.choose()
     return session
 

@@ -28,6 +28,7 @@ from azjax.play.text import (
     who_is_ahead,
 )
 from azjax.players.base import Analysis, Player
+from azjax.players.engines.batch import DECLARED_WIN
 
 __all__ = ["PlayResult", "play"]
 
@@ -40,7 +41,7 @@ def play(
     game: Game,
     player: Player,
     *,
-    human: int | None,
+    humans: tuple[int, ...],
     key: jax.Array,
     console: Console | None = None,
     input: Callable[[str], str] = builtins.input,
@@ -50,7 +51,8 @@ def play(
     Args:
       game: the game.
       player: the opponent; if it has a method `analyse`, it can give hints.
-      human: the person's seat, 0 or 1; None to watch the player play both sides.
+      humans: the seats of people, 0 or 1; both for two people at one board; none to watch the
+        player play both sides.
       key: PRNG key for the player's moves.
       console: prints everything but the prompt; by default the standard output.
       input: reads a line, given the prompt; raises EOFError at the end of the input.
@@ -59,7 +61,7 @@ def play(
       The results of the finished games.
 
     Raises:
-      ValueError: `human` is not a seat.
+      ValueError: `humans` are no seats.
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (gives `input` line editing and a history)
@@ -67,7 +69,7 @@ def play(
     result = PlayResult()
     try:
         with console.status(f"preparing {player_in_words(player.name)[1]} ..."):
-            session = start_session(game, player, human=human, key=key)
+            session = start_session(game, player, humans=humans, key=key)
         start = _Screen(console, session)
         _welcome(start)
         screen: _Screen | None = start
@@ -115,11 +117,14 @@ def _sentence(text: str) -> str:
 def _welcome(screen: _Screen) -> None:
     session = screen.session
     _, player = player_in_words(session.player.name)
-    if session.human is None:
-        screen.print(f"{session.game.name}: {player} plays both sides.", "bold")
-    else:
+    if session.human is not None:
         seat = _ORDINALS[session.human]
         screen.print(f"{session.game.name}: you are the {seat} player against {player}.", "bold")
+    elif session.humans:
+        screen.print(f"{session.game.name}: two people at one board; hints by {player}.", "bold")
+    else:
+        screen.print(f"{session.game.name}: {player} plays both sides.", "bold")
+    if session.humans:
         screen.print("Type a move, or help for the moves and commands.", "dim")
     _show(screen)
 
@@ -127,7 +132,7 @@ def _welcome(screen: _Screen) -> None:
 def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
     """Handles one move of either side or one command; returns None when the person leaves."""
     session = screen.session
-    if not session.over and session.current.mover != session.human:
+    if not session.over and session.current.mover not in session.humans:
         return _player_moves(screen)
     question = f"your move {session.record.num_moves + 1}"
     if session.over:
@@ -151,7 +156,12 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
     except ValueError as error:
         screen.print(_complaint(text, str(error)), "red")
         return screen
-    return _play(screen, action, "You play")
+    who = (
+        "You play"
+        if session.human is not None
+        else f"The {_ORDINALS[session.current.mover]} player plays"
+    )
+    return _play(screen, action, who)
 
 
 def _ask(screen: _Screen, question: str, input: Callable[[str], str]) -> str:
@@ -173,9 +183,9 @@ def _complaint(text: str, error: str) -> str:
 
 def _afterwards(session: Session) -> tuple[str, ...]:
     """Returns the commands that make sense once a game is over."""
-    if session.human is None:
-        return ("yes", "moves", "quit")
-    return ("yes", "swap", "undo", "moves", "quit")
+    if session.human is not None:
+        return ("yes", "swap", "undo", "moves", "quit")
+    return ("yes", *(("undo",) if session.humans else ()), "moves", "quit")
 
 
 def _player_moves(screen: _Screen) -> _Screen:
@@ -183,8 +193,14 @@ def _player_moves(screen: _Screen) -> _Screen:
     started = time.perf_counter()
     action, _ = _choose(screen)
     seconds = time.perf_counter() - started
-    who = _sentence(_name(session, session.current.mover))
-    return _play(screen, action, f"{who} plays", f"({seconds:.2f} s)")
+    mover = session.current.mover
+    who = _sentence(_name(session, mover))
+    if action >= 0:
+        return _play(screen, action, f"{who} plays", f"({seconds:.2f} s)")
+    screen.print(f"{who} {'claims a win' if action == DECLARED_WIN else 'resigns'}.", "bold")
+    screen = screen.with_session(session.play(action))
+    screen.print(_outcome(screen.session), "bold")
+    return screen
 
 
 def _play(screen: _Screen, action: int, who_plays: str, remark: str = "") -> _Screen:
@@ -218,13 +234,13 @@ def _show(screen: _Screen, before: str = "") -> None:
 
 
 def _outcome(session: Session) -> str:
-    returns, count = session.current.returns, session.record.num_moves
+    winner, count = session.winner, session.record.num_moves
     moves = f"{count} move{'s' * (count != 1)}"
-    if session.resigned:
-        return f"You resigned after {moves}: {_player(session)} wins."
-    if returns[0] == returns[1]:
+    if winner is None:
         return f"A draw after {moves}."
-    winner = int(returns[1] > returns[0])
+    if session.loser in session.humans and session.loser == session.current.mover:
+        loser = _sentence(_name(session, session.loser))
+        return f"{loser} resigned after {moves}: {_name(session, winner)} wins."
     verb = "win" if winner == session.human else "wins"
     return f"{_sentence(_name(session, winner))} {verb} after {moves}."
 
@@ -288,11 +304,12 @@ def _undo(screen: _Screen) -> _Screen:
 
 def _resign(screen: _Screen) -> _Screen:
     session = screen.session
-    if session.over or session.human is None:
+    if session.over or not session.humans:
         why = "The game is over" if session.over else "You are watching"
         screen.print(f"{why}: there is no game to resign.", "yellow")
         return screen
-    screen = screen.with_session(session.resign())
+    loser = session.current.mover if session.human is None else session.human
+    screen = screen.with_session(session.resign(loser))
     screen.print(_outcome(screen.session), "bold")
     return screen
 
@@ -315,12 +332,13 @@ def _new(screen: _Screen) -> _Screen:
 def _swap(screen: _Screen) -> _Screen:
     session = screen.session
     if session.human is None:
-        screen.print("You are watching: there are no sides to swap.", "yellow")
+        why = "Two people play" if session.humans else "You are watching"
+        screen.print(f"{why}: there are no sides to swap.", "yellow")
         return screen
     # A finished game counts for the seat that the person had in it.
     human = 1 - session.human
     session = session.new_game() if session.over else session
-    screen = screen.with_session(replace(session, human=human))
+    screen = screen.with_session(replace(session, humans=(human,)))
     screen.print(f"You are the {_ORDINALS[human]} player now.", "bold")
     _show(screen)
     return screen

@@ -14,6 +14,7 @@ from azjax_envs import Game
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.errors import UserError, printable
+from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables
 from azjax.network.own_network import network_of
@@ -34,16 +35,21 @@ from azjax.players.spec import (
     EngineSpec,
     NetworkSpec,
     PlayerSpec,
+    is_game,
     parse_run,
     parse_spec,
 )
 from azjax.players.uct import UCTPlayer
-from azjax.players.weights_file import SavedPlayer, load_saved, save_player
+from azjax.players.weights_file import SavedPlayer, load_saved, pretrained, save_player
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.keys import first_keys
 
 START_FILE = "start.safetensors"
 """A run's copy of the player whose network it began with, where there is one."""
+
+
+_LONG_GAME = 400  # plies; a hundred simulations of such games take a second or two
+_SOLVED_AT_ONCE = 12  # plies
 
 
 def warn_on_stderr(line: str) -> None:
@@ -106,6 +112,29 @@ def load_player(
     if spec.protocol == "gtp":
         return gtp_player(spec.command, game)
     return uci_player(spec.protocol, spec.command, game)
+
+
+def best_player(name: str) -> tuple[str, str] | None:
+    """Returns the best player of a game of which no trained one comes with azjax.
+
+    Args:
+      name: perhaps a game's.
+
+    Returns:
+      (spelling of the player, what to say about it); None if `name` is that of a player or a run,
+      or of nothing.
+    """
+    if not is_game(name) or name in pretrained() or Path(name).is_dir():
+        return None
+    game = game_from_name(name)
+    values = exact_values(game)
+    spec = "uct:1000" if game.max_steps <= _LONG_GAME else "uct:100"
+    if game.max_steps <= _SOLVED_AT_ONCE or (values and values.complete and not values.missing):
+        spec = "exact"
+    return spec, (
+        f"No trained player of {name} comes with azjax, so this is the best other one, {spec}; "
+        "azjax train CONFIG trains one."
+    )
 
 
 def untrained_player(

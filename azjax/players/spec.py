@@ -109,11 +109,15 @@ def parse_spec(text: str | Path) -> PlayerSpec:
     raise UserError(_unknown_player(text, directory))
 
 
+def is_game(name: str) -> bool:
+    """Returns whether a name is that of a game, with or without a size."""
+    return re.sub(r"_\d+(x\d+)*$", "", name) in available_games()
+
+
 def _unknown_player(text: str, name: str) -> str:
     """Returns the message about a text that names no player."""
     shipped = ", ".join(pretrained())
-    is_game = re.sub(r"_\d+(x\d+)*$", "", name) in available_games()
-    if name in shipped_configs() or is_game:
+    if name in shipped_configs() or is_game(name):
         config = name if name in shipped_configs() else "CONFIG"
         return (
             f"no player of {name} comes with azjax, and there is no run of that name; "

@@ -197,13 +197,23 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     assert "engine nosuch: not found" in refused("match", "--game", "chess", "uci:nosuch", "random")
     assert "--side 3" in refused("play", trained, "--side", "3")
     assert "bench" in refused("bench", "nothing")
+    for command in ("play", "eval"):
+        assert "exact works for any game: name the game with --game" in refused(command, "exact")
+    assert "a page needs a network" in refused("play", "uct:4", "--web")
+    assert "a page needs a network" in refused("web", "uct:4", "--out", tmp_path / "site")
+    assert "plays tic_tac_toe, not chess" in refused("play", trained, "--game", "chess")
+    two = refused("play", trained, "--against", "human", "--side", "1")
+    assert "two people play both sides" in two
+    engine = ["--game", "go_5x5", "gtp:gnugo"]
+    assert "gnugo" in refused("gtp", *engine)
 
 
 def test_protocols_refuse_other_games_and_players(refused, trained, tmp_path):
     for protocol, games in (("gtp", "go, hex"), ("uci", "chess and gard"), ("usi", "shogi")):
         assert "no run directory of that name" in refused(protocol, tmp_path / "nothing")
         assert f"{protocol.upper()} is for {games}" in refused(protocol, trained)
-        assert "must be a player with a search" in refused(protocol, f"{trained}:policy")
+        assert f"{protocol.upper()} is for {games}" in refused(protocol, f"{trained}:policy")
+        assert "uct:3 works for any game: name the game with --game" in refused(protocol, "uct:3")
     assert "--memory 0" in refused("gtp", trained, "--memory", "0")
 
 

@@ -1,9 +1,9 @@
 """A scripted engine: python engine.py PROTOCOL BEHAVIOUR NOTES
 
-PROTOCOL is gtp or uci. The engine writes its process id and every line that it reads to the file
-NOTES. With the BEHAVIOUR "well" it follows the protocol. Over gtp it places a stone on the first
-free cell of a small board. Over uci it plays the first legal chess move in alphabetical order, by
-python-chess. It exits with an error on any illegal move in a position.
+PROTOCOL is gtp, uci or usi. The engine writes its process id and every line that it reads to the
+file NOTES. With the BEHAVIOUR "well" it follows the protocol. Over gtp it places a stone on the
+first free cell of a small board. Over uci it plays the first legal chess move in alphabetical
+order, by python-chess. It exits with an error on any illegal move in a position.
 """
 
 import os
@@ -29,7 +29,15 @@ def misbehave():
     if behaviour == "die":
         print("out of cheese", file=sys.stderr)
         sys.exit(3)
-    return {"illegal": "a9" if protocol == "gtp" else "e2e5", "resign": "resign"}.get(behaviour)
+    if behaviour.endswith("later"):
+        board["moves"] = board.get("moves", 0) + 1
+        if board["moves"] % 5:
+            return None
+        if behaviour == "dies later":
+            sys.exit(3)
+    illegal = "a9" if protocol == "gtp" else "e2e5"
+    answers = {"illegal": illegal, "illegal later": illegal, "resign": "resign", "win": "win"}
+    return answers.get(behaviour)
 
 
 def gtp(line, board):
@@ -56,7 +64,7 @@ def gtp(line, board):
 
 def uci(line, board):
     command, *words = line.split()
-    if command == "uci":
+    if command == protocol:
         if behaviour == "garbage":
             return say("Unknown command: uci")
         say("id name Told")
@@ -64,7 +72,7 @@ def uci(line, board):
         say("option name UCI_LimitStrength type check default false")
         say("option name UCI_Elo type spin default 1350 min 1350 max 2850")
         say("option name Style type combo default Solid var Solid var Quite Risky")
-        say("uciok")
+        say(f"{protocol}ok")
     if command == "isready":
         say("readyok")
     if command == "position":
@@ -93,4 +101,4 @@ while True:
             time.sleep(600)
         break
     note(line.strip())
-    {"gtp": gtp, "uci": uci}[protocol](line, board)
+    (gtp if protocol == "gtp" else uci)(line, board)

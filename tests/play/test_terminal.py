@@ -29,7 +29,7 @@ class WithoutAnalysis:
         return [int(row.argmax()) for row in jax.vmap(self.game.legal_action_mask)(states)]
 
 
-def play_script(*lines, player=None, game=GAME, human=0, width=100):
+def play_script(*lines, player=None, game=GAME, human=0, humans=None, width=100):
     """Types the lines, then ends the input, and returns (result, output, answers).
 
     `answers[i]` is what was printed between line i and the prompt for the next.
@@ -50,7 +50,7 @@ def play_script(*lines, player=None, game=GAME, human=0, width=100):
     result = play(
         game,
         player or SureLowest(game),
-        human=human,
+        humans=humans or (() if human is None else (human,)),
         key=jax.random.PRNGKey(0),
         console=console,
         input=answer,
@@ -208,7 +208,7 @@ def test_a_move_may_have_the_name_of_a_command():
 
 
 def test_an_invalid_seat():
-    with pytest.raises(ValueError, match="human must be 0"):
+    with pytest.raises(ValueError, match="humans must be"):
         play_script(human=2)
 
 
@@ -259,6 +259,45 @@ def test_a_resigned_game_can_be_left_or_swapped():
 
 def test_a_spectator_cannot_resign():
     assert "no game to resign" in play_script("resign", "quit", human=None)[2][0]
+
+
+def test_two_people_at_one_board():
+    script = ["b2", "a1", "undo", "a1", "hint", "swap", "c1", "resign", "yes", "c3", "quit"]
+    result, output, answers = play_script(*script, humans=(0, 1))
+    assert "tic_tac_toe: two people at one board; hints by" in output
+    assert "The first player plays b2" in joined(answers[0])
+    assert "The second player (O) is to move." in joined(answers[0])
+    assert "The second player plays a1" in joined(answers[1])
+    assert "Two people play: there are no sides to swap." in answers[5]
+    assert "The second player resigned after 3 moves: the first player wins." in joined(answers[7])
+    assert result == PlayResult(wins=1, moves=("c3",))
+
+
+class Engine(WithoutAnalysis):
+    """An engine that must know the whole game, and resigns or claims it at the end."""
+
+    follows_history = True
+    end = -1
+
+    def __call__(self, key, states, history):
+        (line,) = history
+        assert [seat for seat, _ in line] == [i % 2 for i in range(len(line))]
+        return [self.end] if len(line) > 2 else super().__call__(key, states)
+
+
+@pytest.mark.parametrize(
+    ("end", "said", "result"),
+    [
+        (-1, "engine resigns. You win after 3 moves.", {"wins": 1}),
+        (-2, "engine claims a win. Engine wins after 3 moves.", {"losses": 1}),
+    ],
+)
+def test_an_engine_may_end_the_game(end, said, result):
+    player = Engine(GAME)
+    player.end = end
+    found, _, answers = play_script("b2", "c3", "quit", player=player)
+    assert said.lower() in joined(answers[1]).lower().replace("silent", "engine")
+    assert found == PlayResult(**result, moves=("b2", "a1", "c3"))
 
 
 def test_unknown_words_point_to_help():

@@ -10,6 +10,8 @@ from azjax.pytrees import batch_size, take
 from azjax.types import State
 
 RESIGNED = -1  # illegal, and loses
+DECLARED_WIN = -2
+"""The engine has won by a declaration, as USI's engines do with an entering king."""
 
 
 def unstack(states: State) -> list[State]:
@@ -19,7 +21,7 @@ def unstack(states: State) -> list[State]:
 
 
 def read_move(player: str, game: Game, state: State, answer: str) -> int:
-    """Returns the action that an engine answered, or `RESIGNED`.
+    """Returns the action that an engine answered, `RESIGNED` or `DECLARED_WIN`.
 
     Args:
       player: name of the player, for the error message.
@@ -30,8 +32,9 @@ def read_move(player: str, game: Game, state: State, answer: str) -> int:
     Raises:
       UserError: the move is illegal.
     """
-    if answer.lower() == "resign":
-        return RESIGNED
+    ends = {"resign": RESIGNED, "win": DECLARED_WIN}
+    if answer.lower() in ends:
+        return ends[answer.lower()]
     try:
         return game.string_to_action(state, answer)
     except ValueError as error:

@@ -32,8 +32,8 @@ class GtpPlayer:
     For each position the board is cleared and the game replayed, which takes far less time than the
     engine's own search. The engine therefore knows the ko, all repetitions and the passes, and
     keeps nothing from other games. Moves are written as in the game: "D4" and "pass" in go, "d3" in
-    othello, "a1" in hex. Only the swap in hex is written "swap-pieces". An engine that resigns
-    plays action -1, which is illegal and loses.
+    othello, "a1" in hex. Only the swap in hex is written "swap-pieces". An engine that resigns or
+    fails plays action -1, which is illegal and loses.
 
     The engine must play by the game's rules. `gtp_player` sets them for GNU Go. KataGo's config
     needs `koRule = POSITIONAL`, `scoringRule = AREA` and `multiStoneSuicideLegal = false`.
@@ -59,8 +59,8 @@ class GtpPlayer:
           Actions int32 [B].
 
         Raises:
-          UserError: the history is missing, or the engine fails, refuses a move or makes an illegal
-            one.
+          UserError: the history is missing, or the engine has never made a legal move, or fails
+            again and again.
         """
         del key
         if history is None:
@@ -80,9 +80,13 @@ class GtpPlayer:
             ]
             for state, line in zip(positions, history, strict=True)
         ]
-        answers = self.pool.map(lambda engine, lines: _ask(engine, lines)[-1], questions)
-        moved = zip(positions, map(gtp_games.from_gtp, answers), strict=True)
-        return np.array([read_move(self.name, self.game, *each) for each in moved], np.int32)
+        asked = list(zip(positions, questions, strict=True))
+        return np.array(self.pool.map(self._ask, asked), np.int32)
+
+    def _ask(self, engine: EngineProcess, asked: tuple[State, list[str]]) -> int:
+        state, commands = asked
+        move = gtp_games.from_gtp(_ask(engine, commands)[-1])
+        return read_move(self.name, self.game, state, move)
 
     def close(self) -> None:
         """Ends the engines, as garbage collection of this object does."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from azjax.errors import UserError
+from azjax.players.engines.batch import RESIGNED
 from azjax.players.engines.process import EngineProcess
 
+_MOST_FAILURES = 10  # in a row, before a match is given up
 Question = TypeVar("Question")
 
 
@@ -23,27 +27,33 @@ class Pool:
     def __init__(self, start: Callable[[], EngineProcess]):
         self._start = start
         self._engines = [start()]
+        self._answered = False
+        self._failed = 0  # times in a row
 
     def map(
-        self, ask: Callable[[EngineProcess, Question], str], questions: Sequence[Question]
-    ) -> list[str]:
+        self, ask: Callable[[EngineProcess, Question], int], questions: Sequence[Question]
+    ) -> list[int]:
         """Answers the questions, in their order.
 
         Question i of n always goes to the same engine. An engine that is random but seeded
-        therefore repeats a match exactly.
+        therefore repeats a match exactly. An engine that fails resigns, with a warning, and is
+        started again: one lost game must not lose the others.
 
         Args:
-          ask: sends one question to an engine and returns its answer.
+          ask: sends one question to an engine and returns the action that it answers.
           questions: the questions.
+
+        Raises:
+          UserError: an engine cannot be started, has never answered, or fails again and again.
         """
         count = min(len(questions), _cores())
         while len(self._engines) < count:
             self._engines.append(self._start())
 
-        def answer(number: int) -> list[str]:
-            return [ask(self._engines[number], each) for each in questions[number::count]]
+        def answer(number: int) -> list[int]:
+            return [self._ask(ask, number, each) for each in questions[number::count]]
 
-        answers = [""] * len(questions)
+        answers = [RESIGNED] * len(questions)
         with ThreadPoolExecutor(count) as threads:
             try:
                 for number, part in enumerate(threads.map(answer, range(count))):
@@ -52,6 +62,22 @@ class Pool:
                 self.close()  # otherwise we would wait for the other threads
                 raise
         return answers
+
+    def _ask(
+        self, ask: Callable[[EngineProcess, Question], int], number: int, question: Question
+    ) -> int:
+        if self._answered and self._engines[number].ended:
+            self._engines[number] = self._start()
+        try:
+            action = ask(self._engines[number], question)
+        except UserError as error:
+            self._failed += 1
+            if not self._answered or self._failed == _MOST_FAILURES:
+                raise
+            print(f"{error}; it loses this game", file=sys.stderr, flush=True)
+            return RESIGNED
+        self._answered, self._failed = True, 0
+        return action
 
     def close(self) -> None:
         """Ends the engines."""

@@ -70,6 +70,11 @@ class EngineProcess:
         # Neither this nor the threads refer to the object itself, so it can be collected.
         self._end = weakref.finalize(self, _end, self._process)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the engine has ended."""
+        return self._process.poll() is not None
+
     def send(self, lines: Sequence[str]) -> None:
         """Writes lines and starts the clock for the answers."""
         self._asked = lines[-1]

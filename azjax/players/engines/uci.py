@@ -48,8 +48,8 @@ class UciPlayer:
 
     From the moves it knows which positions would be repetitions. Without them it sees the position
     alone, as if a game began there. Every question starts a new game, so an engine cannot use
-    results of earlier searches on top of its nodes. An engine that resigns (in USI) plays action
-    -1, which is illegal and loses.
+    results of earlier searches on top of its nodes. An engine that resigns (in USI) or fails plays
+    action -1, which is illegal and loses. One that declares a win (in USI) plays -2, and has won.
     """
 
     game: Game
@@ -73,7 +73,7 @@ class UciPlayer:
           Actions int32 [B].
 
         Raises:
-          UserError: the engine fails or makes an illegal move.
+          UserError: the engine has never made a legal move, or fails again and again.
         """
         del key
         positions = unstack(states)
@@ -84,9 +84,8 @@ class UciPlayer:
             questions = [
                 " ".join([start, "moves", *(text for _, text in line)]) for line in history
             ]
-        answers = self.pool.map(self._ask, questions)
-        moved = zip(positions, answers, strict=True)
-        return np.array([read_move(self.name, self.game, *each) for each in moved], np.int32)
+        asked = list(zip(positions, questions, strict=True))
+        return np.array(self.pool.map(self._ask, asked), np.int32)
 
     def close(self) -> None:
         """Ends the engines, as garbage collection of this object does."""
@@ -96,10 +95,11 @@ class UciPlayer:
         notation = self.protocol.notation
         return f"{notation} {getattr(self.game, f'to_{notation}')(state)}"
 
-    def _ask(self, engine: EngineProcess, position: str) -> str:
-        engine.send([f"{self.protocol.name}newgame", f"position {position}", f"go {self.limit}"])
+    def _ask(self, engine: EngineProcess, asked: tuple[State, str]) -> int:
+        state, text = asked
+        engine.send([f"{self.protocol.name}newgame", f"position {text}", f"go {self.limit}"])
         _, *move = _until(engine, "bestmove").split()
-        return move[0] if move else ""
+        return read_move(self.name, self.game, state, move[0] if move else "")
 
 
 def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:

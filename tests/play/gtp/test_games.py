@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import time
 
 import jax
 import pytest
@@ -71,6 +72,39 @@ def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
     assert re.match(r"[BW]\+", command(engine, "final_score"))
     other.close()
     referee.close()
+
+
+@needs("gnugo")
+def test_gnu_go_understands_our_handicaps_and_files_and_we_its(engine, tmp_path):
+    other = EngineProcess([gnugo.program(), "--mode", "gtp"], timeout=60)
+    for process in (engine, other):
+        for line in ("boardsize 5", "clear_board", "komi 0.5"):
+            assert command(process, line) is not None
+    stones_placed = command(engine, "place_free_handicap 2")
+    assert command(other, f"set_free_handicap {stones_placed}") == ""
+    # A second for each move, and none of main time.
+    assert command(engine, "time_settings 0 1 1") == ""
+    for colour, mover, watcher in (("white", other, engine), ("black", engine, other)) * 2:
+        started = time.monotonic()
+        move = command(mover, f"genmove {colour}")
+        took = time.monotonic() - started
+        assert command(watcher, f"play {colour} {move}") == ""
+        assert mover is other or 0.5 < took < 1.0
+    board = stones(command(engine, "showboard"))
+    path = tmp_path / "game.sgf"
+    for writer, reader in ((engine, other), (other, engine)):
+        path.write_text(command(writer, "printsgf"))
+        assert command(reader, f"loadsgf {path}") is not None
+        assert stones(command(reader, "showboard").replace("+", ".")) == board
+    alive = command(engine, "final_status_list alive").split()
+    assert len(alive) == sum(row.count("X") + row.count("O") for row in board)
+    other.close()
+
+
+def test_a_player_without_a_network():
+    process = EngineProcess([*engine_command("gtp", "uct:4"), "--game", "go_5x5"], timeout=200)
+    assert re.fullmatch("[A-E][1-5]|PASS", command(process, "genmove b").upper())
+    process.close()
 
 
 def test_an_engine_in_our_own_match(tmp_path):

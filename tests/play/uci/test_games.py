@@ -51,6 +51,35 @@ def record_moves(monkeypatch):
     return recorded
 
 
+def test_a_player_without_a_network_by_python_chess():
+    command = [*engine_command("uci", "random"), "--game", "chess"]
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=300) as engine:
+        board = chess.Board()
+        for _ in range(4):
+            board.push(engine.play(board, chess.engine.Limit(time=0.1)).move)
+        assert board.ply() == 4
+
+
+@pytest.mark.slow
+def test_several_lines_by_python_chess(tmp_path):
+    """Each line begins with another move, and the best one comes first."""
+    file = untrained(tmp_path / "chess.safetensors", "chess")
+    command = engine_command("uci", file)
+    with chess.engine.SimpleEngine.popen_uci(command, timeout=300) as engine:
+        engine.configure({"UCI_ShowWDL": True, "Threads": 2})
+        board = chess.Board()
+        lines = engine.analyse(board, chess.engine.Limit(nodes=60), multipv=3)
+        assert [line["multipv"] for line in lines] == [1, 2, 3]
+        moves = [line["pv"][0] for line in lines]
+        assert len(set(moves)) == 3
+        assert set(moves) <= set(board.legal_moves)
+        for line in lines:
+            assert line["score"].relative.score() is not None
+            assert sum(line["wdl"].relative) == 1000
+            assert (line["nodes"], line["nps"] > 0) == (60, True)
+        assert engine.play(board, chess.engine.Limit(nodes=60)).move == moves[0]
+
+
 @pytest.mark.slow
 @needs("stockfish")
 def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):

@@ -60,8 +60,14 @@ def test_gtp_calls_the_swap_of_hex_swap_pieces():
 
     class Engines:
         def map(self, ask, questions):
-            asked.extend(questions)
-            return ["swap-pieces" for _ in questions]
+            return [ask(self, question) for question in questions]
+
+        def send(self, lines):
+            asked.append(lines)
+            self.answers = ["= swap-pieces", ""] * len(lines)
+
+        def read(self):
+            return self.answers.pop(0)
 
     engine = GtpPlayer(game, "gtp:x", Engines())
     state = game.step(game.init(), 0)
@@ -183,6 +189,34 @@ def test_who_resigns_loses(tmp_path):
     engine.close()
     assert result.losses == 4
     assert result.mean_length == 1.5
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "why"),
+    [("dies later", "it ended when it was sent"), ("illegal later", "which is illegal")],
+)
+def test_a_lost_game_does_not_lose_the_others(tmp_path, behaviour, why, monkeypatch, capsys):
+    """The engine fails at its fifth move, loses that game, and is started again."""
+    monkeypatch.setattr(pool, "_cores", lambda: 1)
+    notes = tmp_path / "notes"
+    engine = load_player(scripted("gtp", behaviour, notes), game=HEX)
+    result = play_match(HEX, engine, HostLowest(HEX), KEY, num_games=6, opening_plies=2)
+    engine.close()
+    warnings = capsys.readouterr().err.splitlines()
+    assert result.num_games == 6
+    assert 1 <= len(warnings) <= result.losses
+    assert all(why in line and line.endswith("; it loses this game") for line in warnings)
+    if behaviour == "dies later":
+        assert len(pids(notes)) == 1 + len(warnings)
+
+
+def test_a_declared_win_of_usi_wins(tmp_path):
+    """In shogi, a king that has entered the opponent's camp may claim the game."""
+    game = make("shogi")
+    engine = load_player(scripted("usi", "win", tmp_path / "notes"), game=game)
+    result = play_match(game, engine, RandomPlayer(game), KEY, num_games=2)
+    engine.close()
+    assert result.wins == 2
 
 
 @pytest.mark.parametrize("behaviour", ["well", "stay"])
