@@ -62,6 +62,8 @@ def backup(tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: 
     """
     if tree.extra_data.lineages is None:
         return backup_by_level(tree, index, step, parent)
+    # With 32 simulations of 256 games of connect four, a CPU's whole search takes as long by either
+    # form (25 and 21 ms). Times with hundreds of simulations would decide whether one is enough.
     return jax.lax.platform_dependent(
         tree, index, step, parent, cpu=backup_by_level, default=backup_at_once
     )
