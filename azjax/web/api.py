@@ -29,9 +29,25 @@ class IllegalMove(ValueError):
     """A move of the game that was sent is not legal."""
 
 
-def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, Any]:
-    """Returns the position after `moves` as the page reads it, see engines.js."""
-    game, state = search.game, _replay(search.game, moves)
+def notation_of(game: Game) -> str | None:
+    """Returns how positions of a game are written, "FEN" or "SFEN"; None if they have no text."""
+    return next((name for name in ("FEN", "SFEN") if hasattr(game, f"from_{name.lower()}")), None)
+
+
+def describe_position(
+    search: AnytimeSearch, moves: Sequence[int], start: str = ""
+) -> dict[str, Any]:
+    """Returns the position after `moves` as the page reads it, see engines.js.
+
+    Args:
+      search: the game and its player.
+      moves: actions since the start.
+      start: the start in the game's notation; "" for the game's own.
+
+    Raises:
+      IllegalMove: a move is not legal, or the start is no position of the game.
+    """
+    game, state = search.game, _replay(search.game, moves, start)
     facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
     returns = facts["returns"].tolist()
@@ -48,7 +64,7 @@ def describe_position(search: AnytimeSearch, moves: Sequence[int]) -> dict[str, 
 
 
 def search_position(
-    search: AnytimeSearch, moves: Sequence[int], simulations: int
+    search: AnytimeSearch, moves: Sequence[int], simulations: int, start: str = ""
 ) -> Generator[dict[str, Any], None, None]:
     """Yields the analysis of the position after `moves`, as the page reads it, until it is
     searched.
@@ -59,7 +75,7 @@ def search_position(
       IllegalMove: at the first report, if one of the moves is not legal or the game is over.
     """
     began = reported = time.perf_counter()
-    game, state = search.game, _replay(search.game, moves)
+    game, state = search.game, _replay(search.game, moves, start)
     if bool(game.is_terminal(state)):
         raise IllegalMove("the game is over: there is no move to search for")
     progress = search.start(state)
@@ -104,10 +120,21 @@ def _describe_moves(game: Game, state: State) -> list[dict[str, Any]]:
     ]
 
 
-def _replay(game: Game, moves: Sequence[int]) -> State:
+def _start_of(game: Game, text: str) -> State:
+    notation = notation_of(game)
+    if notation is None:
+        raise IllegalMove(f"positions of {game.name} have no text; give the moves from the start")
+    try:
+        return getattr(game, f"from_{notation.lower()}")(text)
+    except ValueError as error:
+        raise IllegalMove(str(error)) from error
+
+
+def _replay(game: Game, moves: Sequence[int], start: str) -> State:
+    first = _start_of(game, start) if start else _init(game)
     actions = np.zeros(game.max_steps, np.int32)
     actions[: len(moves)] = moves
-    state, num_legal = _replay_jit(game, actions, np.int32(len(moves)))
+    state, num_legal = _replay_jit(game, first, actions, np.int32(len(moves)))
     number = int(num_legal)
     if number < len(moves):
         raise IllegalMove(f"move {number + 1}, action {moves[number]}, is not legal there")
@@ -115,7 +142,12 @@ def _replay(game: Game, moves: Sequence[int]) -> State:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _replay_jit(game: Game, actions: Array, count: Array) -> tuple[State, Array]:
+def _init(game: Game) -> State:
+    return game.init()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _replay_jit(game: Game, first: State, actions: Array, count: Array) -> tuple[State, Array]:
     """Returns the state after `count` actions, and how many come before the first illegal one."""
 
     def play(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:
@@ -124,7 +156,7 @@ def _replay_jit(game: Game, actions: Array, count: Array) -> tuple[State, Array]
         num_legal = jnp.where(is_legal & (num_legal == i), i + 1, num_legal)
         return game.step(state, actions[i]), num_legal
 
-    return jax.lax.fori_loop(0, count, play, (game.init(), jnp.int32(0)))
+    return jax.lax.fori_loop(0, count, play, (first, jnp.int32(0)))
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

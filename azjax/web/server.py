@@ -19,7 +19,7 @@ from azjax_envs import Game
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
 from azjax.search.anytime import AnytimeSearch, make_anytime_search
-from azjax.web.api import IllegalMove, describe_position, search_position
+from azjax.web.api import IllegalMove, describe_position, notation_of, search_position
 from azjax.web.page import render_page
 from azjax.web.page_data import describe_game, title_of
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 HOST, PORT = "127.0.0.1", 8765
 _MAX_BYTES = 1 << 16  # of a request
 _MAX_SEARCHES = 8  # at the same time; they take turns
+_MAX_START = 200  # letters of a position
 _REQUEST_S = 10.0  # for the body of a request
 _RETRY_S = 2  # after which a page asks again
 _POLICY = (
@@ -114,6 +115,7 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
     except ImportError as error:
         raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
     description = describe_game(search.game, search.config)
+    description["notation"] = notation_of(search.game)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
         search.game,
@@ -149,12 +151,12 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         return endpoint
 
     async def send_position(body: dict[str, Any]) -> Response:
-        moves = _read_moves(search.game, body, "moves")
-        found = await in_turn(describe_position, search, moves)
+        moves, start = _read_game(search.game, body, "moves")
+        found = await in_turn(describe_position, search, moves, start)
         return JSONResponse(found, headers=_HEADERS)
 
     async def send_search(body: dict[str, Any]) -> Response:
-        moves = _read_moves(search.game, body, "moves", "simulations")
+        moves, start = _read_game(search.game, body, "moves", "simulations")
         simulations = body["simulations"]
         if type(simulations) is not int or simulations not in allowed:
             listed = ", ".join(map(str, allowed))
@@ -162,7 +164,7 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         if free.locked():
             raise _BadRequest(503, f"{_MAX_SEARCHES} other searches are running; try again soon.")
         await free.acquire()
-        reports = search_position(search, moves, simulations)
+        reports = search_position(search, moves, simulations, start)
 
         def finish() -> None:
             reports.close()
@@ -234,7 +236,11 @@ def _read_json(request: Request, body: bytes) -> dict[str, Any]:
     return value
 
 
-def _read_moves(game: Game, body: dict[str, Any], *keys: str) -> list[int]:
+def _read_game(game: Game, body: dict[str, Any], *keys: str) -> tuple[list[int], str]:
+    """Returns the moves of a request, and the position before them as text, "" if left out."""
+    start = body.pop("start", "")
+    if not isinstance(start, str) or len(start) > _MAX_START:
+        raise _BadRequest(400, f"start must be a text of at most {_MAX_START} letters")
     if set(body) != set(keys):
         raise _BadRequest(400, f"the keys must be {' and '.join(keys)}")
     moves = body["moves"]
@@ -244,7 +250,7 @@ def _read_moves(game: Game, body: dict[str, Any], *keys: str) -> list[int]:
         raise _BadRequest(400, f"a game has at most {game.max_steps} moves, not {len(moves)}")
     if not all(0 <= move < game.num_actions for move in moves):
         raise _BadRequest(400, f"actions must be from 0 to {game.num_actions - 1}")
-    return moves
+    return moves, start
 
 
 def _listen(port: int | None) -> socket.socket:

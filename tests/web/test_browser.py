@@ -179,6 +179,17 @@ def test_moves_of_two_clicks_on_the_local_server(open_page):
         picture(page, "gardner_chess_turned")
         page.click("#flip")
         assert top_of(page, 20) > top_of(page, 0)
+        # A position in text, with moves after it.
+        page.select_option("#side", "both")
+        page.click("summary:has-text('Set up')")
+        page.fill("#text", "4k/5/5/P4/4K w - - 0 1 moves a2a3")
+        page.keyboard.press("Enter")
+        wait(page, "location.hash.includes('start=') && location.hash.endsWith('a2a3')")
+        assert page.inner_text("#status") == "Black to move"
+        assert page.locator("#board [data-code]:not([data-code='0'])").count() <= 5
+        page.reload()
+        wait(page, "document.querySelectorAll('#moves li').length === 1")
+        assert page.inner_text("#status") == "Black to move"
 
 
 def test_two_people_share_a_position_by_its_address(open_page, browser, served):

@@ -171,8 +171,8 @@ def test_whose_pieces_are_whose_and_what_the_numbers_are(open_page, address):
         page.select_option("#side", "second")
         wait(page, "/^You play O/.test(document.querySelector('#detail').textContent)")
         page.select_option("#side", "none")
-        wait(page, "/^First/.test(document.querySelector('#detail').textContent)")
-        assert page.inner_text("#detail") == "First plays X, second plays O."
+        wait(page, "/^X moves/.test(document.querySelector('#detail').textContent)")
+        assert page.inner_text("#detail") == "X moves first."
 
 
 def test_numbers_are_legible_at_every_share(open_page, address):

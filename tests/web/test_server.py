@@ -167,6 +167,9 @@ def test_a_text_browser_is_answered_before_it_is_closed(monkeypatch):
         ("[]", 400, "must be an object"),
         ("{}", 400, "the keys must be moves"),
         ('{"moves": [], "more": 1}', 400, "the keys must be moves"),
+        ('{"moves": [], "start": 1}', 400, "start must be a text"),
+        (json.dumps({"moves": [], "start": 201 * "x"}), 400, "at most 200 letters"),
+        ('{"moves": [], "start": "x"}', 400, "positions of tic_tac_toe have no text"),
         ('{"moves": "0"}', 400, "list of actions"),
         ('{"moves": [true]}', 400, "list of actions"),
         ('{"moves": [1.0]}', 400, "list of actions"),
@@ -236,3 +239,14 @@ def test_errors_of_ports():
         server._listen(70_000)
     with server._listen(None) as listener:
         assert listener.getsockname()[0] == "127.0.0.1"
+
+
+def test_a_position_in_text_is_the_start():
+    search = make_anytime_search(untrained("gardner_chess"))
+    start = "4k/5/5/P4/4K w - - 0 1"
+    found = api.describe_position(search, [], start)
+    assert {move["name"] for move in found["moves"]} == {"a2a3", "e1d1", "e1d2", "e1e2"}
+    with pytest.raises(api.IllegalMove, match="rank 1 has 'X'"):
+        api.describe_position(search, [], start.replace("K", "X"))
+    [*_, last] = api.search_position(search, [], 4, start)
+    assert last["simulations"] == 4

@@ -1,9 +1,10 @@
 // Two engines with one interface:
-//   position(moves) -> {player, over, returns, value, view, score, winning,
+//   position(moves, start) -> {player, over, returns, value, view, score, winning,
 //     moves: [{action, name, clicks}]}; score and winning (cells) are null if the game has none
-//   search(moves, simulations, report) -> {action, visits, value, line, simulations, ms}, or null
+//   search(moves, simulations, report, start) -> {action, visits, value, line, simulations, ms}, or null
 //     if a later call stopped the search
-// Values are from player 0's perspective.
+// `start` is the position before the moves as text, which only the server reads; "" for the game's
+// own. Values are from player 0's perspective.
 
 /** The search in this browser. `files` gives the files of the engine, as URLs or as bytes. */
 export async function browserEngine(game, files) {
@@ -67,14 +68,14 @@ export function serverEngine(onBusy) {
     }
   };
   return {
-    async position(moves) {
-      return (await post("api/position", { moves }, next())).json();
+    async position(moves, start) {
+      return (await post("api/position", { moves, start }, next())).json();
     },
-    async search(moves, simulations, report) {
+    async search(moves, simulations, report, start) {
       const signal = next();
       let found = null;
       try {
-        const response = await post("api/search", { moves, simulations }, signal);
+        const response = await post("api/search", { moves, simulations, start }, signal);
         for await (const line of linesOf(response.body)) report((found = JSON.parse(line)));
       } catch (error) {
         if (error.name === "AbortError") return null;

@@ -10,6 +10,7 @@ const game = setup.game;
 let engine;
 let board;
 let log = []; // the moves since the start: player, action, name
+let start = ""; // the position before the moves, as text; "" for the game's own
 let requested = log; // the moves of the last request; the log, once there is an answer
 let values = []; // from player 0's perspective, by ply, as far as known
 let position = null;
@@ -36,7 +37,7 @@ async function refresh(moves = requested) {
   stop();
   requested = moves;
   const request = current;
-  const found = await unlessOutdated(request, engine.position(actions(moves)));
+  const found = await unlessOutdated(request, engine.position(actions(moves), start));
   if (request !== current) return;
   if (moves.length < log.length) analysis = null; // it was of a later position
   [log, position] = [moves, found];
@@ -55,9 +56,8 @@ async function search() {
   document.body.classList.add("thinking");
   try {
     const simulations = +$("level").value;
-    const running = engine.search(actions(log), simulations, (report) => {
-      if (request === current) showAnalysis(report);
-    });
+    const onReport = (report) => request === current && showAnalysis(report);
+    const running = engine.search(actions(log), simulations, onReport, start);
     const answer = await unlessOutdated(request, running);
     if (!answer || request !== current) return null;
     values[log.length] = answer.value;
@@ -207,44 +207,51 @@ function choose(texts) {
   });
 }
 
-/** The game that the page's address tells: "#moves=e2e4,e7e5&side=second". */
+/** Reads the game that the page's address tells: "#side=second&moves=e2e4,e7e5". */
 async function readAddress() {
   const told = new URLSearchParams(location.hash.slice(1));
   const side = told.get("side");
   if ([...$("side").options].some(({ value }) => value === side)) $("side").value = side;
-  return replay((told.get("moves") ?? "").split(",").filter(Boolean));
+  return replay(told.get("start") ?? "", (told.get("moves") ?? "").split(",").filter(Boolean));
 }
 
 function writeAddress(moves) {
   const names = moves.map(({ name }) => encodeURIComponent(name)).join(",");
-  const address = `#side=${$("side").value}&moves=${names}`;
+  const from = start && `&start=${encodeURIComponent(start)}`;
+  const address = `#side=${$("side").value}${from}&moves=${names}`;
   try {
     history.replaceState(null, "", address);
   } catch {
     // Documents without an address of their own, such as those in notebooks, have none to change.
   }
-  $("text").value = moves.map(({ name }) => name).join(" ");
+  const text = moves.map(({ name }) => name).join(" ");
+  $("text").value = start ? `${start}${text && ` moves ${text}`}` : text;
 }
 
-/** The log of moves given by their names. */
-async function replay(names) {
+/** Goes to the position after moves that are given by their names. */
+async function replay(from, names) {
+  stop();
+  const request = current;
   const moves = [];
+  if (from && !game.notation) throw new Error("This page takes moves only, not positions.");
+  if (from) await engine.position([], from);
   for (const [i, name] of names.entries()) {
-    const { player, moves: legal } = await engine.position(actions(moves));
+    const { player, moves: legal } = await engine.position(actions(moves), from);
     const found = legal.find((move) => move.name.toLowerCase() === name.toLowerCase());
     if (!found) throw new Error(`Move ${i + 1}, ${name}, is not legal there.`);
     moves.push({ player, action: found.action, name: found.name });
   }
-  return moves;
+  if (request !== current) return;
+  if (from !== start) [start, values, analysis] = [from, [], null];
+  await refresh(moves);
 }
 
-/** Goes to the position after the moves in the text field. */
-async function setUp() {
-  stop();
-  const request = current;
-  const names = $("text").value.split(/[\s,]+/).filter(Boolean);
-  const moves = await unlessOutdated(request, replay(names));
-  if (moves && request === current) await refresh(moves);
+/** Goes to what the text field says: moves, or a position, then "moves" and the moves. */
+function setUp() {
+  const [first, rest] = $("text").value.trim().split(/\s*\bmoves\b\s*/);
+  const isPosition = rest !== undefined || first.includes("/");
+  const names = (isPosition ? (rest ?? "") : first).split(/[\s,]+/).filter(Boolean);
+  return replay(isPosition ? first : "", names);
 }
 
 async function copyLink() {
@@ -272,7 +279,7 @@ async function main() {
   }
   // Buttons do nothing before there is an engine.
   const guarded = (action) => (event) => engine && action(event).catch(fail);
-  $("new").onclick = guarded(() => refresh([]));
+  $("new").onclick = guarded(() => ((start = ""), refresh([])));
   $("undo").onclick = guarded(undo);
   $("hint").onclick = guarded(hint);
   $("side").onchange = guarded(() => refresh());
@@ -293,8 +300,9 @@ async function main() {
   engine = files ? await browserEngine(game, files) : serverEngine(showBusy);
   document.body.classList.remove("loading");
   $("flip").hidden = !board.canTurn;
+  if (game.notation) $("text").placeholder = `or ${game.notation}, then "moves" and moves`;
   try {
-    await refresh(await readAddress());
+    await readAddress();
   } catch (error) {
     await refresh([]);
     fail(error);
