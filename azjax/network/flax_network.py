@@ -13,7 +13,7 @@ from flax import linen, nnx
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Prediction, Variables
-from azjax.network.nnx_arrays import check_variables, plain_dicts, typed_key
+from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, split, typed_key
 from azjax.pytrees import check_key
 from azjax.types import Array
 
@@ -56,34 +56,25 @@ def flax_network(
 
 
 @dataclass(frozen=True)
-class NNXNetwork(Network):
-    """The network of an nnx module.
-
-    The module is never kept: its graph is made anew while JAX traces, and the arrays are put in.
-    """
+class NNXNetwork(ModuleNetwork):
+    """The network of an nnx module of the user's own."""
 
     make_module: Callable[[nnx.Rngs], Any]
 
-    def init(self, key: Array) -> Variables:
-        """Returns new variables: the module's parameters, and its other arrays as statistics."""
-        check_key(key)
-        _, params, _, stats = self._split(self._make(key))
-        return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
-
     def apply(self, variables: Variables, observations: Array) -> Prediction:
-        module = self._module(variables)
+        module = self.module(variables)
         module.eval()
         return prediction_of(module(observations))
 
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
     ) -> tuple[Prediction, dict[str, Any]]:
-        module = self._module(variables, key)
+        module = self.module(variables, key)
         module.train()
         prediction = prediction_of(module(observations))
-        return prediction, plain_dicts(self._split(module)[3])
+        return prediction, plain_dicts(split(module)[3])
 
-    def _make(self, key: Array) -> Any:
+    def make(self, key: Array) -> nnx.Module:
         module = self.make_module(nnx.Rngs(typed_key(key)))
         if not isinstance(module, nnx.Module):
             raise UserError(
@@ -91,34 +82,6 @@ class NNXNetwork(Network):
                 f"{type(module).__name__}"
             )
         return module
-
-    @staticmethod
-    def _split(module: Any) -> tuple[Any, nnx.State, nnx.State, nnx.State]:
-        """Returns the graph, the parameters, the state of random numbers, and all other arrays."""
-        graph, params, random, stats = nnx.split(module, nnx.Param, nnx.RngState, ...)
-        return graph, params, random, stats
-
-    def _module(self, variables: Variables, key: Array | None = None) -> Any:
-        """Returns the module with these arrays, and with random numbers from `key` if it is given.
-
-        Without a key, the module's streams of random numbers hold no arrays.
-        """
-        abstract = nnx.eval_shape(lambda: self._make(jax.random.key(0)))
-        graph, params, random, stats = self._split(abstract)
-        check_variables(variables, params=params, stats=stats)
-        nnx.replace_by_pure_dict(params, variables["params"])
-        nnx.replace_by_pure_dict(stats, variables["stats"])
-        if key is None:
-            return nnx.merge(graph, params, random, stats)
-        leaves, structure = jax.tree.flatten(random)
-        # Every stream of random numbers gets a key of its own, and counts from 0.
-        fresh = [
-            jax.random.fold_in(typed_key(key), number)
-            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-            else jnp.zeros(leaf.shape, leaf.dtype)
-            for number, leaf in enumerate(leaves)
-        ]
-        return nnx.merge(graph, params, jax.tree.unflatten(structure, fresh), stats)
 
 
 @dataclass(frozen=True)

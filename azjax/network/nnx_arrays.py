@@ -1,4 +1,4 @@
-"""The arrays of an nnx module as nested dicts, and checks of their shapes."""
+"""Networks of nnx modules: their arrays as nested dicts, and checks of the shapes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,53 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from azjax.network.network import Variables
+from azjax.network.network import Network, Variables
+from azjax.pytrees import check_key
 from azjax.types import Array
+
+
+class ModuleNetwork(Network):
+    """A network of an nnx module, which `make` makes.
+
+    The module is never kept: its graph is made anew while JAX traces, and the arrays are put in.
+    """
+
+    def make(self, key: Array) -> nnx.Module:
+        """Returns a new module."""
+        raise NotImplementedError
+
+    def init(self, key: Array) -> Variables:
+        """Returns new variables: the module's parameters, and its other arrays as statistics."""
+        check_key(key)
+        _, params, _, stats = split(self.make(key))
+        return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
+
+    def module(self, variables: Variables, key: Array | None = None) -> Any:
+        """Returns the module with these arrays, and with random numbers from `key` if it is given.
+
+        Without a key, the module's streams of random numbers hold no arrays.
+        """
+        graph, params, random, stats = split(nnx.eval_shape(lambda: self.make(jax.random.key(0))))
+        check_variables(variables, params=params, stats=stats)
+        nnx.replace_by_pure_dict(params, variables["params"])
+        nnx.replace_by_pure_dict(stats, variables["stats"])
+        if key is None:
+            return nnx.merge(graph, params, random, stats)
+        leaves, structure = jax.tree.flatten(random)
+        # Every stream of random numbers gets a key of its own, and counts from 0.
+        fresh = [
+            jax.random.fold_in(typed_key(key), number)
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+            else jnp.zeros(leaf.shape, leaf.dtype)
+            for number, leaf in enumerate(leaves)
+        ]
+        return nnx.merge(graph, params, jax.tree.unflatten(structure, fresh), stats)
+
+
+def split(module: nnx.Module) -> tuple[Any, nnx.State, nnx.State, nnx.State]:
+    """Returns the graph, the parameters, the state of random numbers, and all other arrays."""
+    graph, params, random, stats = nnx.split(module, nnx.Param, nnx.RngState, ...)
+    return graph, params, random, stats
 
 
 def check_variables(variables: Variables, **expected: nnx.State) -> None:

@@ -1,8 +1,4 @@
-"""The two-headed network: a trunk with a policy head and a value head.
-
-The modules of Flax NNX are used functionally: `init` splits a module into its graph and its arrays,
-and `apply` merges them again while tracing.
-"""
+"""The two-headed network: a trunk with a policy head and a value head."""
 
 from __future__ import annotations
 
@@ -21,14 +17,14 @@ from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError
 from azjax.network.inference import InferenceVariables, inference_variables
 from azjax.network.network import Network, Prediction, Variables
-from azjax.network.nnx_arrays import check_variables, plain_dicts, typed_key
+from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, typed_key
 from azjax.network.trunks import Conv, make_trunk
-from azjax.pytrees import check_array, check_key
+from azjax.pytrees import check_array
 from azjax.types import Array
 
 
 @dataclass(frozen=True)
-class TwoHeadedNetwork(Network):
+class TwoHeadedNetwork(ModuleNetwork):
     """The network that a config describes, for observations (height, width, channels).
 
     If `shared_statistics`, `apply_train` normalises by the statistics of all devices' batches, so
@@ -52,10 +48,8 @@ class TwoHeadedNetwork(Network):
                 f'{height} x {width} cells, but the game has {self.num_actions}; use "dense"'
             )
 
-    def init(self, key: Array) -> Variables:
-        check_key(key)
-        _, params, stats = nnx.split(_TwoHeads(self, _ParameterKeys(key)), nnx.Param, ...)
-        return {"params": plain_dicts(params), "stats": plain_dicts(stats)}
+    def make(self, key: Array) -> nnx.Module:
+        return _TwoHeads(self, _ParameterKeys(key))
 
     def apply(self, variables: Variables | InferenceVariables, observations: Array) -> Prediction:
         """Returns the predictions for B positions, see `Network`.
@@ -69,18 +63,18 @@ class TwoHeadedNetwork(Network):
             if self.config.norm == "batch":  # which is part of other layers now
                 network = replace(self, config=replace(self.config, norm="none"))
             variables = {"params": variables.params, "stats": {}}
-        return network._module(variables)(observations, train=False)
+        return network.module(variables)(observations, train=False)
 
     def for_inference(self, variables: Variables) -> InferenceVariables:
         """Returns variables for predictions alone, which are the same but for rounding."""
-        return inference_variables(self._module(variables))
+        return inference_variables(self.module(variables))
 
     def apply_train(
         self, variables: Variables, observations: Array, key: Array
     ) -> tuple[Prediction, dict[str, Any]]:
         del key
         self._check_observations(observations)
-        module = self._module(variables)
+        module = self.module(variables)
         if not self.shared_statistics:
             module.set_attributes(nnx.BatchNorm, axis_name=None, raise_if_not_found=False)
         prediction = module(observations, train=True)
@@ -89,13 +83,6 @@ class TwoHeadedNetwork(Network):
 
     def _check_observations(self, observations: Array) -> None:
         check_array(observations, ("B", *self.observation_shape), float, name="observations")
-
-    def _module(self, variables: Variables) -> _TwoHeads:
-        graph, params, stats = _abstract(self)
-        check_variables(variables, params=params, stats=stats)
-        nnx.replace_by_pure_dict(params, variables["params"])
-        nnx.replace_by_pure_dict(stats, variables["stats"])
-        return nnx.merge(graph, params, stats)
 
 
 def make_network(game: Game, config: NetworkConfig) -> TwoHeadedNetwork:
@@ -146,13 +133,6 @@ class _ParameterKeys(nnx.Rngs):
     def params(self) -> Array:
         """Returns the next key."""
         return jax.random.fold_in(self._key, next(self._count))
-
-
-def _abstract(network: TwoHeadedNetwork) -> tuple[nnx.GraphDef, nnx.State, nnx.State]:
-    """Returns the module's graph and the shapes of its parameters and statistics, no arrays."""
-    module = nnx.eval_shape(lambda: _TwoHeads(network, _ParameterKeys(jax.random.key(0))))
-    graph, params, stats = nnx.split(module, nnx.Param, ...)
-    return graph, params, stats
 
 
 class _TwoHeads(nnx.Module):
