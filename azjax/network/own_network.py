@@ -47,9 +47,7 @@ def network_of(
 
 
 def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) -> None:
-    """Raises a UserError if a network lacks a method or predicts a wrong shape; nothing is
-    computed.
-    """
+    """Raises a UserError if a network lacks a method or predicts wrong shapes."""
     if not isinstance(network, Network):
         raise UserError(
             f"network must be an azjax.Network, not a {type(network).__name__}; azjax.flax_network "

@@ -27,9 +27,7 @@ class Node(NamedTuple):
 
 
 def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
-    """Draws a tree: the root first, each node after its parent. The legend tells how many are
-    hidden.
-    """
+    """Draws a tree, the root first, each node after its parent; `hidden` others are counted."""
     places = _layout(nodes)
     legend = _legend(nodes, hidden)
     width = max(max(x for x, _ in places) + _MARGIN + 12, 7 * max(map(len, legend)))

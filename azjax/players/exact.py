@@ -47,9 +47,7 @@ class ExactPlayer:
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
     def _find(self, keys: Array) -> tuple[Array, Array]:
-        """Returns the rows of 64-bit keys, uint32 [B, 2], by binary search, and whether they are
-        there.
-        """
+        """Returns the rows of 64-bit keys, uint32 [B, 2], and whether they are there."""
         count = self.keys.shape[0]
         row = jnp.zeros(keys.shape[0], jnp.int32)
         for bit in reversed(range(count.bit_length())):

@@ -50,9 +50,7 @@ class SearchAnalysis:
 def analyse_tree(
     tree: mctx.Tree, simulations: int, draw: float, config: SearchConfig
 ) -> SearchAnalysis:
-    """Summarises the compact search tree of one game; `draw` is the network's chance of one at the
-    root.
-    """
+    """Summarises the compact search tree of one game; `draw` is the network's chance of one."""
     nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm_of(config)))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))

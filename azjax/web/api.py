@@ -13,13 +13,11 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import HasClicks, clicks_of, legal_actions
 
-from azjax.network.network import Network, Variables
 from azjax.play.game_record import record_from_state
-from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
-from azjax.web.onnx_model import extra_facts
+from azjax.web.onnx_model import facts_of
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -66,8 +64,7 @@ def describe_position(
 def search_position(
     search: AnytimeSearch, moves: Sequence[int], simulations: int, start: str = ""
 ) -> Generator[dict[str, Any], None, None]:
-    """Yields the analysis of the position after `moves`, as the page reads it, until it is
-    searched.
+    """Yields the analysis of the position after `moves`, as the page reads it, while searching.
 
     There are four a second, and one at the end.
 
@@ -159,13 +156,4 @@ def _replay_jit(game: Game, first: State, actions: Array, count: Array) -> tuple
     return jax.lax.fori_loop(0, count, play, (first, jnp.int32(0)))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _facts(game: Game, network: Network, variables: Variables, state: State) -> dict[str, Array]:
-    extra = {name: fact(state) for name, fact in extra_facts(game).items() if name != "clicks"}
-    return extra | {
-        "player": game.current_player(state),
-        "over": game.is_terminal(state),
-        "returns": game.returns(state),
-        "view": game.view(state),
-        "value": network.apply(variables, expand(game.observe(state))).value[0],
-    }
+_facts = jax.jit(facts_of, static_argnums=(0, 1))

@@ -44,16 +44,34 @@ def extra_facts(game: Game) -> dict[str, Callable[[State], Array]]:
     return facts
 
 
+def facts_of(game: Game, network: Network, variables: Variables, state: State) -> dict[str, Array]:
+    """Returns what a page knows of a position, by the names in FACTS and of `extra_facts`.
+
+    `player` is int32 [], `over` bool [], `returns` float32 [2], `legal` bool [A], `prior` float32
+    [A] over the legal actions, `value` float32 [] from the mover's perspective, `view` int32
+    [cells]. Some games add `clicks` int32 [A, 3], `score` float32 [2], and `winning` bool [cells].
+    """
+    prediction = network.apply(variables, expand(game.observe(state)))
+    legal = game.legal_action_mask(state)
+    facts = {
+        "player": game.current_player(state),
+        "over": game.is_terminal(state),
+        "returns": game.returns(state),
+        "legal": legal,
+        "prior": jax.nn.softmax(mask_logits(prediction.policy_logits[0], legal)),
+        "value": prediction.value[0],
+        "view": game.view(state),
+    }
+    return facts | {name: fact(state) for name, fact in extra_facts(game).items()}
+
+
 def make_evaluation(
     game: Game, network: Network, variables: Variables
 ) -> Callable[..., list[Array]]:
     """Returns the function to export.
 
-    It takes a state's arrays and an action, where -1 makes no move. It returns the arrays of the
-    next state and facts about it: `player` int32 [], `over` bool [], `returns` float32 [2],
-    `legal` bool [A], `prior` float32 [A] over the legal actions, `value` float32 [] from the
-    mover's perspective, `view` int32 [cells]. Some games add `clicks` int32 [A, 3], `score`
-    float32 [2], and `winning` bool [cells].
+    It takes a state's arrays and an action, where -1 makes no move, and returns the arrays of the
+    next state and `facts_of` it.
     """
     network = in_float32(network)
     structure = jax.tree.structure(jax.eval_shape(game.init))
@@ -65,19 +83,8 @@ def make_evaluation(
         state = jax.tree.map(
             lambda old, new: jnp.where(no_move, old, new), before, game.step(before, action)
         )
-        prediction = network.apply(variables, expand(game.observe(state)))
-        legal = game.legal_action_mask(state)
-        facts = [
-            game.current_player(state),
-            game.is_terminal(state),
-            game.returns(state),
-            legal,
-            jax.nn.softmax(mask_logits(prediction.policy_logits[0], legal)),
-            prediction.value[0],
-            game.view(state),
-        ]
-        facts.extend(fact(state) for fact in extra_facts(game).values())
-        return [*jax.tree.leaves(state), *facts]
+        facts = facts_of(game, network, variables, state)
+        return [*jax.tree.leaves(state), *facts.values()]
 
     return evaluate
 
