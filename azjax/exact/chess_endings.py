@@ -53,7 +53,7 @@ class ChessEndings:
         return scores.astype(np.float32)
 
     def draw_positions(self, rng: np.random.Generator, count: int) -> tuple[ChessState, list[str]]:
-        """Draws `count` positions that are not over, equally many of each ending, with its names."""
+        """Draws `count` positions that are not over, as many of each ending, with its name."""
         known = np.flatnonzero(self.distances > 0)
         drawn = np.flatnonzero(self.distances == _DRAWN)
         over = np.asarray(_states_of(jnp.asarray(drawn)).over)

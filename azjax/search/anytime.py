@@ -33,7 +33,7 @@ from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import algorithm_of, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
-from azjax.types import Array, State
+from azjax.types import Array, State, static
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
@@ -55,6 +55,7 @@ class NetworkPlayer(Protocol):
     def config(self) -> SearchConfig: ...
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AnytimeSearch:
     """A search of single positions, each in a tree of `max_nodes` nodes.
@@ -63,11 +64,11 @@ class AnytimeSearch:
     When the tree is full, the search stops.
     """
 
-    game: Game
-    network: Network
+    game: Game = static()
+    network: Network = static()
     variables: Variables
-    config: SearchConfig  # num_simulations is the default limit of a move
-    max_nodes: int  # capacity of the tree, including the root
+    config: SearchConfig = static()  # num_simulations is the default limit of a move
+    max_nodes: int = static()  # capacity of the tree, including the root
 
     def start(
         self,
@@ -93,8 +94,7 @@ class AnytimeSearch:
         state = jax.tree.map(jnp.asarray, state)
         allowed = np.full(self.game.num_actions, not root_actions)
         allowed[list(root_actions)] = True
-        static = (self.game, self.network, self.config)
-        root, draw = _evaluate_root(*static, self.variables, state, allowed)
+        root, draw = _evaluate_root(self, state, allowed)
         restricted = bool(root_actions)
         if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
             tree = _allocate(root, self.max_nodes)
@@ -155,9 +155,8 @@ class SearchInProgress:
         upper = min(self.simulations + simulations, search.max_nodes - 1)
         # Bounds are arguments: one compiled program serves every number of simulations.
         bounds = np.int32(self.simulations), np.int32(upper)
-        static = (search.game, search.network, search.config)
         began = time.monotonic()
-        key, tree = _run(*static, search.variables, self.key, self.tree, bounds)
+        key, tree = _run(search, self.key, self.tree, bounds)
         jax.block_until_ready(tree.node_visits)
         took = (time.monotonic() - began) / max(upper - self.simulations, 1)
         slowest = max(took, _FORGETTING * self.seconds_each)
@@ -242,24 +241,18 @@ def continue_search(
         yield progress
 
 
-@functools.partial(jax.jit, static_argnames=("game", "network", "config"))
-def _evaluate_root(
-    game: Game,
-    network: Network,
-    config: SearchConfig,
-    variables: Variables,
-    state: State,
-    allowed: Array,
-) -> tuple[mctx.Tree, Array]:
+@jax.jit
+def _evaluate_root(search: AnytimeSearch, state: State, allowed: Array) -> tuple[mctx.Tree, Array]:
     """Returns (compact tree of the root alone, N = 1, probability of a draw).
 
     Moves outside `allowed`, bool [A], count as illegal at the root.
     """
+    game, network, variables = search.game, search.network, search.variables
     states = expand(state)
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     prediction = network.apply(variables, jax.vmap(game.observe)(states))
     logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
-    select_root, select = algorithm_of(config).anytime_selection()
+    select_root, select = algorithm_of(search.config).anytime_selection()
     tree = mctx.search(
         variables,
         jax.random.PRNGKey(0),  # nothing is drawn before the first simulation
@@ -303,23 +296,16 @@ def _renumber(
     return order, parents
 
 
-@functools.partial(
-    jax.jit, static_argnames=("game", "network", "config"), donate_argnames=("tree",)
-)
+@functools.partial(jax.jit, donate_argnames="tree")
 def _run(
-    game: Game,
-    network: Network,
-    config: SearchConfig,
-    variables: Variables,
-    key: Array,
-    tree: mctx.Tree,
-    bounds: tuple[Array, Array],
+    search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: tuple[Array, Array]
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    select_root, select = algorithm_of(config).anytime_selection()
+    evaluate = network_evaluate(search.game, search.network)
+    select_root, select = algorithm_of(search.config).anytime_selection()
     loop_fn = make_loop_fn(
-        variables,
-        _compute_states_first(make_recurrent_fn(game, network_evaluate(game, network))),
+        search.variables,
+        _compute_states_first(make_recurrent_fn(search.game, evaluate)),
         select_root=select_root,
         select_interior=select,
     )
