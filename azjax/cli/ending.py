@@ -23,6 +23,13 @@ def exit_at_once(code: int) -> None:
     os._exit(code)
 
 
+def end_saying(last_words: str, code: int) -> None:
+    """Ends the process at once, after a line on standard error."""
+    Console().show_cursor()  # the live display hides it
+    print(last_words, file=sys.stderr)
+    exit_at_once(code)
+
+
 @contextlib.contextmanager
 def second_signal_ends(last_words: str) -> Iterator[None]:
     """Ends the process at the second Ctrl-C or SIGTERM, whatever it computes, after a last line.
@@ -57,6 +64,4 @@ def _end_at_second(reading: int, last_words: str) -> None:
         now = time.monotonic()
         first = now if first is None else first
         if now - first > TOGETHER_S:
-            Console().show_cursor()  # the live display hides it
-            print(last_words, file=sys.stderr)
-            exit_at_once(128 + number[0])
+            end_saying(last_words, 128 + number[0])

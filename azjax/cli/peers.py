@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
 
 import jax
 from jax.experimental import multihost_utils
-from rich.console import Console
 
-from azjax.cli.ending import exit_at_once
+from azjax.cli.ending import end_saying
 from azjax.errors import UserError
 from azjax.runs.checkpoint import SaveError
 
 _ASK_EVERY_S = 1.0
-_LAST_S = 2.0  # in which the others say what was lost, or leave
+_LAST_S = 2.0  # in which the others leave; JAX aborts them when process 0 is gone
 # What messages between processes raise when one of them is gone.
 _LOST_PROCESS = re.compile(r"Gloo|NCCL|Connection (closed|reset)|[Hh]eartbeat|UNAVAILABLE|Socket")
 
@@ -50,38 +48,25 @@ def lost_peers_named(heartbeat_timeout: float) -> Iterator[None]:
         raise
     finally:
         ended.set()
-        _leave()
+        if jax.process_index() == 0:
+            time.sleep(_LAST_S)
+        else:
+            jax.distributed.shutdown()
 
 
 def _watch(ended: threading.Event) -> None:
-    everyone = set(range(jax.process_count()))
-    try:
-        while not ended.wait(_ASK_EVERY_S):
-            # The context raises if a process is lost inside it, and the next one tells the rest.
-            with contextlib.suppress(Exception), multihost_utils.live_devices(jax.devices()):
-                pass
-            with multihost_utils.live_devices(jax.devices()) as live:
-                lost = sorted(everyone - {device.process_index for device in live})
-            if lost and not ended.wait(_ASK_EVERY_S):
-                break
-        else:
-            return
-    except Exception:  # process 0 is lost, or this one has left
+    everyone, lost = set(range(jax.process_count())), list[int]()
+    while not lost and not ended.wait(_ASK_EVERY_S):
+        # The context raises if it loses a process, and the next one tells which.
+        with contextlib.suppress(Exception), multihost_utils.live_devices(jax.devices()) as live:
+            lost = sorted(everyone - {device.process_index for device in live})
+    if ended.wait(_ASK_EVERY_S):
         return
-    Console().show_cursor()  # the live display hides it
-    print(
+    if jax.process_index() == 0:
+        time.sleep(_LAST_S)
+    end_saying(
         f"azjax: process{'es' * (len(lost) > 1)} {', '.join(map(str, lost))} of the run stopped, "
         "so this one stops, too; look at that one's messages, and start all of them again with "
         "azjax resume",
-        file=sys.stderr,
+        2,
     )
-    _leave()
-    exit_at_once(2)
-
-
-def _leave() -> None:
-    """Keeps process 0 alive for a time, because the others abort when it is gone."""
-    if jax.process_index() == 0:
-        time.sleep(_LAST_S)
-    else:
-        jax.distributed.shutdown()
