@@ -244,7 +244,7 @@ def test_a_signal_gives_the_evaluation_up(tmp_path, monkeypatch):
     config, out = tiny.config(), console()
     straight = tiny.on_host(train(config, tmp_path / "straight", console=console()))
     with monkeypatch.context() as patched:
-        patched.setattr(train_module, "play_match", endless_match)
+        patched.setattr("azjax.training.evaluation.play_match", endless_match)
         state = train(config, tmp_path / "run", console=out)
     assert int(state.cycle) == newest_cycle(tmp_path / "run") == 3
     assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == [1, 2, 3]
