@@ -42,13 +42,11 @@ from azjax.sharding import local
 from azjax.training.evaluation import check_opponents, evaluate
 from azjax.training.memory import check_memory
 from azjax.training.pipeline import MetricsInFlight, Pipeline
+from azjax.training.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
 from azjax.training.start import first_state, read_start
 from azjax.training.state import TrainState, restore_state, save_state
 from azjax.training.stop_signals import StopSignals
 from azjax.training.trainer import Trainer, make_trainer
-
-OPENINGS_FILE = "openings.txt"
-"""A run's own copy of its `selfplay.openings`."""
 
 
 def train(
@@ -129,6 +127,7 @@ def train(
 def resume(
     run_dir: str | Path,
     *,
+    config: Config | None = None,
     game: Game | None = None,
     network: Network | None = None,
     optimizer: Optimizer | None = None,
@@ -141,6 +140,8 @@ def resume(
     """Continues a run from its newest intact checkpoint, as if it had never stopped.
 
     Args:
+      config: the run from here on, for other settings than its `config.toml` has, which is then
+        rewritten; None to leave them.
       game: as in `train`.
       network: as in `train`.
       optimizer: as in `train`.
@@ -155,21 +156,27 @@ def resume(
 
     Raises:
       UserError: there is no run, no intact checkpoint, one of another config, or another process
-        trains this run.
+        trains this run; or `config` changes what decides the arrays of the run's state.
     """
     run_dir = Path(run_dir)
-    config = _with_own_openings(load_run_config(run_dir), run_dir)
-    game = own_game(config, game, owner=str(run_dir))
-    trainer = make_trainer(
-        game, config, network=network, optimizer=optimizer, loss=loss, search=search
-    )
+    saved = load_run_config(run_dir)
+    if config is not None and game is not None:
+        config = replace(config, game=saved.game)  # which `game` must be
+    game = own_game(saved, game, owner=str(run_dir))
+    parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
+    if config is not None:
+        config = with_given(config, **parts)
+        check_changes(run_dir, saved, config)
+    trainer = make_trainer(game, with_own_openings(config or saved, run_dir), **parts)
     check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:
         with _failing_together():
             if jax.process_index() == 0:
                 stack.enter_context(run_lock(run_dir))
-        checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
+                if config is not None:
+                    save_config(config, run_dir / CONFIG_FILE)
+        checkpoints = stack.enter_context(Checkpoints(run_dir, keep=trainer.config.checkpoint.keep))
         if checkpoints.cycles():
             # The path must not be broken into lines or read as markup.
             warn = functools.partial(console.print, markup=False, highlight=False, soft_wrap=True)
@@ -178,13 +185,6 @@ def resume(
             # The run was stopped before its first checkpoint, so it starts again.
             state = first_state(trainer, run_dir)
         return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
-
-
-def _with_own_openings(config: Config, run_dir: Path) -> Config:
-    own = run_dir / OPENINGS_FILE
-    if not (config.selfplay.openings and own.is_file()):
-        return config
-    return replace(config, selfplay=replace(config.selfplay, openings=str(own)))
 
 
 def run_cycles(
