@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from azjax.runs.loggers import Logger as Logger
     from azjax.runs.metrics import read_metrics as read_metrics
     from azjax.runs.progress import Progress as Progress
+    from azjax.runs.wandb_logger import WandbLogger as WandbLogger
     from azjax.sharding import make_mesh as make_mesh
     from azjax.training.loop import resume as resume
     from azjax.training.loop import train as train

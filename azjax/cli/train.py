@@ -2,7 +2,7 @@
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -36,6 +36,9 @@ def train(arguments: list[str]) -> None:
         """Begin with the network of this player instead of random weights: RUN, RUN@best,
         RUN@CYCLE, a file, or a player that comes with azjax. Its layers must be those of
         [network]."""
+        wandb: str | None = None
+        """Also send the metrics to this project of Weights & Biases; needs
+        pip install "azjax[wandb]"."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
     options = parse(train, Arguments, rest, "train CONFIG")
@@ -47,7 +50,8 @@ def train(arguments: list[str]) -> None:
     from azjax.training.loop import train as run
 
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
-        run(options.config, run_dir, start_from=options.start_from)
+        loggers = _loggers(run_dir, options.wandb)
+        run(options.config, run_dir, start_from=options.start_from, loggers=loggers)
 
 
 def resume(arguments: list[str]) -> None:
@@ -59,6 +63,8 @@ def resume(arguments: list[str]) -> None:
     class Arguments:
         run_dir: RunDirArgument
         """The run directory."""
+        wandb: str | None = None
+        """As in `azjax train`; the page of the run goes on."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
     options = parse(resume, Arguments, arguments, "resume")
@@ -71,7 +77,7 @@ def resume(arguments: list[str]) -> None:
         lost_peers_named(options.hosts.heartbeat_timeout),
         second_signal_ends(_ended(options.run_dir)),
     ):
-        run(options.run_dir)
+        run(options.run_dir, loggers=_loggers(options.run_dir, options.wandb))
 
 
 def export(arguments: list[str]) -> None:
@@ -98,6 +104,13 @@ def _start_jax(config: "Config", hosts: "Hosts") -> None:
     join_hosts(hosts)
     splits = tuple(value // share for _, value, share in divided(config))
     use_all_cores(splits=splits, processes=hosts.num_processes or 1)
+
+
+def _loggers(run_dir: Path, project: str | None) -> list[Any]:
+    """Returns the loggers that a command line asks for."""
+    from azjax.runs.wandb_logger import WandbLogger
+
+    return [] if project is None else [WandbLogger(run_dir, project)]
 
 
 def _ended(run_dir: Path) -> str:

@@ -80,14 +80,14 @@ class RunLogger:
                 self._live = stack.enter_context(
                     Live(get_renderable=self._progress.display, console=self._console)
                 )
+            earlier, damaged = read_lines(self._run_dir / METRICS_FILE)
+            self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
+            if damaged:
+                self.note(f"{self._run_dir / METRICS_FILE}: {damaged} damaged lines are left out")
+            if self._machine:
+                self._write("start", self._first_cycle, {"machine": self._machine})
             # This comes last, so that an error above leaves nothing open.
             self._resources = stack.pop_all()
-        earlier, damaged = read_lines(self._run_dir / METRICS_FILE)
-        self._progress.start(earlier[-1]["time_s"] if earlier else 0.0)
-        if damaged:
-            self.note(f"{self._run_dir / METRICS_FILE}: {damaged} damaged lines are left out")
-        if self._machine:
-            self._write("start", self._first_cycle, {"machine": self._machine})
         return self
 
     def __exit__(self, *exception: object) -> None:

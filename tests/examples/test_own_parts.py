@@ -1,6 +1,7 @@
 """The examples that hand parts of their own to `azjax.train`."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -11,7 +12,7 @@ import azjax
 from azjax.config.toml import load_config
 
 FOLDER = Path(__file__).parent.parent.parent / "examples"
-SHORT = ("own_network", "own_loss", "stock_mctx", "sweep")
+SHORT = ("own_network", "own_loss", "stock_mctx", "sweep", "wandb_logging")
 CYCLES = 8  # until the first updates
 
 
@@ -43,6 +44,17 @@ def test_they_are_at_most_150_lines():
         assert len((FOLDER / f"{name}.py").read_text().splitlines()) <= 150, name
 
 
+def test_the_page_begins_with_forty_lines_of_public_names():
+    """`tests/test_docs.py` runs them."""
+    page = (FOLDER.parent / "docs" / "research.md").read_text()
+    block = page.partition("```python\n")[2].partition("```")[0]
+    assert len(block.splitlines()) <= 40
+    names = set(re.findall(r"azjax\.(\w+)", block))
+    assert names <= set(azjax.__all__)
+    assert names >= {"flax_network", "train", "save_player", "load_player", "play_match"}
+    assert "from azjax" not in block
+
+
 def test_a_network(small, tmp_path):
     example = load("own_network")
     result = example.main(tmp_path / "run", CYCLES)
@@ -60,6 +72,15 @@ def test_a_loss(small, tmp_path):
 def test_mctxs_own_search(small, tmp_path):
     last = load("stock_mctx").main(tmp_path / "run", CYCLES)
     assert last["train/updates"] == 1
+
+
+def test_weights_and_biases(small, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    slowest = load("wandb_logging").main(tmp_path / "run", CYCLES)
+    assert 1 <= slowest.cycle <= CYCLES
+    assert f"cycle {slowest.cycle} took longest" in capsys.readouterr().out
+    assert list(tmp_path.glob("run/wandb/offline-run-*/*.wandb"))
 
 
 def test_a_sweep(small, tmp_path, monkeypatch):

@@ -16,6 +16,8 @@ from azjax.cli import main as cli
 from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.players.load import export_player
+from azjax.runs.checkpoint import Checkpoints
+from azjax.training.state import restore_state
 from tests import tiny
 from tests.network.own_networks import Dense
 
@@ -87,6 +89,22 @@ MODULE = """
             return self.policy(x), jnp.tanh(self.value(x))
     """
 
+PARTS = """
+    import azjax
+    import optax
+
+    def muon(learning_rate):
+        return optax.chain(optax.clip_by_global_norm(1.0), optax.contrib.muon(learning_rate))
+
+    def loss(config):
+        def with_size(prediction, batch):
+            total, metrics = azjax.alphazero_loss(prediction, batch)
+            size = jnp.mean(prediction.policy_logits**2)
+            return total + 1e-3 * size, metrics | {"logit_size": size}
+
+        return with_size
+    """
+
 
 def test_the_command_line_finds_them_by_name(tmp_path, monkeypatch, capsys, refused):
     (tmp_path / "my_net.py").write_text(textwrap.dedent(MODULE))
@@ -105,3 +123,36 @@ def test_the_command_line_finds_them_by_name(tmp_path, monkeypatch, capsys, refu
     assert {5} & {np.shape(x)[-1] for x in jax.tree.leaves(player.variables)}
     message = refused("train", "own.toml", "--run-dir", "b", "--network.module", "my_net:Nothing")
     assert "network.module: 'my_net' has no function or class 'Nothing'" in message
+
+
+def test_a_killed_run_ends_like_one_that_was_not(tmp_path, monkeypatch):
+    """A network, an optimizer and a loss that the config names, from the command line."""
+    (tmp_path / "my_parts.py").write_text(textwrap.dedent(MODULE + PARTS))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "my_parts", raising=False)
+    changes = {
+        "cycles": 40,
+        "checkpoint": {"every": 5},
+        "evaluation": {"every": 0},
+        "network": {"module": "my_parts:Net"},
+        "learning": {"optimizer": "my_parts:muon", "loss": "my_parts:loss"},
+    }
+    file = tiny.write_config(tmp_path / "own.toml", **changes)
+    run = tmp_path / "run"
+    process = tiny.start_azjax("train", file, "--run-dir", run, cwd=tmp_path)
+    with tiny.killed_at_the_end(process):
+        tiny.wait_until((run / "checkpoints" / "5").is_dir, process)
+        process.kill()
+        process.communicate()
+    assert len(azjax.read_metrics(run)) < 40, "too fast for this test"
+    code, out, err = tiny.run_azjax("resume", run, cwd=tmp_path)
+    assert code == 0, (out, err)
+    trainer = azjax.make_trainer(GAME, load_config(file), azjax.make_mesh(jax.devices()[:1]))
+    straight = tiny.start(trainer)
+    for _ in range(40):
+        straight, _ = trainer.cycle(straight)
+    with Checkpoints(run, read_only=True) as checkpoints:
+        resumed = restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail)
+    assert int(resumed.cycle) == 40
+    tiny.assert_equal(straight, resumed)
+    assert azjax.read_metrics(run)[-1]["train/logit_size"] > 0
