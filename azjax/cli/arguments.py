@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "azjax"
 _MOST = 1_000_000  # of anything that an option counts
+_MOST_FLOAT = 1e38  # float32 has no larger numbers
 
 RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -77,17 +78,22 @@ def game_of(player: str, game: str | None) -> "Game | None":
     return None
 
 
-def _check_numbers(options: Any) -> None:
-    """Raises a UserError for a number beyond all use, where a config does not check it itself."""
+def _check_numbers(options: Any, section: str = "") -> None:
+    """Raises a UserError for a number beyond all use; a config checks its whole numbers itself."""
     for field in dataclasses.fields(options):
-        value = getattr(options, field.name)
-        if dataclasses.is_dataclass(value) and not isinstance(value, Config):
-            _check_numbers(value)
+        value, option = getattr(options, field.name), section + field.name.replace("_", "-")
+        if dataclasses.is_dataclass(value):
+            _check_numbers(value, f"{option}." if _in_config(options) else "")
         low, high = (0, MAX_SEED) if field.name == "seed" else (-_MOST, _MOST)
         for number in value if isinstance(value, tuple) else (value,):
-            if type(number) is int and not low <= number <= high:
-                option = field.name.replace("_", "-")
+            if isinstance(number, float) and not abs(number) <= _MOST_FLOAT:
+                raise UserError(f"--{option} must be a number from -1e38 to 1e38")
+            if type(number) is int and not low <= number <= high and not _in_config(options):
                 raise UserError(f"--{option} must be between {max(low, 0)} and {high}")
+
+
+def _in_config(options: Any) -> bool:
+    return type(options).__module__ == Config.__module__
 
 
 def _one_line(text: str, name: str, options: list[str]) -> str:
@@ -107,7 +113,7 @@ def _one_line(text: str, name: str, options: list[str]) -> str:
     if found := re.search(r"Missing value for argument '(\S+)'", text):
         return f"{found[1]} needs a value"
     if found := re.search(r"invalid choice (\S+) for argument '(\S+)'.*one of \((.*)\)", text):
-        choices = found[3].replace("'", "").rstrip(",")
+        choices = found[3].replace("'", "").rstrip(",").replace("None, ", "")
         return f"{found[2]} must be one of {choices}, not {found[1]}"
     if found := re.search(r"Missing from [^:]*: (--\S+ )?(\S+) (.*?) \(required\)", text):
         return f"{name} needs {found[1] or ''}{found[2]}: {found[3]}"

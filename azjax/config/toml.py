@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import math
+import os
 import tomllib
 import types
 import typing
@@ -23,6 +25,7 @@ from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
 _MAX_DOTS = 1_000  # in a line: `tomllib` takes seconds to read a key of 10,000 parts
+_KINDS = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
 
 
 def load_config(path: str | Path, overrides: dict[str, Any] | None = None) -> Config:
@@ -56,12 +59,12 @@ def shipped_configs() -> dict[str, Path]:
 
 def _find(path: str | Path) -> Path:
     """Returns the file of a config, which may be named by what comes with azjax."""
-    if Path(path).suffix == ".toml" or Path(path).is_file():
+    if Path(path).suffix == ".toml" or os.path.isfile(path):
         return Path(path)
     shipped = shipped_configs()
     if str(path) in shipped:
         return shipped[str(path)]
-    if Path(path).exists():  # a folder, which cannot be read
+    if os.path.exists(path):  # a folder, which cannot be read
         return Path(path)
     near = difflib.get_close_matches(str(path), shipped, n=1)
     hint = f"did you mean {near[0]}? " if near else ""
@@ -86,8 +89,12 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(content.decode())
     except RecursionError as error:
         raise UserError(f"{path}: nested too deeply") from error
-    except ValueError as error:  # the encoding, the syntax, or an integer of thousands of digits
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not a TOML file: it must be text in UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: not a TOML file: {error}") from error
+    except ValueError as error:  # an integer of thousands of digits, a day that does not exist
+        raise UserError(f"{path}: not a TOML file: a number or date is out of range") from error
 
 
 def save_config(config: Config, path: str | Path) -> None:
@@ -167,19 +174,21 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
         return value
     if hint == Options:
         if not isinstance(value, dict | tuple):
-            raise UserError(f"{name} = {value!r} must be a table")
+            raise UserError(f"{name} = {_shown(value)} must be a table")
         return _options(dict(value), name)
     origin = typing.get_origin(hint)
     if origin is Literal:
         choices = typing.get_args(hint)
         if value in choices:
             return value
-        raise UserError(f"{name} = {value!r} must be one of {', '.join(map(repr, choices))}")
+        raise UserError(
+            f"{name} = {_shown(value)} must be one of {', '.join(map(_shown, choices))}"
+        )
     if origin is tuple:
         item = typing.get_args(hint)[0]
         if isinstance(value, list | tuple):
             return tuple(_typed(v, item, name) for v in value)
-        raise UserError(f"{name} = {value!r} must be a list")
+        raise UserError(f"{name} = {_shown(value)} must be a list")
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         if not math.isfinite(value):
             raise UserError(f"{name} = {value} must be a finite number")
@@ -188,7 +197,12 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
         return value
     if dataclasses.is_dataclass(value):
         return value
-    raise UserError(f"{name} = {value!r} must be of type {hint.__name__}")
+    raise UserError(f"{name} = {_shown(value)} must be {_KINDS[hint]}")
+
+
+def _shown(value: Any) -> str:
+    """Returns a value nearly as TOML writes it."""
+    return json.dumps(value, default=str, ensure_ascii=False)
 
 
 def _check_size(value: Any, name: str) -> None:

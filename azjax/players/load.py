@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -124,7 +125,7 @@ def best_player(name: str) -> tuple[str, str] | None:
       (spelling of the player, what to say about it); None if `name` is that of a player or a run,
       or of nothing.
     """
-    if not is_game(name) or name in pretrained() or Path(name).is_dir():
+    if not is_game(name) or name in pretrained() or os.path.isdir(name):
         return None
     game = game_from_name(name)
     values = exact_values(game)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,8 +86,9 @@ def parse_spec(text: str | Path) -> PlayerSpec:
     name, colon, tail = text.partition(":")
     directory = name.partition("@")[0]
     named = name in pretrained() or name in _NAMES  # a folder in the way hides none of these
-    is_run = (Path(directory) / CONFIG_FILE).is_file() or not named
-    if directory and is_run and Path(directory).is_dir():
+    # `os.path` answers for names that are too long or have a zero byte, too.
+    is_run = os.path.isfile(Path(directory) / CONFIG_FILE) or not named
+    if directory and is_run and os.path.isdir(directory):
         checkpoint = _parse_checkpoint(name)
         return NetworkSpec(text, "run", Path(directory), checkpoint, *_parse_how(text, tail))
     file = Path(name) if name.endswith(SUFFIX) else pretrained().get(name)

@@ -150,7 +150,8 @@ def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except (OSError, safetensors.SafetensorError) as error:
-        raise UserError(f"{path}: not a safetensors file, or damaged ({error})") from error
+        why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
+        raise UserError(f"{path}: not a safetensors file, or damaged{why}") from error
     if not {"config", "about"} <= header.keys():
         raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
     if header.get("checksum") != _checksum(arrays, header):
@@ -193,7 +194,7 @@ def _parse_json(path: str | Path, what: str, text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: its {what} cannot be read as JSON ({error})") from error
+        raise UserError(f"{path}: its {what} cannot be read as JSON") from error
 
 
 def _parse_config(path: str | Path, text: str) -> Config:

@@ -76,7 +76,7 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
     """Splits a name into the base name, its entry, and the options that its size sets."""
     if name in _GAMES:
         return name, _GAMES[name], {}
-    match = re.fullmatch(r"(.+)_(\d+(?:x\d+)*)", name)
+    match = re.fullmatch(r"(.+)_([0-9]{1,6}(?:x[0-9]{1,6})*)", name)
     if match is None or match[1] not in _GAMES:
         raise ValueError(_unknown(name, match))
     base, numbers = match[1], [int(number) for number in match[2].split("x")]

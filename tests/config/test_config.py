@@ -116,23 +116,23 @@ def test_unknown_keys_are_answered_with_the_nearest(data, said):
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ({"seed": "1"}, "seed = '1' must be of type int"),
-        ({"seed": True}, "seed = True must be of type int"),
-        ({"seed": 1.0}, "seed = 1.0 must be of type int"),
-        ({"network": {"blocks": False}}, "network.blocks = False must be of type int"),
+        ({"seed": "1"}, 'seed = "1" must be a whole number'),
+        ({"seed": True}, "seed = true must be a whole number"),
+        ({"seed": 1.0}, "seed = 1.0 must be a whole number"),
+        ({"network": {"blocks": False}}, "network.blocks = false must be a whole number"),
         (
             {"search": {"puct": {"pb_c_init": True}}},
-            "search.puct.pb_c_init = True must be of type float",
+            "search.puct.pb_c_init = true must be a number",
         ),
-        ({"learning": {"symmetries": 1}}, "learning.symmetries = 1 must be of type bool"),
+        ({"learning": {"symmetries": 1}}, "learning.symmetries = 1 must be true or false"),
         ({"learning": {"lr_drops": 0.5}}, "learning.lr_drops = 0.5 must be a list"),
-        ({"learning": {"lr_drops": [True]}}, "learning.lr_drops = True must be of type float"),
-        ({"evaluation": {"opponents": "random"}}, "opponents = 'random' must be a list"),
-        ({"evaluation": {"opponents": [1]}}, "opponents = 1 must be of type str"),
+        ({"learning": {"lr_drops": [True]}}, "learning.lr_drops = true must be a number"),
+        ({"evaluation": {"opponents": "random"}}, 'opponents = "random" must be a list'),
+        ({"evaluation": {"opponents": [1]}}, "opponents = 1 must be a text in quotes"),
         ({"network": 3}, "network must be a table, [network]"),
         (
             {"network": {"norm": "instance"}},
-            "network.norm = 'instance' must be one of 'batch', 'layer', 'none'",
+            'network.norm = "instance" must be one of "batch", "layer", "none"',
         ),
         ({"network": {"dtype": []}}, "network.dtype = [] must be one of"),
     ],
@@ -171,7 +171,7 @@ def test_the_newer_methods_fit_together():
     with pytest.raises(UserError, match=r"network\.auxiliary = .*contains duplicates"):
         NetworkConfig(auxiliary=("score", "score"))
     said = refused({"network": {"auxiliary": ["scores"]}})
-    assert "network.auxiliary = 'scores' must be one of 'score', 'ownership'" in said
+    assert 'network.auxiliary = "scores" must be one of "score", "ownership"' in said
 
 
 def test_planes_need_convolutions():
@@ -210,7 +210,10 @@ def test_files_that_are_no_config(tmp_path):
 
 HOSTILE = {
     "an integer beyond all floats": (f"[learning]\nlearning_rate = {'9' * 400}", "must be between"),
-    "an integer of 5,000 digits": (f"seed = {'9' * 5000}", "not a TOML file: Exceeds the limit"),
+    "an integer of 5,000 digits": (
+        f"seed = {'9' * 5000}",
+        "not a TOML file: a number or date is out of range",
+    ),
     "a hexadecimal one": (f"seed = 0x{'f' * 50_000}", "seed must be between -2**63 and 2**63 - 1"),
     "one in a list": (f"seed = [0x{'f' * 50_000}]", "an integer is too long"),
     "one of the game": (f"[game]\nsize = 0x{'f' * 50_000}", "game.size must be between"),
@@ -224,8 +227,8 @@ HOSTILE = {
     "zeros": ("\0" * 1000, "not a TOML file"),
     "no number": ("[learning]\nlearning_rate = nan", "must be a finite number"),
     "no number of the game": ("[game]\nkomi = inf", "game.komi = inf must be a finite number"),
-    "a date": ("seed = 1979-05-27", "must be of type int"),
-    "a long value": (f"seed = '{'x' * 90_000}'", "must be of type int"),
+    "a date": ("seed = 1979-05-27", "must be a whole number"),
+    "a long value": (f"seed = '{'x' * 90_000}'", "must be a whole number"),
 }
 
 

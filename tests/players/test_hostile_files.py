@@ -118,7 +118,7 @@ def about(**changes):
         ({"config": "[]"}, "its config must be a JSON object"),
         ({"config": '{"seed": ' + "9" * 5000 + "}"}, "its config cannot be read as JSON"),
         ({"config": '{"sede": 1}'}, "did you mean seed?"),
-        ({"config": '{"network": {"blocks": "many"}}'}, "must be of type int"),
+        ({"config": '{"network": {"blocks": "many"}}'}, "must be a whole number"),
         (
             {"config": '{"game": {"name": "tic_tac_toe\\ud800"}}'},
             r"unknown game 'tic_tac_toe\ud800'",

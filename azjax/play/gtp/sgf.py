@@ -5,6 +5,7 @@ Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,7 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
       ValueError: the file cannot be read, is not an SGF of go, or sets up stones during the game.
     """
     file = Path(path)
-    if not file.is_file():  # reading a terminal, for example, would wait
+    if not os.path.isfile(file):  # reading a terminal, for example, would wait
         raise ValueError("there is no such file")
     if file.stat().st_size > _MAX_BYTES:
         raise ValueError("it is larger than a megabyte")
