@@ -15,6 +15,7 @@ from azjax.bench.training import (
     LearningCycle,
     TrainingBenchmark,
     cycle_operations,
+    evaluations,
     forward_operations,
 )
 from azjax.cli.main import main
@@ -28,7 +29,6 @@ from azjax.config import (
 )
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
-from azjax.plan.measure import evaluations
 
 
 @pytest.fixture
