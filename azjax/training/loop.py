@@ -70,11 +70,8 @@ def train(
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
-      network: as in `make_trainer`, like the next three. An object that is handed over here must be
-        handed over again to `resume`; a network also to `load_player`.
-      optimizer: as in `make_trainer`.
-      loss: as in `make_trainer`.
-      search: as in `make_trainer`.
+      network: as in `make_trainer`, like `optimizer`, `loss` and `search`. An object that is handed
+        over here must be handed over again to `resume`; a network also to `load_player`.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
@@ -142,17 +139,7 @@ def resume(
     Args:
       config: the run from here on, for other settings than its `config.toml` has, which is then
         rewritten; None to leave them.
-      game: as in `train`.
-      network: as in `train`.
-      optimizer: as in `train`.
-      loss: as in `train`.
-      search: as in `train`.
-      console: as in `train`.
-      loggers: as in `train`.
-      on_cycle: as in `train`.
-
-    Returns:
-      The last training state.
+      game: as in `train`, like everything after it.
 
     Raises:
       UserError: there is no run, no intact checkpoint, one of another config, or another process
