@@ -16,10 +16,12 @@ _SUBSECTIONS = {"gumbel": "search.gumbel", "puct": "search.puct"}
 
 
 def at_least(config: Any, low: float, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is below `low`."""
+    """Raises a UserError for the first key whose value is below `low`, or is no int32."""
     if isinstance(low, int):
         plain(config, *keys)
     for key in keys:
+        if isinstance(low, int) and getattr(config, key) >= 2**31:
+            raise UserError(f"{_assignment(config, key)} must be below 2**31")
         if not _traced(config, key) and not getattr(config, key) >= low:
             raise UserError(f"{_assignment(config, key)} must be at least {low}")
 

@@ -351,7 +351,7 @@ class Config:
         return self.cycles * self.learning.updates_per_cycle
 
     def __post_init__(self) -> None:
-        between(self, 1, 2**31 - 1, "cycles")
+        at_least(self, 1, "cycles")
         between(self, 0, MAX_SEED, "seed")  # JAX would take others for one of these
         if self.replay.capacity_plies % self.selfplay.plies_per_cycle:
             raise UserError(

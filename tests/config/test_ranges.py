@@ -95,6 +95,15 @@ def test_ranges_end_where_they_should():
                 SECTIONS[section](**{name: 0.0})
 
 
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [(s, n) for s, n in FIELDS if typing.get_type_hints(SECTIONS[s])[n] is int],
+)
+def test_integers_are_those_of_jax(section, name):
+    said = refused(nested(section, {name: 2**31}))
+    assert said == f"{section}.{name} = {2**31} must be below 2**31"
+
+
 def test_every_number_has_a_range():
     bounded = {
         (section, name)
