@@ -174,13 +174,27 @@ class _Reader:
         self.read(instruction.attribute("body"), times * trips, inside)
 
     def _branches(self, instruction: Instruction, times: float, inside: Path) -> None:
+        path = instruction.path or self._condition(instruction.branches)
         self.found.launches.append(Launch(READ, times, inside))
         sizes = [self._kernels(name) for name in instruction.branches]
-        shares, source = self.runs.branches(instruction.path, sizes)
+        shares, source = self.runs.branches(path, sizes)
         for name, share in zip(instruction.branches, shares, strict=True):
-            branch = Loop(instruction.path, share, times * share, source, is_branch=True)
+            branch = Loop(path, share, times * share, source, is_branch=True)
             self.found.loops.append(branch)
             self.read(name, times * share, inside)
+
+    def _condition(self, branches: list[str]) -> Path:
+        """Returns the condition that most instructions of its branches name.
+
+        On TPUs a condition may have lost its own name.
+        """
+        tables = [self.program.computations.get(name, {}) for name in branches]
+        paths = [x.path for table in tables for x in table.values() if x.path]
+        conditions = Counter(
+            path[:end] for path in paths for end in range(1, len(path)) if path[end - 1] == "cond"
+        )
+        most = [path for path, number in conditions.items() if number > len(paths) / 2]
+        return max(most, key=len, default=())
 
     def _kernels(self, name: str) -> float:
         part = Launches([])
