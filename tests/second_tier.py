@@ -9,6 +9,8 @@ SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
     "bench/test_peers.py",
+    "bench/test_record.py::test_a_part_that_fails_ends_alone",
+    "bench/test_record.py::test_the_quick_record_is_complete",
     "bench/test_connect_four_openings.py::test_perfect_play_wins_all_won_openings",
     # Whole processes that end by faults.
     "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",

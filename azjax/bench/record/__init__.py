@@ -1,0 +1,1 @@
+"""`azjax bench record`: one command that makes a record of a machine."""

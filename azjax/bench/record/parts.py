@@ -1,0 +1,335 @@
+"""The parts of a record. Each runs in a process of its own and writes figures as it finds them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from rich.console import Console
+
+from azjax.bench.games import rules_of
+from azjax.bench.random_play import RandomPlayer, Rules, play, spread_out
+from azjax.bench.record.trace import profile
+from azjax.bench.search import SearchBenchmark
+from azjax.bench.timing import interleave, spread
+from azjax.bench.training import LearningCycle, TrainingBenchmark
+from azjax.config import Config, SearchConfig
+from azjax.config.toml import load_config
+from azjax.devices import describe_machine
+from azjax.errors import UserError
+from azjax.games import game_from_name, make_game
+from azjax.network.two_headed import make_network
+from azjax.players.load import export_player
+from azjax.rollouts import random_openings
+from azjax.search.model import network_evaluate
+from azjax.search.search import Exploration, search
+from azjax.training.loop import resume, train
+from azjax.training.trainer import make_trainer
+
+_PACKAGES = ("azjax", "jax", "jaxlib", "flax", "optax", "chex", "mctx", "orbax-checkpoint", "numpy")
+_IN_PGX = {"tic_tac_toe", "connect_four", "othello", "hex", "go_9x9", "go_19x19", "chess", "shogi"}
+_IN_PGX |= {"gardner_chess"}
+# What XLA may put into a GPU's command buffers; the last two are loops and branches.
+_IN_GRAPHS = "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What every part knows."""
+
+    folder: str  # of the record
+    quick: bool = False
+    warm: bool = False  # only to compile: the figures do not count
+    peers: str = ""  # the folder `benchmarks/peers` of a checkout
+    seconds: float = 60.0  # that the part has
+
+    @property
+    def repeats(self) -> int:
+        """Repeats of a measurement."""
+        return 1 if self.warm or self.quick else 5
+
+
+class Say(Protocol):
+    """Adds figures to those of the part; `summary` is its line of the table."""
+
+    def __call__(self, **figures: Any) -> None:
+        """Writes the figures at once, so that nothing is lost."""
+
+
+def machine(settings: Settings, say: Say) -> None:
+    """Tells the machine and the versions of the libraries."""
+    say(platform=jax.default_backend(), devices=describe_machine(), summary=describe_machine())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    say(cores=cores, python=platform.python_version(), system=platform.platform())
+    say(versions={name: _version(name) for name in (*_PACKAGES, "pgx")})
+    say(memory=(jax.devices()[0].memory_stats() or {}).get("bytes_limit"))
+    if shutil.which("nvidia-smi"):
+        query = "--query-gpu=name,memory.total,driver_version"
+        words = ["nvidia-smi", query, "--format=csv,noheader"]
+        found = subprocess.run(words, capture_output=True, text=True, timeout=20)
+        say(nvidia=found.stdout.strip())
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def rules(settings: Settings, say: Say, name: str) -> None:
+    """Compares a game's rules on the CPU and the accelerator, and measures them next to pgx."""
+    game = game_from_name(name)
+    ours = rules_of(game)
+    if jax.default_backend() == "cpu":
+        say(equal=None, summary="only a CPU")
+    else:
+        equal = _equal_everywhere(ours, min(120, game.max_steps))
+        say(equal=equal, summary="equal" if equal else "NOT EQUAL to the CPU's")
+        if not equal:
+            raise UserError("the states after random play differ from those of the CPU")
+    rates = _rates(settings, ours, game.max_steps)
+    say(azjax=rates, summary=f"{max(rates.values()):,} steps/s")
+    if name not in _IN_PGX:
+        return
+    if find_spec("pgx") is None:
+        say(pgx=None, note="pgx is not installed, so there is no comparison")
+        return
+    theirs = _rates(settings, _pgx_rules(name), game.max_steps)
+    times = max(rates.values()) / max(theirs.values())
+    say(pgx=theirs, times=round(times, 2))
+    say(summary=f"{max(rates.values()):,} steps/s, {times:.3g} times pgx's")
+
+
+def _equal_everywhere(found: Rules, plies: int) -> bool:
+    """Returns whether 512 random games end in the same states on the CPU and the accelerator."""
+    ends = []
+    for device in (jax.devices("cpu")[0], jax.devices()[0]):
+        with jax.default_device(device):
+            starts = jax.tree.map(
+                lambda x: jnp.broadcast_to(jnp.asarray(x), (512, *np.shape(x))), found.start
+            )
+            ends.append(jax.device_get(play(found, starts, jnp.uint32(0), plies)))
+    return all(jax.tree.leaves(jax.tree.map(np.array_equal, *ends)))
+
+
+def _rates(settings: Settings, found: Rules, length: int) -> dict[int, int]:
+    """Returns steps a second by the number of games at once."""
+    batches, seconds = ((64,), 0.02) if settings.quick else ((4096, 65536), 0.3)
+    warm = spread_out(found, jnp.int32(length))
+    players = {batch: RandomPlayer(found, warm, batch, seconds) for batch in batches}
+    times = interleave(players, settings.repeats)
+    return {batch: round(players[batch].steps / median(times[batch])) for batch in batches}
+
+
+def _pgx_rules(name: str) -> Rules:
+    import pgx
+
+    env = pgx.make(name)  # type: ignore[arg-type]
+    start = jax.tree.map(jnp.asarray, env.init(jax.random.PRNGKey(0)))
+    # Without observations, which a step of pgx computes; XLA leaves them out if nobody reads them.
+    blank = jnp.zeros_like(start.observation)
+    return Rules(
+        start.replace(observation=None),
+        lambda state, action: env.step(state.replace(observation=blank), action).replace(
+            observation=None
+        ),
+        lambda state: state.legal_action_mask,
+        lambda state: state.terminated | state.truncated,
+    )
+
+
+def searches(settings: Settings, say: Say, name: str) -> None:
+    """Measures a search next to the network alone and stock mctx."""
+    size: dict[str, Any] = {"batch": 8, "simulations": 4, "blocks": 1, "channels": 8}
+    if not settings.quick:
+        size = {"batch": 1024, "simulations": 32, "blocks": 6, "channels": 128, "dtype": "bfloat16"}
+    facts = SearchBenchmark(game=name, **size, repeats=settings.repeats).measure()
+    ratios = ", ".join(
+        f"{key} {facts[key]['ratio']:.3g}" for key in ("gumbel", "puct", "stock mctx, gumbel")
+    )
+    say(**facts, summary=f"times the network alone: {ratios}")
+
+
+def cycles(settings: Settings, say: Say, name: str) -> None:
+    """Measures a training cycle, alone and in `azjax train`, and profiles one."""
+    facts = TrainingBenchmark(config=name, repeats=settings.repeats).measure()
+    say(**facts)
+    bare, looped = (facts[key]["median"] for key in ("cycle", "cycle in azjax train"))
+    rate = facts["positions per second"]
+    line = f"{bare} ms, in azjax train {looped} ms, {rate:,} positions/s"
+    say(summary=line)
+    if settings.warm:
+        return
+    config = _learning_soon(load_config(name))
+    trainer = make_trainer(make_game(config), config)
+    learning = LearningCycle(trainer.cycle, trainer.init(jax.random.PRNGKey(config.seed)))
+    table = profile(learning)
+    kernels = f"{table['kernels']:,} kernels, busy {table['busy']:.0%}"
+    say(profile=table, summary=f"{line}; {kernels}")
+
+
+def _learning_soon(config: Config) -> Config:
+    return dataclasses.replace(config, replay=dataclasses.replace(config.replay, min_positions=1))
+
+
+def graphs(settings: Settings, say: Say, name: str) -> None:
+    """Measures a PUCT search, which has loops that depend on data, with and without CUDA graphs."""
+    if jax.default_backend() != "gpu":
+        raise UserError("there are no CUDA graphs without an NVIDIA GPU")
+    game, key = game_from_name(name), jax.random.PRNGKey(0)
+    shipped = load_config("gpu/connect_four")
+    network = make_network(game, shipped.network)
+    variables = jax.jit(lambda key: network.for_inference(network.init(key)))(key)
+    states, _ = jax.jit(random_openings, static_argnums=(0, 2, 3))(game, key, 1024, 8)
+    find = functools.partial(
+        search,
+        game,
+        network_evaluate(game, network),
+        config=SearchConfig(algorithm="puct", num_simulations=32),
+        exploration=Exploration(1.0, 0.25),
+    )
+    programs: dict[str, Callable[[], Any]] = {}
+    options: dict[str, dict[str, str | bool]] = {
+        "by default": {},
+        "loops in graphs": {"xla_gpu_enable_command_buffer": _IN_GRAPHS},
+        "no graphs": {"xla_gpu_enable_command_buffer": ""},
+    }
+    lowered = jax.jit(find).lower(variables, key, states)
+    for what, chosen in options.items():
+        try:
+            compiled = lowered.compile(compiler_options=chosen)
+        except jax.errors.JaxRuntimeError as error:
+            say(**{what: None}, note=f"this jaxlib refuses the option: {one_line(error)}")
+            continue
+        programs[what] = functools.partial(compiled, variables, key, states)
+    found = {what: spread(times) for what, times in interleave(programs, settings.repeats).items()}
+    line = ", ".join(f"{what} {times['median']} ms" for what, times in found.items())
+    say(**found, summary=f"a search by PUCT: {line}")
+
+
+def peers(settings: Settings, say: Say, name: str) -> None:
+    """Measures azjax or pgx's recipe with equal networks and sizes."""
+    if not settings.peers:
+        raise UserError("--peers does not name the folder benchmarks/peers of a checkout")
+    if name == "pgx" and find_spec("pgx") is None:
+        raise UserError("pgx is not installed, so its recipe is not measured")
+    sys.path.insert(0, settings.peers)
+    import azjax_loop  # type: ignore[import-not-found]
+    import setting  # type: ignore[import-not-found]
+
+    tower: dict[str, Any] = {"architecture": "resnet", "blocks": 6, "channels": 128}
+    size: dict[str, Any] = {"games": 1024, "batch": 4096}
+    if settings.quick:
+        tower, size = tower | {"blocks": 1, "channels": 8}, {"games": 32, "batch": 64, "plies": 4}
+    dtype = "float32" if settings.quick else "bfloat16"
+    tower |= {"value_hidden": 64, "value_head": "tanh", "dtype": dtype}
+    chosen = setting.Setting(tower, **size)
+    if name == "pgx":
+        import pgx_loop  # type: ignore[import-not-found]
+
+        loop = pgx_loop.PgxLoop(chosen)
+    else:
+        loop = azjax_loop.EqualLoop(chosen)
+    loop.iterate()
+    rates = []
+    for _ in range(settings.repeats):
+        started = time.perf_counter()
+        work = loop.iterate()
+        rates.append(round(work.positions / (time.perf_counter() - started)))
+    say(rates=rates, summary=f"{round(median(rates)):,} positions/s")
+
+
+def resumed(settings: Settings, say: Say, name: str) -> None:
+    """Compares a run that stops after half of its cycles and resumes with one that never stops."""
+    config, half = _without_evaluations(_learning_soon(load_config(name))), 3
+    config = dataclasses.replace(config, cycles=2 * half)
+    folder, quiet = Path(settings.folder) / "runs", Console(file=open(os.devnull, "w"))  # noqa: SIM115
+    ways = [folder / f"{way}{'_warm' if settings.warm else ''}" for way in ("straight", "resumed")]
+    straight = jax.device_get(train(config, ways[0], console=quiet).learner)
+    train(config, ways[1], console=quiet, on_cycle=lambda progress: progress.cycle == half)
+    again = jax.device_get(resume(ways[1], console=quiet).learner)
+    pairs = zip(jax.tree.leaves(straight), jax.tree.leaves(again), strict=True)
+    equal = all(np.array_equal(x, y, equal_nan=True) for x, y in pairs)
+    shutil.rmtree(folder)
+    say(equal=equal, flags=os.environ.get("XLA_FLAGS", ""))
+    say(summary="equal bit by bit" if equal else "NOT EQUAL to the run that never stopped")
+
+
+def _without_evaluations(config: Config) -> Config:
+    return dataclasses.replace(
+        config,
+        evaluation=dataclasses.replace(config.evaluation, every=0),
+        selfplay=dataclasses.replace(config.selfplay, actor="latest"),
+    )
+
+
+def training(settings: Settings, say: Say, name: str) -> None:
+    """Trains for the time that is left, and exports the player."""
+    config, end = _without_evaluations(load_config(name)), time.monotonic() + settings.seconds
+    folder = Path(settings.folder)
+    measured = folder / "parts" / f"{file_name('train', name)}.json"
+    if measured.exists():
+        # The learning rate falls by the end of the run, so the run should end in time.
+        one = json.loads(measured.read_text()).get("cycle in azjax train", {}).get("median", 0)
+        if one:
+            fitting = int(0.8 * settings.seconds / (1e-3 * one))
+            config = dataclasses.replace(config, cycles=max(1, min(config.cycles, fitting)))
+    run = folder / "run"
+    with open(folder / "logs" / "training.txt", "w") as log:
+        state = train(
+            config,
+            run,
+            console=Console(file=log, width=120),
+            on_cycle=lambda progress: time.monotonic() > end,
+        )
+    cycle = int(state.cycle)
+    say(config=name, cycles=cycle, planned=config.cycles, summary=f"{cycle} cycles")
+    shutil.copy(run / "metrics.jsonl", folder / "metrics.jsonl")
+    player = folder / f"{name.replace('/', '_')}.safetensors"
+    export_player(run, player)
+    positions = cycle * config.selfplay.parallel_games * config.selfplay.plies_per_cycle
+    say(positions=positions, player=player.name)
+    say(summary=f"{cycle} of {config.cycles} cycles, {positions:,} positions; {player.name}")
+    shutil.rmtree(run)
+
+
+def file_name(*words: str) -> str:
+    """Returns the name of a part's file."""
+    return "_".join(words).replace("/", "_")
+
+
+def one_line(error: BaseException | str) -> str:
+    """Returns the reason of a failure in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    if "RESOURCE_EXHAUSTED" in text or "Out of memory" in text:
+        text = f"the device has not enough memory: {text}"
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+KINDS: dict[str, Callable[..., None]] = {
+    "machine": machine,
+    "rules": rules,
+    "search": searches,
+    "train": cycles,
+    "graphs": graphs,
+    "peers": peers,
+    "resume": resumed,
+    "training": training,
+}
