@@ -32,8 +32,8 @@ from azjax.plan.compile import ahead_mesh, compile_ahead
 from azjax.plan.counting import Counts, count
 from azjax.plan.hlo import Program
 from azjax.plan.kernels import READ
-from azjax.plan.launches import Assumed, launches
 from azjax.plan.launches import Path as Names
+from azjax.plan.launches import Runs, launches
 from azjax.plan.machines import machine
 from azjax.players.load import load_player
 from azjax.search.model import network_evaluate
@@ -66,7 +66,7 @@ PLIES = 1000.0  # that a loop of random play is taken to repeat
 
 
 @dataclasses.dataclass
-class Runs(Assumed):
+class MeasuredRuns(Runs):
     """The repetitions of one program."""
 
     counts: Counts | None
@@ -86,7 +86,7 @@ class Runs(Assumed):
         return super().branches(path, kernels) if found is None else (found, "measured")
 
 
-def rows(program: Program, runs: Runs, parts: float) -> list[list[Any]]:
+def rows(program: Program, runs: MeasuredRuns, parts: float) -> list[list[Any]]:
     """Returns [times, bytes, operations, products, dtype of these] of kernels, alike ones merged.
 
     A wait of the host has no other entry than its times.
@@ -121,7 +121,7 @@ def random_play_rows(name: str, batch: int, mesh: Any) -> list[list[Any]]:
         ),
         (states, *numbers),
     )
-    return rows(compile_ahead(jax.jit(play), placed).program, Runs(counts, None), PLIES)
+    return rows(compile_ahead(jax.jit(play), placed).program, MeasuredRuns(counts, None), PLIES)
 
 
 def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
@@ -154,7 +154,7 @@ def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
     trainer = make_trainer(game, config, mesh)
     program = compile_ahead(trainer.cycle, (trainer.abstract_state(),)).program
     full = config.selfplay.full_search_fraction
-    return rows(program, Runs(counts, config.learning.updates_per_cycle, full), 1.0)
+    return rows(program, MeasuredRuns(counts, config.learning.updates_per_cycle, full), 1.0)
 
 
 def main() -> None:

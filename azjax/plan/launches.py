@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from azjax.plan.hlo import Instruction, Program
 from azjax.plan.kernels import READ, Kernel, is_kernel, kernel_of
@@ -100,11 +99,12 @@ class Launches:
         return {label: own / total for label, own in found.most_common() if own}
 
 
-class Runs(Protocol):
-    """How often the parts of a program run where the program itself does not say."""
+class Runs:
+    """How often parts run where the program does not say: four times, and the largest branch."""
 
     def trips(self, path: Path) -> tuple[float, str]:
         """Returns the repetitions of the loop at a path: "known", "measured" or "assumed"."""
+        return 4.0, "assumed"
 
     def branches(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
         """Returns the share of the runs in which each branch at a path is taken.
@@ -113,17 +113,6 @@ class Runs(Protocol):
           path: JAX's name of the condition.
           kernels: of each branch.
         """
-
-
-class Assumed:
-    """Assumes that loops repeat four times, and that the branch with most kernels is taken."""
-
-    def trips(self, path: Path) -> tuple[float, str]:
-        """Returns the assumed repetitions."""
-        return 4.0, "assumed"
-
-    def branches(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
-        """Returns 1 for the branch with most kernels."""
         largest = kernels.index(max(kernels))
         return [float(i == largest) for i in range(len(kernels))], "assumed"
 
@@ -133,10 +122,10 @@ def launches(program: Program, runs: Runs | None = None) -> Launches:
 
     Args:
       program: the program.
-      runs: how often loops run whose end depends on data; `Assumed()` by default.
+      runs: how often loops run whose end depends on data; by default, what `Runs` assumes.
     """
     found = Launches([])
-    _Reader(program, runs or Assumed(), found).read(program.entry, 1.0, ())
+    _Reader(program, runs or Runs(), found).read(program.entry, 1.0, ())
     return found
 
 

@@ -15,7 +15,7 @@ from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
 from azjax.plan.counting import Counts, count
-from azjax.plan.launches import Assumed, Path
+from azjax.plan.launches import Path, Runs
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate
@@ -25,7 +25,7 @@ from azjax.types import Array, Params
 
 
 @dataclass(frozen=True)
-class MeasuredRuns(Assumed):
+class MeasuredRuns(Runs):
     """How often the loops and branches of a training cycle run."""
 
     config: Config

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from azjax_envs import Game
@@ -21,86 +20,27 @@ from azjax.plan.measure import MeasuredRuns, measure_runs
 from azjax.training.memory import replay_bytes, search_bytes
 from azjax.training.trainer import Trainer, make_trainer
 
-
-@dataclass(frozen=True)
-class Counted:
-    """Kernels of a compiled program, repetitions of loops included."""
-
-    simulation: float  # of a full search
-    ply: float  # of all games, its search included; the mean of full and fast searches
-    update: float
-    cycle: float
-    forward: float  # of the network, in a simulation of a full search
-    host_reads: float  # in a cycle: loops and branches whose predicate is data
-
-
-@dataclass(frozen=True)
-class Flops:
-    """Operations of one cycle on all chips together."""
-
-    forwards: float  # convolutions and matrix products of self-play
-    gradients: float  # of updates
-    rest: float  # all else: one for each element of an arithmetic result
-
-
-@dataclass(frozen=True)
-class Memory:
-    """Bytes of one device."""
-
-    arguments: int
-    temporaries: int
-    code: int  # 0 for GPUs, for which XLA does not tell
-    usable: float  # what JAX gives to programs by default
-    left: float  # the margin; negative if the program does not fit
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """Estimated times in seconds; see `azjax.plan.machines.kernel_seconds`."""
-
-    cycle: float
-    positions: float  # positions of self-play per second, by all chips
-    forward: float  # one evaluation of all games of a chip
-    forward_share: float  # of forwards in the time of self-play
-    self_play: float
-    updates: float
-
-
-@dataclass(frozen=True)
-class Repetitions:
-    """A loop or branch whose runs the program does not tell."""
-
-    place: str  # its scopes
-    times: float
-    source: str  # "measured" or "assumed"
+_FIGURES = ("lower_seconds", "compile_seconds", "flags", "memory", "flops", "launches")
+_FIGURES += ("collectives", "estimate", "shares", "loops")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a training cycle needs and costs on one machine, or why it does not run there."""
+    """What a training cycle needs and costs on one machine, or why it does not run there.
+
+    The figures are those of `azjax plan --json`; they are null where it does not compile. Bytes
+    are of one device, operations of all together, times in seconds. A kernel counts as often as
+    the loops around it repeat it.
+    """
 
     machine: Machine
     problem: str = ""  # why it does not compile or fit, and what would
-    lower_seconds: float = 0.0
-    compile_seconds: float = 0.0
-    flags: tuple[str, ...] = ()  # of XLA, without which it does not compile
-    memory: Memory | None = None
-    flops: Flops | None = None
-    launches: Counted | None = None
-    collectives: dict[str, tuple[float, float]] = dataclasses.field(default_factory=dict)
-    estimate: Estimate | None = None
-    shares: dict[str, float] = dataclasses.field(default_factory=dict)  # of scopes in the time
-    loops: tuple[Repetitions, ...] = ()
+    figures: dict[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all figures, for JSON."""
-        facts = {**dataclasses.asdict(self), "machine": self.machine.name}
-        facts["chips"] = self.machine.chips
-        facts["collectives"] = {
-            name: {"calls": calls, "bytes": sent}
-            for name, (calls, sent) in self.collectives.items()
-        }
-        return facts
+        here = {"machine": self.machine.name, "chips": self.machine.chips}
+        return {**here, "problem": self.problem, **dict.fromkeys(_FIGURES), **self.figures}
 
 
 def make_plans(
@@ -170,44 +110,50 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
     positions = config.selfplay.parallel_games * config.selfplay.plies_per_cycle
     usable = machine.chip.memory * machine.chip.usable
     left = usable - cycle.memory
-    return Plan(
-        machine,
-        problem="" if left >= 0 else f"does not fit; {what_fits(trainer, left)}",
-        lower_seconds=cycle.lower_seconds,
-        compile_seconds=cycle.compile_seconds,
-        flags=cycle.flags,
-        memory=Memory(cycle.arguments + cycle.outputs, cycle.temporaries, cycle.code, usable, left),
-        flops=Flops(
-            forwards=devices * (whole.total(products) - updates.total(products)),
-            gradients=devices * updates.total(products),
-            rest=devices * whole.total(lambda kernel: kernel.operations),
-        ),
-        launches=Counted(
-            simulation=simulations.kernels / searched,
-            ply=plies.kernels / (whole.runs("plies") or 1.0),
-            update=updates.kernels / (whole.runs("updates") or 1.0),
-            cycle=whole.kernels,
-            forward=forwards.kernels / searched,
-            host_reads=whole.reads,
-        ),
-        collectives=whole.collectives(),
-        estimate=Estimate(
-            cycle=total,
-            positions=positions / total,
-            forward=forwards.total(seconds) / searched,
-            forward_share=plies.within(NETWORK).total(seconds) / (self_play or 1.0),
-            self_play=self_play,
-            updates=updates.total(seconds),
-        ),
-        shares=whole.shares(seconds),
-        loops=tuple(
-            dict.fromkeys(
-                Repetitions(loop.label, round(loop.repetitions, 2), loop.source)
-                for loop in whole.loops
-                if loop.source != "known" and loop.repetitions
-            )
-        ),
-    )
+    uncertain = [x for x in whole.loops if x.source != "known" and x.repetitions]
+    loops = dict.fromkeys((x.label, round(x.repetitions, 2), x.source) for x in uncertain)
+    figures = {
+        "lower_seconds": cycle.lower_seconds,
+        "compile_seconds": cycle.compile_seconds,
+        "flags": cycle.flags,  # of XLA, without which it does not compile
+        "memory": {
+            "arguments": cycle.arguments + cycle.outputs,
+            "temporaries": cycle.temporaries,
+            "code": cycle.code,  # 0 for GPUs, for which XLA does not tell
+            "usable": usable,  # what JAX gives to programs by default
+            "left": left,  # negative if the program does not fit
+        },
+        "flops": {
+            "forwards": devices * (whole.total(products) - updates.total(products)),
+            "gradients": devices * updates.total(products),
+            "rest": devices * whole.total(lambda kernel: kernel.operations),
+        },
+        "launches": {
+            "simulation": simulations.kernels / searched,  # of a full search
+            "ply": plies.kernels / (whole.runs("plies") or 1.0),  # of all games, with the search
+            "update": updates.kernels / (whole.runs("updates") or 1.0),
+            "cycle": whole.kernels,
+            "forward": forwards.kernels / searched,  # in a simulation
+            "host_reads": whole.reads,  # loops and branches whose predicate is data
+        },
+        "collectives": {
+            kind: {"calls": calls, "bytes": sent}
+            for kind, (calls, sent) in whole.collectives().items()
+        },
+        "estimate": {
+            "cycle": total,
+            "positions": positions / total,  # of self-play a second, by all chips
+            "forward": forwards.total(seconds) / searched,  # of all games of a chip
+            "forward_share": plies.within(NETWORK).total(seconds) / (self_play or 1.0),
+            "self_play": self_play,
+            "updates": updates.total(seconds),
+        },
+        "shares": whole.shares(seconds),  # of scopes in the time
+        "loops": [
+            {"place": place, "times": times, "source": source} for place, times, source in loops
+        ],
+    }
+    return Plan(machine, "" if left >= 0 else f"does not fit; {what_fits(trainer, left)}", figures)
 
 
 def what_fits(trainer: Trainer, left: float) -> str:

@@ -30,40 +30,45 @@ def _column(plan: Plan, plans: list[Plan]) -> Iterator[tuple[str, str]]:
     """Yields the headings and cells of one machine."""
     several = f" of {plan.machine.chip.devices} devices" if plan.machine.chip.devices > 1 else ""
     yield "chips", f"{plan.machine.chips}{several}"
-    if not (plan.memory and plan.flops and plan.launches and plan.estimate):
+    if not (figures := plan.figures):
         yield "compiles", "no"
         return
-    yield "compiles", "yes" if plan.memory.left >= 0 else "does not fit"
-    yield "  lowering and compiling", f"{plan.lower_seconds:.0f} + {plan.compile_seconds:.0f} s"
-    yield "memory a device: arguments", gib(plan.memory.arguments)
-    yield "  temporaries", gib(plan.memory.temporaries)
-    yield "  code", gib(plan.memory.code) if plan.memory.code else "not reported"
-    yield "  left", gib(plan.memory.left) if plan.memory.left > 0 else "none"
-    yield "TFLOP a cycle: forwards", f"{plan.flops.forwards / 1e12:.4g}"
-    yield "  gradients", f"{plan.flops.gradients / 1e12:.4g}"
-    yield "  rest, not products", f"{plan.flops.rest / 1e12:.4g}"
-    yield "kernels: a simulation", f"{plan.launches.simulation:,.0f}"
-    yield "  of these, network alone", f"{plan.launches.forward:,.0f}"
-    yield "  a ply of all games", f"{plan.launches.ply:,.0f}"
-    yield "  an update", f"{plan.launches.update:,.0f}"
-    yield "  a cycle", f"{plan.launches.cycle:,.0f}"
+    memory, flops, launches = figures["memory"], figures["flops"], figures["launches"]
+    estimate = figures["estimate"]
+    yield "compiles", "yes" if memory["left"] >= 0 else "does not fit"
+    yield (
+        "  lowering and compiling",
+        f"{figures['lower_seconds']:.0f} + {figures['compile_seconds']:.0f} s",
+    )
+    yield "memory a device: arguments", gib(memory["arguments"])
+    yield "  temporaries", gib(memory["temporaries"])
+    yield "  code", gib(memory["code"]) if memory["code"] else "not reported"
+    yield "  left", gib(memory["left"]) if memory["left"] > 0 else "none"
+    yield "TFLOP a cycle: forwards", f"{flops['forwards'] / 1e12:.4g}"
+    yield "  gradients", f"{flops['gradients'] / 1e12:.4g}"
+    yield "  rest, not products", f"{flops['rest'] / 1e12:.4g}"
+    yield "kernels: a simulation", f"{launches['simulation']:,.0f}"
+    yield "  of these, network alone", f"{launches['forward']:,.0f}"
+    yield "  a ply of all games", f"{launches['ply']:,.0f}"
+    yield "  an update", f"{launches['update']:,.0f}"
+    yield "  a cycle", f"{launches['cycle']:,.0f}"
     on_gpu = plan.machine.chip.platform == "cuda"  # a TPU reads its predicates itself
-    yield "  waits of the host", f"{plan.launches.host_reads:,.0f}" if on_gpu else "none"
-    for name in dict.fromkeys(name for p in plans for name in p.collectives):
-        calls, sent = plan.collectives.get(name, (0, 0))
-        yield f"{name} a cycle", f"{calls:,.0f}, {gib(sent)}" if calls else "none"
-    yield "ESTIMATE: seconds a cycle", f"{plan.estimate.cycle:.3g}"
-    yield "  self-play", f"{plan.estimate.self_play:.3g}"
-    yield "  updates", f"{plan.estimate.updates:.3g}"
-    rest = plan.estimate.cycle - plan.estimate.self_play - plan.estimate.updates
+    yield "  waits of the host", f"{launches['host_reads']:,.0f}" if on_gpu else "none"
+    for name in dict.fromkeys(x for p in plans for x in p.figures.get("collectives", ())):
+        sent = figures["collectives"].get(name)
+        yield f"{name} a cycle", f"{sent['calls']:,.0f}, {gib(sent['bytes'])}" if sent else "none"
+    yield "ESTIMATE: seconds a cycle", f"{estimate['cycle']:.3g}"
+    yield "  self-play", f"{estimate['self_play']:.3g}"
+    yield "  updates", f"{estimate['updates']:.3g}"
+    rest = estimate["cycle"] - estimate["self_play"] - estimate["updates"]
     yield "  rest", f"{rest:.3g}"
-    yield "  share of forwards in self-play", f"{plan.estimate.forward_share:.0%}"
-    yield "  positions/s", f"{plan.estimate.positions:,.0f}"
+    yield "  share of forwards in self-play", f"{estimate['forward_share']:.0%}"
+    yield "  positions/s", f"{estimate['positions']:,.0f}"
     # Positions per second and chip, relative to the first machine of these chips.
-    alike = [p for p in plans if p.machine.chip == plan.machine.chip]
-    rates = [p.estimate.positions / p.machine.chips for p in alike if p.estimate]
+    alike = [p for p in plans if p.machine.chip == plan.machine.chip and p.figures]
+    rates = [p.figures["estimate"]["positions"] / p.machine.chips for p in alike]
     if len(alike) > 1:
-        mine = plan.estimate.positions / plan.machine.chips
+        mine = estimate["positions"] / plan.machine.chips
         yield "  scaling efficiency", f"{mine / rates[0]:.0%}"
 
 
@@ -71,11 +76,11 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
     for plan in plans:
         if plan.problem:
             yield f"{plan.machine.name}: {plan.problem}"
-        if plan.shares:
-            largest = [f"{name} {share:.0%}" for name, share in plan.shares.items()][:5]
+        if shares := plan.figures.get("shares"):
+            largest = [f"{name} {share:.0%}" for name, share in shares.items()][:5]
             yield f"{plan.machine.name}: estimated time by scopes: {', '.join(largest)}"
-        if plan.flags:
-            yield f"{plan.machine.name}: compiles only with XLA_FLAGS={' '.join(plan.flags)}"
+        if flags := plan.figures.get("flags"):
+            yield f"{plan.machine.name}: compiles only with XLA_FLAGS={' '.join(flags)}"
     yield "The rates are estimates, not measurements. They assume:"
     for chip in dict.fromkeys(plan.machine.chip for plan in plans):
         yield f"  {assumptions(chip)}"
@@ -84,5 +89,6 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
         yield f"  machine, searched by {runs.searched_by}:"
     else:
         yield "  loops whose end depends on data (not measured):"
-    for loop in dict.fromkeys(loop for plan in plans for loop in plan.loops):
-        yield f"    {loop.place}: {loop.times:g} times ({loop.source})"
+    loops = (tuple(x.values()) for plan in plans for x in plan.figures.get("loops", ()))
+    for place, times, source in dict.fromkeys(loops):
+        yield f"    {place}: {times:g} times ({source})"

@@ -6,7 +6,7 @@ import pytest
 
 from azjax.plan import hlo
 from azjax.plan.kernels import matrix_flops
-from azjax.plan.launches import Assumed, launches
+from azjax.plan.launches import Runs, launches
 
 # As XLA writes programs for GPUs: a counted loop of a product and a fusion, whose body has a loop
 # that goes on while data says so, and a branch.
@@ -133,7 +133,7 @@ ENTRY %main (x: f32[9,200]) -> (s32[], f32[9,200]) {
 """
 
 
-class Thrice(Assumed):
+class Thrice(Runs):
     def trips(self, path):
         return 3.0, "assumed"
 

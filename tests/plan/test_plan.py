@@ -21,7 +21,7 @@ from azjax.plan import compile as compiler
 from azjax.plan.compile import DoesNotCompile
 from azjax.plan.machines import machine
 from azjax.plan.measure import MeasuredRuns, measure_runs
-from azjax.plan.plan import Memory, Plan, make_plan, what_fits
+from azjax.plan.plan import Plan, make_plan, what_fits
 from azjax.plan.table import plan_table
 from azjax.sharding import make_mesh
 from azjax.training.trainer import make_trainer
@@ -151,7 +151,7 @@ def test_a_run_that_cannot_be_split_is_a_column_of_the_table(capsys):
     mesh = make_mesh(jax.devices()[:3])
     found = make_plan(run, game, machine("v5e:1x3"), mesh, runs)
     assert "must be a multiple of 3" in found.problem
-    full = Plan(machine("h100"), problem="does not fit", memory=Memory(1, 2, 0, 2.0, -1.0))
+    full = Plan(machine("h100"), problem="does not fit")
     Console(width=200).print(plan_table("run", [found, full], runs))
     shown = capsys.readouterr().out
     assert "v5e:1x3: selfplay.parallel_games = 16 must be a multiple of 3" in shown
