@@ -1,24 +1,36 @@
-"""The examples that hand parts of their own to `azjax.train`."""
+"""The examples that hand games and parts of their own to `azjax.train`."""
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from azjax_envs import legal_actions
 
 import azjax
 from azjax.config.toml import load_config
 
 FOLDER = Path(__file__).parent.parent.parent / "examples"
-SHORT = ("own_network", "own_loss", "stock_mctx", "sweep", "wandb_logging")
+SHORT = (
+    "own_game",
+    "own_loss",
+    "own_network",
+    "pgx_game",
+    "stock_mctx",
+    "sweep",
+    "wandb_logging",
+)
 CYCLES = 8  # until the first updates
 
 
 def load(name):
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where its dataclasses look for their types
     spec.loader.exec_module(module)
     return module
 
@@ -97,3 +109,52 @@ def test_a_sweep(small, tmp_path, monkeypatch):
     assert len(wrong) == 2
     assert all(0 < share < 1 for share in wrong)
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
+
+
+def test_a_game(small, tmp_path):
+    result = load("own_game").main(tmp_path / "run", CYCLES)
+    assert result.num_games == 200
+    assert azjax.read_metrics(tmp_path / "run")[-1]["train/updates"] == 1
+
+
+def test_the_game_is_breakthrough():
+    """Its moves are counted and played by hand."""
+    game = load("own_game").Breakthrough()
+    step = jax.jit(game.step)
+
+    def after(texts):
+        state = game.init()
+        for text in texts.split():
+            state = step(state, game.string_to_action(state, text))
+        return state
+
+    def count(state, depth):
+        moves = legal_actions(game, state)
+        return len(moves) if depth == 1 else sum(count(step(state, a), depth - 1) for a in moves)
+
+    # Of 5 pawns in front, those at the edges have two moves each, the others three. Each reply but
+    # one is there too: the pawn that moved blocks one straight step, and can be captured instead.
+    assert [count(game.init(), depth) for depth in (1, 2)] == [13, 13 * 12]
+    state = after("b2c3 b4c3")
+    assert game.to_string(state).splitlines() == [
+        "O O O O O",
+        "O . O O O",
+        ". . O . .",
+        "X . X X X",
+        "X X X X X",
+    ]
+    with pytest.raises(
+        ValueError, match="'c2c3' is not legal here"
+    ):  # straight ahead is no capture
+        game.string_to_action(state, "c2c3")
+    state = after("b2c3 a4a3 c3b4 a3b2 b4a5")
+    assert game.is_terminal(state)
+    assert game.returns(state).tolist() == [1, -1]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_game_of_pgx(small, tmp_path):
+    with jax.numpy_rank_promotion("allow"):
+        result = load("pgx_game").main(tmp_path / "run", CYCLES)
+    assert result.num_games == 100
+    assert (tmp_path / "run" / "last_position.svg").read_text().startswith("<?xml")
