@@ -5,6 +5,14 @@ import sys
 import tomllib
 from pathlib import Path
 
+import jax
+import numpy as np
+from azjax_envs import make, to_svg
+from azjax_envs.gymnasium import to_gymnasium
+from azjax_envs.openspiel import to_openspiel
+from azjax_envs.pettingzoo import to_pettingzoo
+from azjax_envs.pgx.adapters import to_pgx
+
 ENVS = Path(__file__).parents[2] / "envs"
 
 
@@ -62,3 +70,24 @@ def test_readme_runs(capsys):
     assert "1  O . X" in said
     assert "legal: b1 a2 c2 a3 b3 c3" in said
     assert namespace["drawing"].startswith("<svg")
+
+
+def test_the_calls_of_every_library_run():
+    """Each column of the README's table is a program, whose lines may be values or statements."""
+    section = (ENVS / "README.md").read_text().split("## In the loops")[1].split("\n## ")[0]
+    rows = [line.split("|")[2:7] for line in section.splitlines()]
+    rows = [row for row in rows if len(row) == 5 and any("`" in cell for cell in row)]
+    columns = list(zip(*rows, strict=True))
+    assert [len(rows), len(columns)] == [9, 5]
+    names = {"key": jax.random.key(0), "make": make, "to_svg": to_svg}
+    names |= {call.__name__: call for call in (to_pgx, to_pettingzoo, to_gymnasium, to_openspiel)}
+    values = []
+    for column in columns:
+        values.append([])
+        for code in (cell.strip(" `") for cell in column if "`" in cell):
+            kind = "exec" if re.match(r"[\w, ]+ = ", code) else "eval"
+            values[-1].append(eval(compile(code, "envs/README.md", kind), names))
+    ours, pgx, _, gym, spiel = values
+    assert ours[3] == spiel[3] == 1
+    # The opponent of Gymnasium has answered.
+    assert [*map(np.sum, (ours[4], pgx[4], gym[3])), len(spiel[4])] == [120, 120, 119, 120]
