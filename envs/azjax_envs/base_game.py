@@ -62,22 +62,13 @@ class BaseGame:
         return f"{type(self).__module__}:{type(self).__qualname__}"
 
     def init(self, key: Array | None = None) -> Any:
-        """Returns the first state.
-
-        Args:
-          key: PRNG key for games with a random start; other games ignore it.
-        """
+        """Returns the first state; only games with a random start use the PRNG key."""
         raise NotImplementedError(f"{type(self).__name__} must define init")
 
     def play(self, state: Any, action: Array) -> Any:
-        """Returns the state after a legal action.
+        """Returns the state after a legal action, integer [] in 0..num_actions-1.
 
-        `step` also computes it for illegal actions, which it clips into range, but then discards
-        the result.
-
-        Args:
-          state: the state before the action.
-          action: integer [], in 0..num_actions-1.
+        `step` also computes it for illegal actions, which it clips into range, and discards that.
         """
         raise NotImplementedError(f"{type(self).__name__} must define play")
 
@@ -86,52 +77,29 @@ class BaseGame:
         raise NotImplementedError(f"{type(self).__name__} must define forfeit")
 
     def current_player(self, state: Any) -> Array:
-        """Returns the player to move.
-
-        Returns:
-          int32 [], 0 or 1.
-        """
+        """Returns the player to move, int32 [], 0 or 1."""
         raise NotImplementedError(f"{type(self).__name__} must define current_player")
 
     def legal_action_mask(self, state: Any) -> Array:
-        """Returns which actions are legal; none are after the end.
-
-        Returns:
-          bool [num_actions].
-        """
+        """Returns which actions are legal, bool [num_actions]; none are after the end."""
         raise NotImplementedError(f"{type(self).__name__} must define legal_action_mask")
 
     def is_terminal(self, state: Any) -> Array:
-        """Returns whether the game is over.
-
-        Returns:
-          bool [].
-        """
+        """Returns whether the game is over, bool []."""
         raise NotImplementedError(f"{type(self).__name__} must define is_terminal")
 
     def returns(self, state: Any) -> Array:
-        """Returns the result of each player; see `returns_of`.
-
-        Returns:
-          float32 [2], 1 for a win, 0 for a draw and -1 for a loss; zeros before the end.
-        """
+        """Returns each player's result, float32 [2], zeros before the end; see `returns_of`."""
         raise NotImplementedError(f"{type(self).__name__} must define returns")
 
     def observe(self, state: Any) -> Array:
-        """Returns the network's input from the perspective of the player to move.
-
-        Returns:
-          float32 [height, width, channels], as in `observation_shape`.
-        """
+        """Returns what the player to move sees, float32 as in `observation_shape`."""
         raise NotImplementedError(f"{type(self).__name__} must define observe")
 
     def observe_other(self, state: Any) -> Array:
-        """Returns the position from the perspective of the player who is not to move.
+        """Returns what the other player sees: `observe` with planes 0 and 1 exchanged.
 
         Override it if `observe` turns the board, or has more planes that depend on the mover.
-
-        Returns:
-          float32 [height, width, channels]: `observe` with planes 0 and 1 exchanged.
         """
         planes = self.observe(state)
         if self.observation_shape[-1] < 2:
@@ -139,12 +107,7 @@ class BaseGame:
         return jnp.concatenate([planes[..., 1::-1], planes[..., 2:]], axis=-1)
 
     def step(self, state: Any, action: Array) -> Any:
-        """Returns the state after the player to move plays `action`.
-
-        Args:
-          state: the state before the action.
-          action: integer [], the action. An illegal one loses the game.
-        """
+        """Returns the state after an action, integer []; an illegal one loses the game."""
         action = jnp.asarray(action)
         inside = jnp.clip(action, 0, self.num_actions - 1)
         return settle(
@@ -168,11 +131,7 @@ class BaseGame:
         return str(int(action))
 
     def string_to_action(self, state: Any, text: str) -> int:
-        """Returns the legal action that `text` names.
-
-        Raises:
-          ValueError: no legal action has that name; the message lists legal ones.
-        """
+        """Returns the legal action that `text` names, as `find_legal` does."""
         return find_legal(self, state, text)
 
     def view(self, state: Any) -> Array:

@@ -32,10 +32,7 @@ class FinalStep(NamedTuple):
 def init_batch(game: Game, key: Array, batch_size: int) -> Any:
     """Returns the start of `batch_size` games.
 
-    Args:
-      game: the game.
-      key: PRNG key, split into one key for each game; only games with a random start use it.
-      batch_size: the number of games.
+    Only games with a random start use the PRNG key, which is split into one for each game.
 
     Returns:
       A batch of states: every array has shape [batch_size, ...].
@@ -64,8 +61,8 @@ def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetSt
 
     Args:
       game: the game.
-      keep_final: also returns the state that the action led to, which `state` no longer is where a
-        new game has started.
+      keep_final: whether to return also the state that the action led to, which `state` no longer
+        is where a new game has started.
 
     Returns:
       A function (state, action, key=None) -> `ResetStep`, or `FinalStep` with `keep_final`.

@@ -147,11 +147,7 @@ class DotsAndBoxes:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: DotsAndBoxesState) -> Array:
-        """Returns the number of boxes that each player has closed so far.
-
-        Returns:
-          float32 [2].
-        """
+        """Returns the number of boxes that each player has closed so far, float32 [2]."""
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: DotsAndBoxesState) -> Array:

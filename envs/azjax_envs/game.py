@@ -60,40 +60,19 @@ class Game(Protocol[State]):
         """The number K of symmetries, including the identity; at least 1."""
 
     def init(self, key: Array | None = None) -> State:
-        """Returns the state at the start.
-
-        Args:
-          key: PRNG key for games with a random start; other games ignore it.
-        """
+        """Returns the state at the start; only games with a random start use the PRNG key."""
 
     def step(self, state: State, action: Array) -> State:
-        """Returns the state after the player to move plays `action`.
-
-        Args:
-          state: the state before the action.
-          action: integer [], the action. An illegal one loses the game.
-        """
+        """Returns the state after an action, integer []; an illegal one loses the game."""
 
     def current_player(self, state: State) -> Array:
-        """Returns the player to move.
-
-        Returns:
-          int32 [], 0 or 1.
-        """
+        """Returns the player to move, int32 [], 0 or 1."""
 
     def legal_action_mask(self, state: State) -> Array:
-        """Returns which actions are legal; none are after the end.
-
-        Returns:
-          bool [num_actions].
-        """
+        """Returns which actions are legal, bool [num_actions]; none are after the end."""
 
     def is_terminal(self, state: State) -> Array:
-        """Returns whether the game is over.
-
-        Returns:
-          bool [].
-        """
+        """Returns whether the game is over, bool []."""
 
     def returns(self, state: State) -> Array:
         """Returns the result of each player.
@@ -103,11 +82,7 @@ class Game(Protocol[State]):
         """
 
     def observe(self, state: State) -> Array:
-        """Returns the position from the perspective of the player to move.
-
-        Returns:
-          float32 [height, width, channels], as in `observation_shape`.
-        """
+        """Returns what the player to move sees, float32 as in `observation_shape`."""
 
     def symmetries(self) -> "Symmetries":
         """Returns the symmetries, as permutations of cells and actions."""
@@ -129,11 +104,7 @@ class Game(Protocol[State]):
         """Returns the empty board as a complete SVG document; see `azjax_envs.svg`."""
 
     def view(self, state: State) -> Array:
-        """Returns the style code of each cell that `svg_board` draws.
-
-        Returns:
-          int32 [num_cells], not negative; see `azjax_envs.svg`.
-        """
+        """Returns the style code of each drawn cell, int32 [num_cells], not negative."""
 
 
 @runtime_checkable
@@ -141,11 +112,7 @@ class HasScore(Protocol[State]):
     """A game with points. Every game that has a method `score` is an instance."""
 
     def score(self, state: State) -> Array:
-        """Returns the points of each player so far; in a draw they are equal.
-
-        Returns:
-          float32 [2].
-        """
+        """Returns the points of each player so far, float32 [2]; in a draw they are equal."""
 
 
 @runtime_checkable
@@ -246,12 +213,9 @@ class HasBothSeats(Protocol[State]):
     """A game that can also be observed by the player who is not to move; see `observe_as`."""
 
     def observe_other(self, state: State) -> Array:
-        """Returns the position from the perspective of the player who is not to move.
+        """Returns what the player who is not to move sees, float32 as in `observation_shape`.
 
         Planes that describe the mover's choices, such as the legal moves, stay as they are.
-
-        Returns:
-          float32 [height, width, channels], as in `observation_shape`.
         """
 
 
@@ -313,14 +277,9 @@ def returns_of(result: Array) -> Array:
 
 
 def observe_as(game: Game, state: State, player: Array | int) -> Array:
-    """Returns the position from the perspective of a player, who need not be the one to move.
+    """Returns what a player sees, 0 or 1, who need not be the one to move.
 
     A game without `observe_other` is always seen by the player to move.
-
-    Args:
-      game: the game.
-      state: the position.
-      player: integer [], 0 or 1.
 
     Returns:
       float32 [height, width, channels], as in `observation_shape`.
@@ -342,11 +301,7 @@ def legal_actions(game: Game, state: State) -> list[int]:
 
 
 def clicks_of(game: HasClicks, state: State) -> np.ndarray:
-    """Returns `game.clicks(state)` of one position as a numpy array.
-
-    Returns:
-      int32 [num_actions, 3].
-    """
+    """Returns `game.clicks(state)` of one position as a numpy array, int32 [num_actions, 3]."""
     return np.asarray(_clicks(game, state))
 
 

@@ -171,11 +171,7 @@ class Mancala:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: MancalaState) -> Array:
-        """Returns the number of seeds in each player's store.
-
-        Returns:
-          float32 [2].
-        """
+        """Returns the number of seeds in each player's store, float32 [2]."""
         return self._by_player(state)[:, self.pits].astype(jnp.float32)
 
     def observe(self, state: MancalaState) -> Array:

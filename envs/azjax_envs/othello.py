@@ -161,11 +161,7 @@ class Othello:
         return returns_of(jnp.where(state.forfeited, 2 * self.current_player(state) - 1, result))
 
     def score(self, state: OthelloState) -> Array:
-        """Returns the number of discs of each player.
-
-        Returns:
-          float32 [2].
-        """
+        """Returns the number of discs of each player, float32 [2]."""
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: OthelloState) -> Array:

@@ -38,14 +38,16 @@ def _clicks(game: Game, views: np.ndarray, actions: tuple[int, ...]) -> Iterator
             f"svg_board has clicks for {len(cells)} of {game.num_actions} actions: "
             "draw data-action for all or none, or define clicks"
         )
-    changes = [set(np.flatnonzero(a != b)) for a, b in itertools.pairwise(views)]
-    tried = [(a, now) for a, now in zip(actions, changes, strict=True) if cells.get(a)]
+    # A button next to the board changes no cell that can be clicked.
+    clickable = set().union(*cells.values())
+    changes = [clickable & set(np.flatnonzero(a != b)) for a, b in itertools.pairwise(views)]
+    tried = [(a, now) for a, now in zip(actions, changes, strict=True) if now and cells.get(a)]
     wrong = [(a, now) for a, now in tried if not now & cells[a]]
     if 2 * len(wrong) > len(tried):
         action, now = wrong[0]
         yield (
-            f"a click on cell {min(cells[action])} plays action {action}, which changes "
-            f"{f'cell {min(now)}' if now else 'no cell'}: give its data-action another cell"
+            f"a click on cell {min(cells[action])} plays action {action}, which changes cell "
+            f"{min(now)}: give its data-action another cell"
         )
 
 
