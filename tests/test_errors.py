@@ -45,4 +45,4 @@ def test_text_of_a_config_does_not_reach_the_terminal(place, tmp_path, capsys):
     assert main(["train", str(file)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.isprintable()
-    assert r"\x1b" in line
+    assert r"\x1b" in line or r"\u001b" in line

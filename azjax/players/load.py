@@ -13,7 +13,7 @@ import jax
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.config.toml import load_config
+from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, own_game
@@ -132,9 +132,10 @@ def best_player(name: str) -> tuple[str, str] | None:
     spec = "uct:1000" if game.max_steps <= _LONG_GAME else "uct:100"
     if game.max_steps <= _SOLVED_AT_ONCE or (values and values.complete and not values.missing):
         spec = "exact"
+    config = name if name in shipped_configs() else "CONFIG"
     return spec, (
-        f"No trained player of {name} comes with azjax, so this is the best other one, {spec}; "
-        "azjax train CONFIG trains one."
+        f"No trained player of {name} comes with azjax, so this is the best other one, {spec}. "
+        f"azjax train {config} trains one."
     )
 
 

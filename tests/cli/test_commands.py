@@ -1,6 +1,7 @@
 """The command line: its output; after a mistake, one line and exit code 2."""
 
 import errno
+import io
 import functools
 import json
 import os
@@ -85,9 +86,7 @@ def test_help_of(command, capsys):
 
 
 def test_what_the_system_refuses_is_one_line(refused, monkeypatch, tmp_path):
-    # Python 3.14 answers "no" when it is asked whether such a file exists.
-    said = "File name too long" if sys.version_info < (3, 14) else "there is no player"
-    assert said in refused("play", "a" * 300)
+    assert "there is no player" in refused("play", "a" * 300)
     assert "File name too long" in refused("web", "connect_four", "--out", tmp_path / ("a" * 300))
 
     def full(arguments):
@@ -215,6 +214,23 @@ def test_protocols_refuse_other_games_and_players(refused, trained, tmp_path):
         assert f"{protocol.upper()} is for {games}" in refused(protocol, f"{trained}:policy")
         assert "uct:3 works for any game: name the game with --game" in refused(protocol, "uct:3")
     assert "--memory 0" in refused("gtp", trained, "--memory", "0")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("play minimax:2 --game tic_tac_toe --side 0", "against the minimax player, 2 plies"),
+        ("play tic_tac_toe --side 1", "No trained player of tic_tac_toe comes with azjax"),
+        ("play random --game hex_3x3 --against human", "hex_3x3: two people at one board"),
+        ("eval uct:4 --against random --game hex_3x3 --games 2", "hex_3x3: matches"),
+        ("match uct:4 random --game hex_3x3 --games 2", "hex_3x3: matches"),
+    ],
+)
+def test_any_player_plays_a_game_that_is_named(line, said, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("quit\n"))
+    assert main(line.split()) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("games", ["7", "0", "-2"])

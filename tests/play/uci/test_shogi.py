@@ -17,6 +17,7 @@ def test_usi_plays_shogi():
     )
     assert "usiok" in lines
     assert "option name USI_Hash type spin default 256 min 1 max 65536" in lines
+    assert "option name USI_MultiPV type spin default 1 min 1 max 500" in lines
     assert "readyok" in lines
     fen = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
     positions = ["startpos moves 7g7f", f"sfen {fen} moves 7g7f 3c3d 8h2b+"]
