@@ -1,8 +1,8 @@
 """The command line: its output; after a mistake, one line and exit code 2."""
 
 import errno
-import io
 import functools
+import io
 import json
 import os
 import re

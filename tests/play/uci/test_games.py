@@ -58,6 +58,17 @@ def test_a_player_without_a_network_by_python_chess():
         for _ in range(4):
             board.push(engine.play(board, chess.engine.Limit(time=0.1)).move)
         assert board.ply() == 4
+        # Nobody has claimed a draw yet, and the client has counted on.
+        for fen in ("8/8/4k3/8/8/2B1K3/8/b7 w - - 0 1", "r3k2r/8/8/8/8/8/8/R3K2R b - - 150 0"):
+            board = chess.Board(fen)
+            assert engine.play(board, chess.engine.Limit(time=0.1)).move in board.legal_moves
+        mated = chess.Board("8/8/8/8/8/5k2/6q1/7K w - - 2 2")
+        with engine.analysis(mated) as analysis:  # infinite, until it is stopped
+            engine.ping()
+            assert analysis.would_block()
+            analysis.stop()
+            assert analysis.wait().move is None
+            assert analysis.info["score"].relative == chess.engine.Mate(0)
 
 
 @pytest.mark.slow

@@ -23,7 +23,9 @@ WORDS = st.one_of(
     ),
     st.sampled_from(["wtime", "btime", "winc", "binc", "movestogo", "byoyomi", "depth", "mate"]),
     st.sampled_from(["searchmoves", "name", "value"]),
-    st.sampled_from(["b2b3", "d4d3", "a1a1", "7g7f", "P*5e", "Hash", "UCI_ShowWDL", "true", START]),
+    st.sampled_from(
+        ["b2b3", "d4d3", "a1a1", "7g7f", "P*5e", "Hash", "UCI_ShowWDL", "true", START, "MultiPV"]
+    ),
     NUMBERS,
     st.text(max_size=8),
 )
