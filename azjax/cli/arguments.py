@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PROGRAM = "azjax"
 _MOST = 1_000_000  # of anything that an option counts
+_MOST_INT = 2**31 - 1  # int32 has no larger numbers
 _MOST_FLOAT = 1e38  # float32 has no larger numbers
 
 RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -79,16 +80,17 @@ def game_of(player: str, game: str | None) -> "Game | None":
 
 
 def _check_numbers(options: Any, section: str = "") -> None:
-    """Raises a UserError for a number beyond all use; a config checks its whole numbers itself."""
+    """Raises a UserError for a number that the computation could not hold, or beyond all use."""
     for field in dataclasses.fields(options):
         value, option = getattr(options, field.name), section + field.name.replace("_", "-")
         if dataclasses.is_dataclass(value):
             _check_numbers(value, f"{option}." if _in_config(options) else "")
-        low, high = (0, MAX_SEED) if field.name == "seed" else (-_MOST, _MOST)
+        most = _MOST_INT if _in_config(options) else _MOST
+        low, high = (0, MAX_SEED) if field.name == "seed" else (-most, most)
         for number in value if isinstance(value, tuple) else (value,):
             if isinstance(number, float) and not abs(number) <= _MOST_FLOAT:
                 raise UserError(f"--{option} must be a number from -1e38 to 1e38")
-            if type(number) is int and not low <= number <= high and not _in_config(options):
+            if type(number) is int and not low <= number <= high:
                 raise UserError(f"--{option} must be between {max(low, 0)} and {high}")
 
 
