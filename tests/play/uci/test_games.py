@@ -1,5 +1,7 @@
 """`azjax uci` and `azjax usi` in whole games, with other clients and under their rules."""
 
+import time
+
 import chess
 import chess.engine
 import jax
@@ -64,11 +66,11 @@ def test_a_player_without_a_network_by_python_chess():
             assert engine.play(board, chess.engine.Limit(time=0.1)).move in board.legal_moves
         mated = chess.Board("8/8/8/8/8/5k2/6q1/7K w - - 2 2")
         with engine.analysis(mated) as analysis:  # infinite, until it is stopped
-            engine.ping()
-            assert analysis.would_block()
+            assert analysis.get()["score"].relative == chess.engine.Mate(0)
+            time.sleep(1.0)
+            assert analysis.would_block()  # there is no best move yet
             analysis.stop()
             assert analysis.wait().move is None
-            assert analysis.info["score"].relative == chess.engine.Mate(0)
 
 
 @pytest.mark.slow
