@@ -15,6 +15,7 @@ from azjax.analysis.game_analysis import GameAnalysis
 from azjax.analysis.played_game import PlayedGame
 from azjax.errors import UserError
 from azjax.play.game_record import GameRecord, start_game
+from azjax.play.gtp.sgf import komi_of, size_of, texts_of
 
 _PASS = "pass"
 _COLOURS = "bw"
@@ -47,8 +48,8 @@ def read_sgf(data: bytes, game: Go) -> Iterator[Callable[[], PlayedGame]]:
 
 def board_size(data: bytes) -> int:
     """Returns the size of the first game's board; 19 where the file does not say."""
-    with contextlib.suppress(ValueError, KeyError):
-        return _opened(sgf_grammar.parse_sgf_collection(data)[0]).get_size()
+    with contextlib.suppress(ValueError, IndexError):
+        return size_of(texts_of(sgf_grammar.parse_sgf_collection(data)[0].sequence[0]))
     return 19
 
 
@@ -74,32 +75,20 @@ def write_sgf(analysis: GameAnalysis, source: SgfSource) -> bytes:
     return source.game.serialise()
 
 
-def _opened(tree: Any) -> sgf.Sgf_game:
-    root = tree.sequence[0]
-    sizes = root.get("SZ", [b"19"])[0].split(b":")
-    if len({size.strip() for size in sizes}) != 1:
-        raise UserError("its board is not square")
-    if len(sizes) == 2:
-        root["SZ"] = [sizes[0]]
-    try:
-        return sgf.Sgf_game.from_coarse_game_tree(tree)
-    except ValueError as error:
-        raise UserError(f"its board's size {sizes[0].decode('ascii', 'replace')!r}") from error
-
-
 def _played(tree: Any, game: Go) -> PlayedGame:
-    opened = _opened(tree)
-    root, size = opened.get_root(), opened.get_size()
-    kind = tree.sequence[0].get("GM", [b"1"])[0].strip()
-    if kind != b"1":
+    root = texts_of(tree.sequence[0])
+    if root.get("GM", ["1"])[0] not in ("", "1"):
         raise UserError("it is not a game of go")
+    try:
+        size, komi = size_of(root), komi_of(root)
+    except ValueError as error:
+        raise UserError(str(error)) from error
     if size != game.size:
         raise UserError(f"it is a game on {size}x{size}, and the player plays {game.name}")
-    komi = game.komi
-    with contextlib.suppress(ValueError, KeyError):
-        komi = root.get("KM")
-    with contextlib.suppress(ValueError):
-        game = dataclasses.replace(game, komi=float(komi))
+    if komi is not None:
+        game = dataclasses.replace(game, komi=komi)
+    tree.sequence[0]["SZ"] = [str(size).encode()]  # "9:9" is not read below
+    opened = sgf.Sgf_game.from_coarse_game_tree(tree)
     record, nodes, early = start_game(game), {}, ""
     for node in opened.get_main_sequence():
         if node.has_setup_stones():

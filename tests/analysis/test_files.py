@@ -205,8 +205,8 @@ def test_sgf_that_is_refused(tmp_path):
         (
             ("(;GM[2]SZ[9];B[aa])", "not a game of go"),
             ("(;SZ[19];B[aa])", "on 19x19, and the player plays go_9x9"),
-            ("(;SZ[9:7];B[aa])", "its board is not square"),
-            ("(;SZ[x];B[aa])", "its board's size 'x'"),
+            ("(;SZ[9:7];B[aa])", 'must be one number, such as 9 or 9:9, not "9:7"'),
+            ("(;SZ[x];B[aa])", 'must be one number, such as 9 or 9:9, not "x"'),
             ("(;SZ[9];B[aa];W[aa])", "move 2, A9, is not legal there"),
             ("(;SZ[9])", "it has no moves"),
         )

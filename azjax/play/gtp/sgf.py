@@ -79,14 +79,11 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
         tree = sgf_grammar.parse_sgf_game(content)
     except ValueError as error:
         raise ValueError("it is not an SGF file, or only a part of one") from error
-    nodes = [
-        {name: [_text(value) for value in values] for name, values in node.items()}
-        for node in sgf_grammar.main_sequence_iter(tree)
-    ]
+    nodes = [texts_of(node) for node in sgf_grammar.main_sequence_iter(tree)]
     root = nodes[0]
     if root.get("GM", ["1"])[0] not in ("", "1"):
         raise ValueError("it is not a game of go")
-    size, setup, played = _size(root), [], []
+    size, setup, played = size_of(root), [], []
     for node in nodes:
         if "AB" in node or "AW" in node or "AE" in node:
             if played:
@@ -98,7 +95,7 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
             played += [(side, _point(value, size)) for value in node.get(name, ())]
     if move_number is not None:
         played = played[: max(move_number - 1, 0)]
-    return Sgf(size, _komi(root), (*sorted(setup, key=lambda stone: stone[0]), *played))
+    return Sgf(size, komi_of(root), (*sorted(setup, key=lambda stone: stone[0]), *played))
 
 
 def format_sgf(size: int, komi: float, moves: Sequence[tuple[int, tuple[int, int] | None]]) -> str:
@@ -116,12 +113,17 @@ def format_sgf(size: int, komi: float, moves: Sequence[tuple[int, tuple[int, int
     return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{komi:g}]{''.join(played)})"
 
 
-def _text(value: bytes) -> str:
-    return value.decode("latin-1").strip()
+def texts_of(node: dict[str, list[bytes]]) -> dict[str, list[str]]:
+    """Returns the properties of a node as text."""
+    return {k: [v.decode("latin-1").strip() for v in values] for k, values in node.items()}
 
 
-def _size(root: dict[str, list[str]]) -> int:
-    """Returns the size of a square board; a file without one means 19."""
+def size_of(root: dict[str, list[str]]) -> int:
+    """Returns the size of a square board; 19 where the root node does not tell.
+
+    Raises:
+      ValueError: it is not the size of a square board.
+    """
     sizes = root.get("SZ", ["19"])[0].split(":")
     if len(set(sizes)) > 1 or len(sizes) > 2 or not re.fullmatch("[1-9][0-9]?", sizes[0]):
         text = _quoted(":".join(sizes))
@@ -129,11 +131,14 @@ def _size(root: dict[str, list[str]]) -> int:
     return int(sizes[0])
 
 
-def _komi(root: dict[str, list[str]]) -> float | None:
-    """Returns the komi; None if there is none.
+def komi_of(root: dict[str, list[str]]) -> float | None:
+    """Returns the komi of a root node; None if there is none.
 
     Fox counts hundredths of Chinese stones, two points each: 375 and 3.75 are 7.5 points. 650
     there are points.
+
+    Raises:
+      ValueError: it is no number, or too large.
     """
     text = root.get("KM", [""])[0].replace(",", ".")
     if not text:
