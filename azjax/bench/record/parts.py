@@ -30,7 +30,7 @@ from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, spread
 from azjax.bench.training import LearningCycle, TrainingBenchmark
 from azjax.config import Config, SearchConfig
-from azjax.config.toml import load_config
+from azjax.config.toml import load_config, save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.games import game_from_name, make_game
@@ -169,6 +169,7 @@ def searches(settings: Settings, say: Say, name: str) -> None:
 
 def cycles(settings: Settings, say: Say, name: str) -> None:
     """Measures a training cycle, alone and in `azjax train`, and profiles one."""
+    name = _config_of(settings, name)
     facts = TrainingBenchmark(config=name, repeats=settings.repeats).measure()
     say(**facts)
     bare, looped = (facts[key]["median"] for key in ("cycle", "cycle in azjax train"))
@@ -183,6 +184,23 @@ def cycles(settings: Settings, say: Say, name: str) -> None:
     table = profile(learning)
     kernels = f"{table['kernels']:,} kernels, busy {table['busy']:.0%}"
     say(profile=table, summary=f"{line}; {kernels}")
+
+
+def _config_of(settings: Settings, name: str) -> str:
+    """Returns the config's name, or the file of a small one for a quick record."""
+    if not settings.quick:
+        return name
+    file = Path(settings.folder) / "quick.toml"
+    if not file.exists():
+        sizes: dict[str, dict[str, int]] = {
+            "search": {"num_simulations": 4},
+            "network": {"channels": 16, "value_hidden": 8},
+            "selfplay": {"parallel_games": 16, "plies_per_cycle": 8},
+            "replay": {"capacity_plies": 64, "min_positions": 1},
+            "learning": {"batch_size": 16, "updates_per_cycle": 2},
+        }
+        save_config(load_config(name, sizes), file)
+    return str(file)
 
 
 def _learning_soon(config: Config) -> Config:
@@ -258,7 +276,8 @@ def peers(settings: Settings, say: Say, name: str) -> None:
 
 def resumed(settings: Settings, say: Say, name: str) -> None:
     """Compares a run that stops after half of its cycles and resumes with one that never stops."""
-    config, half = _without_evaluations(_learning_soon(load_config(name))), 3
+    config, half = load_config(_config_of(settings, name)), 3
+    config = _without_evaluations(_learning_soon(config))
     config = dataclasses.replace(config, cycles=2 * half)
     folder, quiet = Path(settings.folder) / "runs", Console(file=open(os.devnull, "w"))  # noqa: SIM115
     ways = [folder / f"{way}{'_warm' if settings.warm else ''}" for way in ("straight", "resumed")]
@@ -282,8 +301,8 @@ def _without_evaluations(config: Config) -> Config:
 
 def training(settings: Settings, say: Say, name: str) -> None:
     """Trains for the time that is left, and exports the player."""
-    config, end = _without_evaluations(load_config(name)), time.monotonic() + settings.seconds
-    folder = Path(settings.folder)
+    end, folder = time.monotonic() + settings.seconds, Path(settings.folder)
+    config = _without_evaluations(load_config(_config_of(settings, name)))
     measured = folder / "parts" / f"{file_name('train', name)}.json"
     if measured.exists():
         # The learning rate falls by the end of the run, so the run should end in time.

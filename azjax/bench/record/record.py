@@ -122,10 +122,10 @@ class RecordBenchmark:
             Part("machine", (), 60),
             *(Part("rules", (name,), 90) for name in games),
             *(Part("search", (name,), 90) for name in searched),
-            *(Part("train", (name,), 120) for name in configs),
+            *(Part("train", (name,), 180) for name in configs),
             Part("graphs", ("connect_four",), 60),
             *(Part("peers", (name,), 120) for name in ("azjax", "pgx")),
-            Part("resume", (configs[0],), 60, _DETERMINISTIC),
+            Part("resume", (configs[0],), 180, _DETERMINISTIC),
             Part("training", (self.train or trained,), 20 if self.quick else 60 * self.minutes),
         ]
 
