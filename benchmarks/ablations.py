@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 import jax
 import tyro
 
-from azjax.bench.training import evaluations
+from azjax.bench.training import count_evaluations
 from azjax.config import Config
 from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
@@ -245,7 +245,7 @@ def _cycle_forwards(config: Config) -> float:
     A gradient step is three forwards, as `azjax bench train` counts it.
     """
     return (
-        config.selfplay.parallel_games * evaluations(config)
+        config.selfplay.parallel_games * count_evaluations(config)
         + 3 * config.learning.updates_per_cycle * config.learning.batch_size
     )
 

@@ -173,7 +173,7 @@ class _EnoughError(Exception):
     """The end of a run of which enough cycles were measured."""
 
 
-def evaluations(config: Config) -> int:
+def count_evaluations(config: Config) -> int:
     """Returns how often self-play of a cycle evaluates a position of each game."""
     plies, full = config.selfplay.plies_per_cycle, full_plies(config)
     fast = (plies - full) * config.selfplay.fast_simulations
@@ -185,7 +185,7 @@ def cycle_operations(game: Game, config: Config) -> float:
 
     A gradient step is three forwards: one, and one for each of the gradients of inputs and weights.
     """
-    evaluated = evaluations(config) * config.selfplay.parallel_games
+    evaluated = count_evaluations(config) * config.selfplay.parallel_games
     learned = config.learning.updates_per_cycle * config.learning.batch_size
     return (evaluated + 3 * learned) * forward_operations(make_network(game, config.network))
 
@@ -230,7 +230,7 @@ def _parts(
 ) -> dict[str, Callable[[], Any]]:
     """Returns programs of a cycle's network evaluations alone and its gradient steps alone."""
     games = config.selfplay.parallel_games
-    count = evaluations(config)
+    count = count_evaluations(config)
     optimizer = make_optimizer(config.learning, config.cycles)
     loss, key = alphazero_loss, jax.random.PRNGKey(1)
     # The cycle donates its state, so the parts need copies.

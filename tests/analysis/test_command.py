@@ -3,9 +3,8 @@
 import pytest
 
 from azjax.cli.main import main
+from tests.web.conftest import browser  # noqa: F401, a fixture
 from tests.web.person import DESKTOP, PHONE
-
-pytest_plugins = ["tests.web.conftest"]
 
 GAMES = "4 4 4 4 4 2 3\n4 4 9\n1 1\n"
 
@@ -30,7 +29,7 @@ def test_good_games_are_analysed_and_bad_ones_get_a_line(analysed):
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_a_person_steps_through_a_game(browser, analysed, size):
+def test_a_person_steps_through_a_game(browser, analysed, size):  # noqa: F811
     folder, _, _ = analysed
     errors = []
     page = browser.new_page(viewport=size)

@@ -14,8 +14,8 @@ from azjax.bench.timing import interleave, matrix_share, peak_memory
 from azjax.bench.training import (
     LearningCycle,
     TrainingBenchmark,
+    count_evaluations,
     cycle_operations,
-    evaluations,
     forward_operations,
 )
 from azjax.cli.main import main
@@ -102,9 +102,9 @@ def test_a_cycle_evaluates_less_where_few_searches_are_full():
     full = Config(
         search=SearchConfig(num_simulations=32), selfplay=SelfPlayConfig(plies_per_cycle=8)
     )
-    assert evaluations(full) == 8 * 33
+    assert count_evaluations(full) == 8 * 33
     capped = SelfPlayConfig(plies_per_cycle=8, full_search_fraction=0.25, fast_simulations=8)
-    assert evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
+    assert count_evaluations(replace(full, selfplay=capped)) == 2 * 33 + 6 * 9
 
 
 def test_operations_of_a_cycle_are_those_of_its_layers():
