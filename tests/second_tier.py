@@ -16,6 +16,8 @@ SECOND_TIER = (
     "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",
     "cli/test_peers.py::test_the_others_name_a_lost_process_and_end",
     "bench/test_scripts.py",
+    "examples/test_scaling_hex.py::test_a_tiny_study",
+    "training/test_side_by_side.py::test_numbers_of_the_config[2-puct]",
     "test_readme.py::test_commands_train_and_measure",
     "test_notebooks.py::test_they_run",
     # Wheels that are built and installed.

@@ -1,0 +1,188 @@
+"""Scaling laws of hex, small: Elo by compute, and training exchanged for search.
+
+    python examples/scaling_hex.py runs/scaling
+
+It follows Jones, "Scaling Scaling Laws with Board Games" (2021, arXiv 2104.03113): networks of
+several sizes learn on several boards, many checkpoints of each meet, and all players of a board get
+Elo ratings on one scale. Compute counts the networks' operations, so a busy machine changes
+nothing. What exists in the folder is not computed again, so a run can be stopped at any time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import json
+import re
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+import numpy as np
+from azjax_envs import Game, make
+
+import azjax
+from azjax.bench.training import cycle_operations, forward_operations
+from azjax.evaluation.bradley_terry import fit_ratings
+from azjax.network import make_network
+
+CYCLES = {3: 128, 4: 256, 5: 256, 6: 256}  # of training, by size of the board
+WIDTHS = (16, 64, 256)  # of the networks' two layers
+PERFECT = {3: "exact", 5: "hex_5x5", 6: "hex_6x6"}  # the last two nearly so, with 64 simulations
+SEARCHED = (5, 64)  # board and width of the second figure
+SIMULATIONS = (1, 4, 16, 64)
+GAMES = 64  # of a match
+MARGIN = 75  # Elo from untrained and from perfect play, between which slopes are fitted
+
+
+def config_of(size: int, width: int) -> azjax.Config:
+    """Returns the run of a board and a network."""
+    values = {
+        "game": {"name": f"hex_{size}x{size}"},
+        "network": {"blocks": 2, "channels": width, "value_hidden": width},
+        "selfplay": {"parallel_games": 64, "opening_plies": size - 1, "full_search_fraction": 1.0},
+        "replay": {"capacity_plies": 128, "min_positions": 256},
+        "learning": {"batch_size": 256, "updates_per_cycle": 4, "warmup_updates": 20},
+        "search": {"num_simulations": 16},
+    }
+    values["learning"] |= {"schedule": "constant", "learning_rate": 2e-3}
+    return azjax.load_config("hex_5x5", values)
+
+
+def files(folder: Path, size: int, width: int) -> list[Path]:
+    """Returns the players of a run: after 0, 2, 4, 8 cycles and so on."""
+    cycles = [0, *(2**n for n in range(1, CYCLES[size].bit_length()))]
+    return [folder / f"{size}_{width}_{cycle}.safetensors" for cycle in cycles]
+
+
+def train(folder: Path, size: int, width: int) -> None:
+    """Trains one network and writes its players, unless they are there."""
+    config, wanted = config_of(size, width), files(folder, size, width)
+    if all(file.exists() for file in wanted):
+        return
+    trainer = azjax.make_trainer(make(config.game.name), config)
+    state = trainer.init(jax.random.PRNGKey(0))
+    for cycle in range(CYCLES[size] + 1):
+        file = folder / f"{size}_{width}_{cycle}.safetensors"
+        if file in wanted:
+            file.unlink(missing_ok=True)
+            azjax.save_player(file, config, trainer.player(state).variables)
+            print(file, flush=True)
+        if cycle < CYCLES[size]:
+            state, _ = trainer.cycle(state)
+
+
+@functools.cache
+def load(spec: str, game: Game, widest: Path) -> azjax.Player:
+    """Loads a player. Zeros make each network a part of the widest: one program plays them all."""
+    player, wide = (azjax.load_player(each, game=game) for each in (spec, widest))
+    if ".safetensors" not in spec:
+        return player
+    variables = jax.tree.map(
+        lambda x, y: jnp.pad(x, [(0, b - a) for a, b in zip(x.shape, y.shape, strict=True)]),
+        player.variables,
+        wide.variables,
+    )
+    return dataclasses.replace(player, network=wide.network, variables=variables)
+
+
+@functools.cache
+def operations(size: int, width: int) -> tuple[float, float]:
+    """Returns the operations of a cycle of training, and of one evaluation."""
+    game, config = make(f"hex_{size}x{size}"), config_of(size, width)
+    return cycle_operations(game, config), forward_operations(make_network(game, config.network))
+
+
+def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = None) -> tuple:
+    """Plays the matches that are missing, each row against the next, and all against perfect play.
+
+    Returns:
+      For each player: Elo below the best, log10 of the operations of its training and of a search.
+    """
+    game, file = make(f"hex_{size}x{size}"), folder / "matches.json"
+    done = json.loads(file.read_text()) if file.exists() else {}
+    pairs = [p for x, y in itertools.pairwise(rows) for p in [*zip(x, y), *zip(x[1:], y)]]  # noqa: B905
+    pairs += [(name, perfect) for row in rows for name in row if perfect]
+    names = sorted({name for pair in pairs for name in pair})
+    points, independent = np.zeros((2, len(names), len(names)))
+    for number, pair in enumerate(pairs):
+        key = " ".join([str(size), *(Path(name).name for name in pair)])
+        if key not in done:
+            players = [load(name, game, files(folder, size, max(WIDTHS))[0]) for name in pair]
+            seed = jax.random.PRNGKey(number)
+            match = azjax.play_match(game, *players, seed, num_games=GAMES, opening_plies=2)
+            done[key] = [match.score, match.effective_games / GAMES]
+            file.write_text(json.dumps(done, indent=1))
+        a, b = map(names.index, pair)
+        points[a, b], points[b, a] = GAMES * done[key][0], GAMES * (1 - done[key][0])
+        independent[[a, b], [b, a]] = done[key][1]
+    elo = fit_ratings(points, anchor=0, independent=independent).elo
+    found = []
+    for row in rows:
+        for name in row:
+            width, cycle, simulations = map(int, re.findall(r"\d+", Path(name).name)[1:])
+            training, forward = operations(size, width)
+            costs = np.maximum([cycle * training, (1 + simulations) * forward], 1)
+            found.append([elo[names.index(name)] - elo.max(), *np.log10(costs)])
+    return tuple(np.array(found).T)
+
+
+def fit(elo: np.ndarray, *columns: np.ndarray) -> np.ndarray:
+    """Fits Elo by least squares, for trained players between untrained and perfect play.
+
+    Returns:
+      The coefficients of the columns and of 1, then those of 2,000 bootstraps, [2001, n + 1].
+    """
+    data = np.stack([*columns, np.ones(len(elo)), elo], axis=1)[elo < -MARGIN]
+    draws = np.random.default_rng(0).integers(len(data), size=(2001, len(data)))
+    draws[0] = np.arange(len(data))
+    return np.array([np.linalg.lstsq(data[d, :-1], data[d, -1], rcond=None)[0] for d in draws])
+
+
+def tell(name: str, values: np.ndarray) -> None:
+    """Prints a figure, the first value, with its 95% interval."""
+    low, high = np.percentile(values[1:], [2.5, 97.5])
+    print(f"{name} {values[0]:.3g} [{low:.3g}, {high:.3g}]")
+
+
+def main(folder: str | Path = "runs/scaling_hex") -> None:
+    """Trains and rates what is missing, prints the slopes and draws two figures."""
+    folder, frontier = Path(folder), []
+    folder.mkdir(parents=True, exist_ok=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for size in CYCLES:
+        for width in WIDTHS:
+            train(folder, size, width)
+        rows = [[f"{file}:16" for file in files(folder, size, width)] for width in WIDTHS]
+        elo, cost, _ = rate(folder, rows, size, PERFECT.get(size))
+        order = np.argsort(cost, kind="stable")
+        best = [i for n, i in enumerate(order) if elo[i] >= elo[order[: n + 1]].max()]
+        (line,) = left.plot(cost[best], elo[best], label=f"{size}x{size}")
+        left.plot(cost, elo, ".", color=line.get_color())
+        floor = elo[cost == 0].max() + MARGIN
+        frontier += [(elo[i], cost[i], size) for i in best if elo[i] > floor]
+    slopes = fit(*np.array(frontier).T)
+    tell("Elo for 10 times the compute:", slopes[:, 0])
+    tell("compute for a larger board, times", 10 ** (-slopes[:, 1] / slopes[:, 0]))
+    rows = [[f"{file}:{n}" for file in files(folder, *SEARCHED)] for n in SIMULATIONS]
+    elo, cost, search = rate(folder, rows, SEARCHED[0])
+    for row, n in enumerate(SIMULATIONS):
+        part = slice(row * len(rows[0]), (row + 1) * len(rows[0]))
+        right.plot(cost[part], elo[part], "o-", label=f"{n} simulations")
+    trained = elo > elo[cost == 0].max() + MARGIN
+    slopes = fit(elo[trained], cost[trained], search[trained])
+    tell("Elo for 10 times the training:", slopes[:, 0])
+    tell("Elo for 10 times the search:", slopes[:, 1])
+    tell("search that 10 times the training is worth, log10:", slopes[:, 0] / slopes[:, 1])
+    for axes in (left, right):
+        axes.set(xlabel="log10 of the operations of training", ylabel="Elo below the best")
+        axes.set_xlim(left=7)
+        axes.legend()
+    figure.savefig(folder / "scaling.png")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
