@@ -115,7 +115,7 @@ def _one_line(text: str, name: str, options: list[str]) -> str:
     if found := re.search(r"Missing value for argument '(\S+)'", text):
         return f"{found[1]} needs a value"
     if found := re.search(r"invalid choice (\S+) for argument '(\S+)'.*one of \((.*)\)", text):
-        choices = found[3].replace("'", "").rstrip(",").replace("None, ", "")
+        choices = found[3].replace("'", "").rstrip(",").replace("None, ", "").replace(", None", "")
         return f"{found[2]} must be one of {choices}, not {found[1]}"
     if found := re.search(r"Missing from [^:]*: (--\S+ )?(\S+) (.*?) \(required\)", text):
         return f"{name} needs {found[1] or ''}{found[2]}: {found[3]}"

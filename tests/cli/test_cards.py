@@ -114,7 +114,7 @@ def test_a_player_without_a_card_prints_none(protocol, stop, tmp_path, capsys, m
     assert main([protocol, str(file)]) == 0
     assert capsys.readouterr().err == ""
     player = load_player(file)
-    monkeypatch.setattr("azjax.players.load.load_player", lambda run, trust: player)
+    monkeypatch.setattr("azjax.players.load.load_player", lambda run, **options: player)
     (tmp_path / "run").mkdir()
     for command in ([protocol], ["play"], ["play", "--web", "--no-browser"]):
         assert main([*command, str(tmp_path / "run")]) == 0

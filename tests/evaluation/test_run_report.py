@@ -118,7 +118,7 @@ def test_players_of_a_run(run, spec, kind, simulations):
 
 def test_mistakes_of_a_spec(run):
     for spec in (":0", ":many", "@newest"):
-        with pytest.raises(UserError, match=r"RUN@CYCLE|a number of simulations above 0"):
+        with pytest.raises(UserError, match=r"RUN@CYCLE|a number of simulations from 1"):
             load_player(f"{run}{spec}")
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
         load_player(str(run), game=make("connect_four"))

@@ -105,7 +105,7 @@ def run_updates(network_config, devices, count=1, *, batch=None, shared=True, **
 def test_one_update_is_gradient_descent_on_the_loss():
     """The expected loss is written with optax's functions and the network's public `apply`."""
     options = {"optimizer": "sgd", "learning_rate": 0.1, "momentum": 0.0, "clip_norm": 1e9}
-    learning = options | {"l2": 0.01, "value_weight": 3.0}
+    learning = options | {"l2": 0.01}
     network, _, _ = compiled_update(DENSE, 1, **learning)
     batch = fixed_batch()
     before = jax.jit(network.init)(jax.random.key(0))
@@ -123,12 +123,12 @@ def test_one_update_is_gradient_descent_on_the_loss():
 
     def total(params):
         policy, value, l2 = loss_fn(params)
-        return policy + 3 * value + l2
+        return policy + value + l2
 
     gradient = jax.jit(jax.grad(total))(before["params"])
     after, _, (losses,) = run_updates(DENSE, 1, **learning)
     policy, value, _ = loss_fn(before["params"])
-    np.testing.assert_allclose(losses["train/loss"], policy + 3 * value, rtol=1e-5)
+    np.testing.assert_allclose(losses["train/loss"], policy + value, rtol=1e-5)
     np.testing.assert_allclose(losses["train/policy_loss"], policy, rtol=1e-5)
     np.testing.assert_allclose(losses["train/value_loss"], value, rtol=1e-5)
     decay = jax.tree.map(lambda g, x: g - 0.02 * x, gradient, before["params"])

@@ -42,7 +42,9 @@ def test_a_file_is_named_like_a_run(file):
     assert isinstance(load_player(f"{file}:policy"), PolicyPlayer)
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
         load_player(str(file), game=make("connect_four"))
-    with pytest.raises(UserError, match="a number of simulations above 0, policy or value"):
+    with pytest.raises(
+        UserError, match="a number of simulations from 1 to 1,000,000, policy or value"
+    ):
         load_player(f"{file}:fast")
 
 

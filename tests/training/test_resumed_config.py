@@ -2,7 +2,6 @@
 
 import io
 
-import numpy as np
 import optax
 import pytest
 from azjax_envs import make
@@ -28,7 +27,7 @@ def stopped(run, **parts):
 def test_what_may_change_changes(tmp_path):
     run = tmp_path / "run"
     console = stopped(run)
-    learning = {**tiny.VALUES["learning"], "learning_rate": 0.5, "value_weight": 2.0}
+    learning = {**tiny.VALUES["learning"], "learning_rate": 0.5}
     changed = tiny.config(**QUIET | {"cycles": 5}, learning=learning)
     state = azjax.resume(run, config=changed, console=console)
     assert int(state.cycle) == 5
@@ -36,8 +35,6 @@ def test_what_may_change_changes(tmp_path):
     last = azjax.read_metrics(run)[-1]
     # The whole schedule follows the new config.
     assert 0.1 < last["train/learning_rate"] <= 0.5
-    parts = last["train/policy_loss"] + 2 * last["train/value_loss"]
-    np.testing.assert_allclose(last["train/loss"], parts, rtol=1e-5)
 
 
 def test_what_may_not_is_listed_and_nothing_is_written(tmp_path):

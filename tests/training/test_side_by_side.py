@@ -55,7 +55,6 @@ def test_seeds(devices, actor):
 LEARNING = {
     "learning_rate": [1e-3, 1e-2],
     "weight_decay": [0.0, 0.1],
-    "value_weight": [1.0, 0.5],
     "l2": [0.1, 0.2],
     "root_value_weight": [0.0, 0.5],
 }

@@ -41,7 +41,7 @@ def test_the_page_of_a_pretrained_player(runtime, tmp_path, capsys):
         (["web", "connect_four", "--out", "x", "--games", "0"], "--games 0: must be at least 1"),
         (
             ["web", "connect_four:policy", "--out", "x"],
-            "must be a player with a search: RUN or RUN:SIMULATIONS",
+            "a page needs a network with a search: RUN or RUN:SIMULATIONS",
         ),
         (["web", "no/such/run", "--out", "x"], "no/such/run"),
         (["web", "connect_four", "--out", "x", "--single-file"], "the name must end in .html"),
@@ -50,9 +50,9 @@ def test_the_page_of_a_pretrained_player(runtime, tmp_path, capsys):
             ["web", "connect_four", "--out", "x", "--runtime", "no"],
             f"no: no {SCRIPT} and {WASM} there",
         ),
-        (["play", "connect_four:policy", "--web"], "must be a player with a search"),
+        (["play", "connect_four:policy", "--web"], "a page needs a network with a search"),
         (["play", "connect_four", "--web", "--port", "0"], "--port 0: must be from 1 to 65535"),
-        (["play", "connect_four", "--web", "--side", "1"], "choose the side on the page"),
+        (["play", "connect_four", "--web", "--side", "1"], "choose the sides on the page"),
         (["play", "connect_four", "--port", "80"], "need --web"),
     ],
 )
