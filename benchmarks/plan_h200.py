@@ -37,8 +37,8 @@ from azjax.plan.launches import Runs, launches
 from azjax.plan.machines import machine
 from azjax.players.load import load_player
 from azjax.search.model import network_evaluate
+from azjax.selfplay import selfplay
 from azjax.selfplay.openings import start_games
-from azjax.selfplay.selfplay import draw_full_search_mask, self_play
 from azjax.sharding import EVERYWHERE
 from azjax.training.trainer import make_trainer
 
@@ -147,8 +147,10 @@ def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
             key, start_key, mask_key = jax.random.split(key, 3)
             lanes = config.selfplay.parallel_games
             started = start_games(game, start_key, lanes, played.selfplay, None)
-            mask = draw_full_search_mask(mask_key, played)
-            return self_play(game, evaluate, variables, key, started, played, full_search_mask=mask)
+            # As that commit names and calls them.
+            mask = selfplay.draw_full_search_mask(mask_key, played)
+            play = selfplay.self_play
+            return play(game, evaluate, variables, key, started, played, full_search_mask=mask)
 
         counts = count(play, variables, jax.random.PRNGKey(0))
     trainer = make_trainer(game, config, mesh)
