@@ -3,6 +3,7 @@
 import difflib
 import os
 import sys
+import time
 from collections.abc import Callable
 
 from azjax.cli.analyse import analyse
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "plan": plan,
 }
 MEASURE_COMPILATION = ("bench", "plan")
+_OTHERS_S = 1.0  # for what threads of a failed write print, so that the last line tells why
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,6 +72,7 @@ def main(arguments: list[str] | None = None) -> int:
             avoid_missing_tpu()
         COMMANDS[name](rest)
     except FatalError as error:
+        time.sleep(_OTHERS_S)
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         exit_at_once(2)
     except UserError as error:
