@@ -61,7 +61,7 @@ def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
 def write_analysis(
     analysis: GameAnalysis, played: PlayedGame, stem: Path, suffix: str
 ) -> list[Path]:
-    """Writes the page, the picture of the chances, and SGF or PGN with comments.
+    """Writes the page, and for go and chess the game with comments.
 
     Args:
       analysis: the analysis.
