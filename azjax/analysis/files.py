@@ -58,6 +58,20 @@ def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
     return _read_lists(text, game)
 
 
+def new_files(stem: Path, suffix: str) -> list[Path]:
+    """Returns the files that `write_analysis` writes.
+
+    Raises:
+      UserError: one of them exists already.
+    """
+    endings = [".html", suffix] if suffix.lower() in (".sgf", ".pgn") else [".html"]
+    files = [stem.with_name(stem.name + ending) for ending in endings]
+    for file in files:
+        if file.exists():
+            raise UserError(f"{file} exists already: move it away, or give another --out")
+    return files
+
+
 def write_analysis(
     analysis: GameAnalysis, played: PlayedGame, stem: Path, suffix: str
 ) -> list[Path]:
@@ -75,21 +89,18 @@ def write_analysis(
     Raises:
       UserError: a file exists already.
     """
-    contents: dict[str, bytes] = {".html": analysis.page(played.title or None).encode()}
+    files = new_files(stem, suffix)
+    contents = [analysis.page(played.title or None).encode()]
     if isinstance(played.source, sgf.SgfSource):
-        contents[suffix] = sgf.write_sgf(analysis, played.source)
+        contents.append(sgf.write_sgf(analysis, played.source))
     elif isinstance(played.source, pgn.Pgn):
-        contents[suffix] = pgn.write_pgn(analysis, played.source).encode()
-    files = {stem.with_name(stem.name + ending): data for ending, data in contents.items()}
-    for file in files:
-        if file.exists():
-            raise UserError(f"{file} exists already: move it away, or give another --out")
-    for file, data in files.items():
+        contents.append(pgn.write_pgn(analysis, played.source).encode())
+    for file, data in zip(files, contents, strict=True):
         try:
             file.write_bytes(data)
         except OSError as error:
             raise UserError(f"{file}: cannot be written ({error.strerror})") from error
-    return list(files)
+    return files
 
 
 def _read(path: Path) -> bytes:

@@ -41,10 +41,12 @@ def analyse(arguments: list[str]) -> None:
     from rich.progress import Progress
 
     from azjax.analysis.analyse import analyse as search_game
-    from azjax.analysis.files import game_of_file, read_games, write_analysis
+    from azjax.analysis.files import game_of_file, new_files, read_games, write_analysis
     from azjax.players.network_players import SearchPlayer
 
     file: Path = options.file
+    if not file.is_file():
+        raise UserError(f"{file}: there is no such file")
     game = options.game or game_of_file(file)
     player = _player(options.player, game, options.simulations, trust=options.trust)
     if not isinstance(player, SearchPlayer):
@@ -60,6 +62,7 @@ def analyse(arguments: list[str]) -> None:
         where = f"{file}, game {number}" if len(games) > 1 else str(file)
         stem = f"{file.stem}-{number}" if len(games) > 1 else file.stem
         try:
+            new_files(folder / f"{stem}.analysed", file.suffix)  # before the search
             played = read()
             mine = dataclasses.replace(player, game=played.record.game)  # with the file's komi
             with Progress(console=Console(file=sys.stderr), transient=True) as bar:
@@ -86,13 +89,15 @@ def analyse(arguments: list[str]) -> None:
 
 def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
     """Returns the player that a user named, or the one that comes with azjax for a game."""
+    from azjax.games import game_from_name
     from azjax.players.load import load_player
     from azjax.players.spec import NetworkSpec, parse_spec
     from azjax.players.weights_file import pretrained
 
     if not spec and game is None:
         raise UserError("a list of moves needs --player, such as connect_four:400, or --game")
-    if not spec and game not in pretrained():
+    if not spec and game is not None and game not in pretrained():
+        game_from_name(game)  # a game that does not exist is told first
         raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
     parsed = parse_spec(spec or game or "")
     if isinstance(parsed, NetworkSpec) and parsed.how == "search" and parsed.simulations is None:
