@@ -57,8 +57,33 @@ TOWER = {
     "network.channels": 32,
     "network.dtype": "float32",
 }
+
+
+def _at_once(games: int, plies: int, updates: int, batch: int, rate: float) -> dict[str, Any]:
+    """Returns the keys of a cycle with more games; the replay buffer holds as many positions."""
+    return {
+        "selfplay.parallel_games": games,
+        "selfplay.plies_per_cycle": plies,
+        "replay.capacity_plies": max(84, 1024 * 512 // games),
+        "learning.updates_per_cycle": updates,
+        "learning.batch_size": batch,
+        "learning.learning_rate": rate,
+        "learning.warmup_updates": round(200 * 512 / batch),
+    }
+
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "as it is": {},
+    # Games at once, updates x batch, learning rate. A position is learned from as often as in "as
+    # it is": 512 games, 8 plies a cycle, 16 x 512 at 2e-3.
+    "4,096 games, 64 x 512 at 2e-3": _at_once(4096, 4, 64, 512, 2e-3),
+    "4,096 games, 16 x 2,048 at 2e-3": _at_once(4096, 4, 16, 2048, 2e-3),
+    "4,096 games, 16 x 2,048 at 4e-3": _at_once(4096, 4, 16, 2048, 4e-3),
+    "4,096 games, 16 x 2,048 at 8e-3": _at_once(4096, 4, 16, 2048, 8e-3),
+    "4,096 games, 16 x 4,096 at 6e-3": _at_once(4096, 8, 16, 4096, 6e-3),
+    "16,384 games, 256 x 512 at 2e-3": _at_once(16384, 4, 256, 512, 2e-3),
+    "16,384 games, 64 x 2,048 at 4e-3": _at_once(16384, 4, 64, 2048, 4e-3),
+    "16,384 games, 16 x 8,192 at 8e-3": _at_once(16384, 4, 16, 8192, 8e-3),
     # Search
     "PUCT for Gumbel": PUCT,
     "PUCT, 12 plies drawn": PUCT | {"selfplay.sampled_plies": 12},

@@ -29,9 +29,10 @@ from azjax.bench.training import cycle_operations, forward_operations
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.network import make_network
 
-CYCLES = {3: 128, 4: 256, 5: 256, 6: 256}  # of training, by size of the board
-WIDTHS = (16, 64, 256)  # of the networks' two layers
-PERFECT = {3: "exact", 5: "hex_5x5", 6: "hex_6x6"}  # the last two nearly so, with 64 simulations
+CYCLES = {3: 512, 4: 1024, 5: 2048, 6: 4096}  # of training, by size of the board
+WIDTHS = (8, 16, 32, 64, 128, 256, 512)  # of the networks' two layers
+SEEDS = 2  # trainings of each network
+PERFECT = {3: "exact", 5: "hex_5x5", 6: "hex_6x6"}  # the last two nearly so
 SEARCHED = (5, 64)  # board and width of the second figure
 SIMULATIONS = (1, 4, 16, 64)
 GAMES = 64  # of a match
@@ -52,21 +53,21 @@ def config_of(size: int, width: int) -> azjax.Config:
     return azjax.load_config("hex_5x5", values)
 
 
-def files(folder: Path, size: int, width: int) -> list[Path]:
+def files(folder: Path, size: int, width: int, seed: int) -> list[Path]:
     """Returns the players of a run: after 0, 2, 4, 8 cycles and so on."""
     cycles = [0, *(2**n for n in range(1, CYCLES[size].bit_length()))]
-    return [folder / f"{size}_{width}_{cycle}.safetensors" for cycle in cycles]
+    return [folder / f"{size}_{width}_{seed}_{cycle}.safetensors" for cycle in cycles]
 
 
-def train(folder: Path, size: int, width: int) -> None:
+def train(folder: Path, size: int, width: int, seed: int) -> None:
     """Trains one network and writes its players, unless they are there."""
-    config, wanted = config_of(size, width), files(folder, size, width)
+    config, wanted = config_of(size, width), files(folder, size, width, seed)
     if all(file.exists() for file in wanted):
         return
     trainer = azjax.make_trainer(make(config.game.name), config)
-    state = trainer.init(jax.random.PRNGKey(0))
+    state = trainer.init(jax.random.PRNGKey(seed))
     for cycle in range(CYCLES[size] + 1):
-        file = folder / f"{size}_{width}_{cycle}.safetensors"
+        file = folder / f"{size}_{width}_{seed}_{cycle}.safetensors"
         if file in wanted:
             file.unlink(missing_ok=True)
             azjax.save_player(file, config, trainer.player(state).variables)
@@ -111,9 +112,11 @@ def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = N
     for number, pair in enumerate(pairs):
         key = " ".join([str(size), *(Path(name).name for name in pair)])
         if key not in done:
-            players = [load(name, game, files(folder, size, max(WIDTHS))[0]) for name in pair]
-            seed = jax.random.PRNGKey(number)
-            match = azjax.play_match(game, *players, seed, num_games=GAMES, opening_plies=2)
+            widest = files(folder, size, max(WIDTHS), seed=0)[0]
+            players = [load(name, game, widest) for name in pair]
+            match = azjax.play_match(
+                game, *players, jax.random.PRNGKey(number), num_games=GAMES, opening_plies=2
+            )
             done[key] = [match.score, match.effective_games / GAMES]
             file.write_text(json.dumps(done, indent=1))
         a, b = map(names.index, pair)
@@ -121,12 +124,10 @@ def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = N
         independent[[a, b], [b, a]] = done[key][1]
     elo = fit_ratings(points, anchor=0, independent=independent).elo
     found = []
-    for row in rows:
-        for name in row:
-            width, cycle, simulations = map(int, re.findall(r"\d+", Path(name).name)[1:])
-            training, forward = operations(size, width)
-            costs = np.maximum([cycle * training, (1 + simulations) * forward], 1)
-            found.append([elo[names.index(name)] - elo.max(), *np.log10(costs)])
+    for name in itertools.chain(*rows):
+        width, _, cycle, simulations = map(int, re.findall(r"\d+", Path(name).name)[1:])
+        costs = np.multiply([cycle, 1 + simulations], operations(size, width))
+        found.append([elo[names.index(name)] - elo.max(), *np.log10(np.maximum(costs, 1))])
     return tuple(np.array(found).T)
 
 
@@ -144,8 +145,11 @@ def fit(elo: np.ndarray, *columns: np.ndarray) -> np.ndarray:
 
 def tell(name: str, values: np.ndarray) -> None:
     """Prints a figure, the first value, with its 95% interval."""
-    low, high = np.percentile(values[1:], [2.5, 97.5])
-    print(f"{name} {values[0]:.3g} [{low:.3g}, {high:.3g}]")
+    print(
+        "{} {:.3g} [{:.3g}, {:.3g}]".format(
+            name, values[0], *np.percentile(values[1:], [2.5, 97.5])
+        )
+    )
 
 
 def main(folder: str | Path = "runs/scaling_hex") -> None:
@@ -153,25 +157,32 @@ def main(folder: str | Path = "runs/scaling_hex") -> None:
     folder, frontier = Path(folder), []
     folder.mkdir(parents=True, exist_ok=True)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    runs = list(itertools.product(WIDTHS, range(SEEDS)))
     for size in CYCLES:
-        for width in WIDTHS:
-            train(folder, size, width)
-        rows = [[f"{file}:16" for file in files(folder, size, width)] for width in WIDTHS]
+        for width, seed in runs:
+            train(folder, size, width, seed)
+        rows = [[f"{file}:16" for file in files(folder, size, *run)] for run in runs]
         elo, cost, _ = rate(folder, rows, size, PERFECT.get(size))
-        order = np.argsort(cost, kind="stable")
-        best = [i for n, i in enumerate(order) if elo[i] >= elo[order[: n + 1]].max()]
-        (line,) = left.plot(cost[best], elo[best], label=f"{size}x{size}")
-        left.plot(cost, elo, ".", color=line.get_color())
-        floor = elo[cost == 0].max() + MARGIN
-        frontier += [(elo[i], cost[i], size) for i in best if elo[i] > floor]
+        (dots,) = left.plot(cost, elo, ".", label=f"{size}x{size}")
+        floor, board = elo[cost == 0].max() + MARGIN, []
+        for seed in range(SEEDS):
+            x, y = (v.reshape(len(WIDTHS), SEEDS, -1)[:, seed].ravel() for v in (cost, elo))
+            order = np.argsort(x, kind="stable")
+            best = [i for n, i in enumerate(order) if y[i] >= y[order[: n + 1]].max()]
+            left.plot(x[best], y[best], color=dots.get_color())
+            board += [(y[i], x[i], size) for i in best if y[i] > floor]
+        tell(f"Elo for 10 times the compute, {size}x{size}:", fit(*np.array(board).T[:2])[:, 0])
+        frontier += board
     slopes = fit(*np.array(frontier).T)
-    tell("Elo for 10 times the compute:", slopes[:, 0])
+    tell("Elo for 10 times the compute, all boards:", slopes[:, 0])
     tell("compute for a larger board, times", 10 ** (-slopes[:, 1] / slopes[:, 0]))
-    rows = [[f"{file}:{n}" for file in files(folder, *SEARCHED)] for n in SIMULATIONS]
+    rows = [
+        [f"{f}:{n}" for f in files(folder, *SEARCHED, s)] for n in SIMULATIONS for s in range(SEEDS)
+    ]
     elo, cost, search = rate(folder, rows, SEARCHED[0])
-    for row, n in enumerate(SIMULATIONS):
-        part = slice(row * len(rows[0]), (row + 1) * len(rows[0]))
-        right.plot(cost[part], elo[part], "o-", label=f"{n} simulations")
+    means = (v.reshape(len(SIMULATIONS), SEEDS, -1).mean(1) for v in (cost, elo))
+    for n, x, y in zip(SIMULATIONS, *means, strict=True):
+        right.plot(x, y, "o-", label=f"{n} simulations")
     trained = elo > elo[cost == 0].max() + MARGIN
     slopes = fit(elo[trained], cost[trained], search[trained])
     tell("Elo for 10 times the training:", slopes[:, 0])
@@ -179,8 +190,7 @@ def main(folder: str | Path = "runs/scaling_hex") -> None:
     tell("search that 10 times the training is worth, log10:", slopes[:, 0] / slopes[:, 1])
     for axes in (left, right):
         axes.set(xlabel="log10 of the operations of training", ylabel="Elo below the best")
-        axes.set_xlim(left=7)
-        axes.legend()
+        axes.legend().axes.set_xlim(left=7)
     figure.savefig(folder / "scaling.png")
 
 

@@ -14,7 +14,7 @@ from tests.examples.test_own_parts import load
 @pytest.fixture
 def scaling(monkeypatch):
     module = load("scaling_hex")
-    sizes = {"CYCLES": {3: 2}, "WIDTHS": (4, 8), "PERFECT": {3: "random"}, "GAMES": 8}
+    sizes = {"CYCLES": {3: 2}, "WIDTHS": (4, 8), "SEEDS": 2, "PERFECT": {3: "random"}, "GAMES": 8}
     for name, value in (
         sizes | {"SEARCHED": (3, 4), "SIMULATIONS": (1, 2), "MARGIN": -500}
     ).items():
@@ -22,8 +22,8 @@ def scaling(monkeypatch):
     return module
 
 
-def test_it_is_at_most_190_lines(scaling):
-    assert len(Path(scaling.__file__).read_text().splitlines()) <= 190
+def test_it_is_at_most_200_lines(scaling):
+    assert len(Path(scaling.__file__).read_text().splitlines()) <= 200
 
 
 def test_the_fit_finds_the_slopes(scaling, monkeypatch):
@@ -46,8 +46,8 @@ def test_a_tiny_study(scaling, tmp_path, capsys):
         assert f"{name} " in printed
     assert (tmp_path / "scaling.png").stat().st_size > 10_000
     # A padded network plays as its own.
-    game, widest = make("hex_3x3"), scaling.files(tmp_path, 3, 8)[0]
-    file = scaling.files(tmp_path, 3, 4)[-1]
+    game, widest = make("hex_3x3"), scaling.files(tmp_path, 3, 8, seed=0)[0]
+    file = scaling.files(tmp_path, 3, 4, seed=1)[-1]
     own, padded = azjax.load_player(file), scaling.load(str(file), game, widest)
     states = init_batch(game, jax.random.key(0), 4)
     observations = jax.vmap(game.observe)(states)
