@@ -15,6 +15,7 @@ from azjax.analysis.analyse import replay
 from azjax.analysis.game_analysis import GameAnalysis
 from azjax.analysis.played_game import PlayedGame
 from azjax.errors import UserError
+from azjax.players.spec import is_game
 
 _MAX_BYTES = 16 * 2**20
 _ENCODINGS = ("utf-8-sig", "cp932")  # KIF and CSA are often in the second
@@ -23,12 +24,14 @@ FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Sh
 
 
 def game_of_file(path: Path) -> str | None:
-    """Returns the name of a file's game, as far as its format tells; None for lists of moves."""
-    kind = FORMATS.get(path.suffix.lower())
+    """Returns the name of a file's game; None for a list of moves that does not begin with it."""
+    kind, data = FORMATS.get(path.suffix.lower()), _read(path)
     if kind is Go:
-        size = sgf.board_size(_read(path))
+        size = sgf.board_size(data)
         return f"go_{size}x{size}"
-    return None if kind is None else kind().name
+    if kind is not None:
+        return kind().name
+    return _named_game(_decoded(path, data).partition("\n")[0])
 
 
 def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
@@ -42,10 +45,8 @@ def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
       UserError: the file cannot be read, or its format is of another game.
     """
     data = _read(path)
+    kind = check_format(path, game)
     suffix = path.suffix.lower()
-    kind = FORMATS.get(suffix)
-    if kind is not None and not isinstance(game, kind):
-        raise UserError(f"{path}: files {suffix} are of {kind.__name__.lower()}, not {game.name}")
     if isinstance(game, Go) and suffix == ".sgf":
         return sgf.read_sgf(data, game)
     text = _decoded(path, data)
@@ -56,6 +57,19 @@ def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
     if kind is Shogi:
         return shogi_files.read_kif(text)
     return _read_lists(text, game)
+
+
+def check_format(path: Path, game: Game) -> type | None:
+    """Returns the kind of game that a file's ending stands for; None for lists of moves.
+
+    Raises:
+      UserError: the game is of another kind.
+    """
+    suffix = path.suffix.lower()
+    kind = FORMATS.get(suffix)
+    if kind is not None and not isinstance(game, kind):
+        raise UserError(f"{path}: files {suffix} are of {kind.__name__.lower()}, not {game.name}")
+    return kind
 
 
 def new_files(stem: Path, suffix: str) -> list[Path]:
@@ -125,6 +139,15 @@ def _decoded(path: Path, data: bytes) -> str:
 
 def _read_lists(text: str, game: Game) -> Iterator[Callable[[], PlayedGame]]:
     for line in text.splitlines():
+        other = _named_game(line)
+        if other not in (None, game.name):
+            raise UserError(f"it has moves of {other}, and the player plays {game.name}")
         words = line.partition("#")[0].split()
         if words:
             yield lambda words=words: PlayedGame(replay(game, words), "")
+
+
+def _named_game(line: str) -> str | None:
+    """Returns the game that a line of a list of moves names, as in "# hex_7x7"."""
+    name = line.strip().removeprefix("#").strip()
+    return name if line.startswith("#") and is_game(name) else None

@@ -27,6 +27,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _WIDTH = 80
+RESULTS = {0: "1-0", 1: "0-1", None: "1/2-1/2"}
+"""How PGN writes who has won."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +73,7 @@ def split_games(text: str) -> Iterator[Pgn]:
 
 def write_pgn(analysis: GameAnalysis, source: Pgn) -> str:
     """Returns the game as PGN, with a comment on each move and the better lines as variations."""
-    needed = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
-    tags = {name: source.tags.get(name, "?") for name in needed} | source.tags
-    tags |= {"Result": source.result, "Annotator": f"azjax ({analysis.player})"}
-    escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
-    lines = [f'[{name} "{value}"]' for name, value in escaped.items()]
+    tags = source.tags | {"Annotator": f"azjax ({analysis.player})"}
     words: list[str] = []
     for move in analysis.moves:
         before = analysis.record.truncate(move.number - 1)
@@ -85,7 +83,37 @@ def write_pgn(analysis: GameAnalysis, source: Pgn) -> str:
         words += ["{", *analysis.comment(move).partition(";")[0].split(), "}"]
         if move.is_mistake:
             words += ["(", number, *_variation(before, move), ")"]
-    return "\n".join([*lines, "", *_wrap([*words, source.result]), "", ""])
+    return _format(tags, words, source.result)
+
+
+def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:
+    """Returns a game as PGN.
+
+    Args:
+      record: the game.
+      moves: what `numbered_san` returns of its moves.
+      result: such as "1-0".
+    """
+    game, start = record.game, record.positions[0].state
+    assert isinstance(game, Chess)
+    fen = game.to_fen(start)
+    tags = {} if fen == game.to_fen(game.init()) else {"SetUp": "1", "FEN": fen}
+    return _format(tags, " ".join(moves).split(), result)
+
+
+def numbered_san(record: GameRecord, action: int) -> str:
+    """Returns the name of a record's next move, after a number if White or nobody moved before."""
+    name = to_san(record, action)
+    first = record.num_moves == 0 or record.current.mover == 0
+    return f"{_number(record)} {name}" if first else name
+
+
+def _format(tags: dict[str, str], words: list[str], result: str) -> str:
+    needed = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
+    tags = {name: tags.get(name, "?") for name in needed} | tags | {"Result": result}
+    escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
+    lines = [f'[{name} "{value}"]' for name, value in escaped.items()]
+    return "\n".join([*lines, "", *_wrap([*words, result]), "", ""])
 
 
 def _played(pgn: Pgn) -> PlayedGame:

@@ -52,6 +52,22 @@ def read_kif(text: str) -> Iterator[Callable[[], PlayedGame]]:
     yield lambda: _kif_game(text)
 
 
+def csa_move(record: GameRecord, action: int) -> str:
+    """Returns the name in CSA of a record's next move, such as "+7776FU"."""
+    after = record.play(action)
+    move = after.current.move
+    start = "00" if move[1] == "*" else move[0] + _number(move[1])
+    piece = _piece(after, move[2:4])
+    names = {letter: name for name, letter in _CSA_LETTERS.items()} | {"K": "OU"}
+    names |= dict(zip(("+P", "+L", "+N", "+S", "+B", "+R"), _CSA_PROMOTED, strict=True))
+    return f"{'+-'[record.current.mover]}{start}{move[2]}{_number(move[3])}{names[piece.upper()]}"
+
+
+def format_csa(moves: list[str], end: str) -> str:
+    """Returns a game as CSA; `moves` by `csa_move`, `end` such as "TORYO"."""
+    return "\n".join(["V2.2", *_CSA_START, "+", *moves, f"%{end}", ""])
+
+
 def _csa_game(text: str) -> PlayedGame:
     lines = [line for line in re.split(r"[\n,]", text) if line and not line.startswith("'")]
     names = {line[:2]: line[2:].strip() for line in lines if line[:2] in ("N+", "N-")}
@@ -79,7 +95,7 @@ def _csa_game(text: str) -> PlayedGame:
             move = f"{_CSA_LETTERS.get(kind, '?')}*{target}"
         else:
             start = from_file + _letter(from_rank)
-            promotes = kind in _CSA_PROMOTED and not _is_promoted(record, start)
+            promotes = kind in _CSA_PROMOTED and not _piece(record, start).startswith("+")
             move = start + target + "+" * promotes
         record = _play(record, move, line.strip())
     return _game(record, [names.get("N+", ""), names.get("N-", "")], early)
@@ -143,11 +159,15 @@ def _letter(rank: str) -> str:
     return "abcdefghi"[int(rank) - 1]
 
 
-def _is_promoted(record: GameRecord, square: str) -> bool:
-    """Returns whether the piece on a square of USI is promoted."""
+def _number(letter: str) -> str:
+    return str("abcdefghi".index(letter) + 1)
+
+
+def _piece(record: GameRecord, square: str) -> str:
+    """Returns the piece on a square of USI as SFEN writes it; "." if there is none."""
     game = record.game
     assert isinstance(game, Shogi)
     board = game.to_sfen(jax.device_get(record.current.state)).split()[0]
     row = re.sub(r"\d", lambda digit: "." * int(digit[0]), board).split("/")
     pieces = re.findall(r"\+?[A-Za-z.]", row["abcdefghi".index(square[1])])
-    return pieces[9 - int(square[0])].startswith("+")
+    return pieces[9 - int(square[0])]

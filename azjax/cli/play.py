@@ -5,6 +5,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from azjax.cli.arguments import GameOption, PlayerArgument, game_of, parse
@@ -31,9 +32,13 @@ def play(arguments: list[str]) -> None:
         against: Literal["human"] | None = None
         """human: two people play at one board, and the player only gives hints."""
         side: int | None = None
-        """Your seat: 0 moves first, 1 second; random if left out."""
+        """Your seat: 0 moves first, 1 second; if left out, random, or whose turn it is."""
         watch: bool = False
         """Let the player play both sides."""
+        save: Path | None = None
+        """A new file for the games: .sgf (go), .pgn (chess), .csa (shogi), or moves as text."""
+        resume: Path | None = None
+        """A file whose last game goes on, as --save and other programs write it."""
         seed: int = 0
         """Seed of the player's choices."""
         web: bool = False
@@ -47,10 +52,11 @@ def play(arguments: list[str]) -> None:
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
-        if options.side is not None or options.watch or options.against or options.game:
+        names = ("side", "watch", "against", "game", "save", "resume")
+        if any(getattr(options, name) not in (None, False) for name in names):
             raise UserError(
-                "--web cannot be combined with --side, --watch, --against or --game: choose the "
-                "sides on the page of a player with a network"
+                f"--web cannot be combined with --{', --'.join(names[:-1])} or --{names[-1]}: "
+                "choose the sides on the page of a player with a network"
             )
         serve(options.run, port=options.port, browser=options.browser, trust=options.trust)
         return
@@ -66,15 +72,29 @@ def play(arguments: list[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from azjax.analysis.game_file import GameFile, resume_game
     from azjax.play.terminal import play as play_in_terminal
+    from azjax.players.load import with_game
 
     player, about = _load(options.run, options.game, trust=options.trust)
+    record = resume_game(options.resume, player.game) if options.resume else None
+    if record is not None:
+        player = with_game(player, record.game)  # with the file's komi
+    file = GameFile(options.save, player.game) if options.save else None
     if about:
         Console().print(Text(about))
-    seats = (0, 1) if options.side is None else (options.side,)
-    humans = (0, 1) if options.against else () if options.watch else (random.choice(seats),)
-    key = jax.random.PRNGKey(options.seed)
-    play_in_terminal(player.game, player, humans=humans, key=key)
+    seat = options.side
+    if seat is None:
+        seat = random.choice((0, 1)) if record is None else record.current.mover
+    humans = (0, 1) if options.against else () if options.watch else (seat,)
+    play_in_terminal(
+        player.game,
+        player,
+        humans=humans,
+        key=jax.random.PRNGKey(options.seed),
+        record=record,
+        save=None if file is None else file.save,
+    )
 
 
 def _load(run: str, game: str | None, *, trust: bool) -> "tuple[Player, str]":

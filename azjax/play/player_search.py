@@ -13,7 +13,7 @@ from azjax_envs import Game
 from azjax.config import SearchConfig
 from azjax.errors import UserError
 from azjax.players.base import Player, follows_history, is_jittable
-from azjax.players.exact import exact_player
+from azjax.players.load import with_game
 from azjax.players.minimax import MinimaxPlayer, minimax_values
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
@@ -101,9 +101,7 @@ class PlayerSearch:
 
     def with_game(self, game: Game) -> PlayerSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
-        if self.player.name == "exact":
-            return replace(self, player=exact_player(game))
-        return replace(self, player=replace(self.player, game=game))  # type: ignore[type-var]
+        return replace(self, player=with_game(self.player, game))
 
 
 @dataclass(frozen=True)

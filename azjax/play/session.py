@@ -114,7 +114,14 @@ class Session:
         return replace(self, key=key, record=record, earlier=self.result(), loser=None)
 
 
-def start_session(game: Game, player: Player, *, humans: tuple[int, ...], key: Array) -> Session:
+def start_session(
+    game: Game,
+    player: Player,
+    *,
+    humans: tuple[int, ...],
+    key: Array,
+    record: GameRecord | None = None,
+) -> Session:
     """Starts a first game and compiles the player, so that later timings measure its thinking.
 
     Args:
@@ -122,6 +129,7 @@ def start_session(game: Game, player: Player, *, humans: tuple[int, ...], key: A
       player: the opponent.
       humans: the seats of people, 0 or 1; both for two people at one board; none to watch.
       key: PRNG key of the start and of the player's moves.
+      record: a game to go on with, which is not over.
 
     Raises:
       ValueError: `humans` are no seats.
@@ -129,7 +137,7 @@ def start_session(game: Game, player: Player, *, humans: tuple[int, ...], key: A
     if humans not in ((), (0,), (1,), (0, 1)):
         raise ValueError(f"humans must be (), (0,), (1,) or (0, 1), not {humans!r}")
     key, start_key = jax.random.split(key)
-    session = Session(player, humans, key, start_game(game, start_key))
+    session = Session(player, humans, key, record or start_game(game, start_key))
     if player.jittable and humans != (0, 1):
         session.choose()
     return session

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from azjax.play.game_record import GameRecord
 from azjax.play.session import PlayResult, Session, start_session
 from azjax.play.text import (
     COLOURS,
@@ -43,6 +44,8 @@ def play(
     *,
     humans: tuple[int, ...],
     key: jax.Array,
+    record: GameRecord | None = None,
+    save: Callable[[Session], None] | None = None,
     console: Console | None = None,
     input: Callable[[str], str] = builtins.input,
 ) -> PlayResult:
@@ -54,6 +57,8 @@ def play(
       humans: the seats of people, 0 or 1; both for two people at one board; none to watch the
         player play both sides.
       key: PRNG key for the player's moves.
+      record: a game to go on with, which is not over.
+      save: called after every move; a failure to write is told, and the game goes on.
       console: prints everything but the prompt; by default the standard output.
       input: reads a line, given the prompt; raises EOFError at the end of the input.
 
@@ -69,12 +74,14 @@ def play(
     result = PlayResult()
     try:
         with console.status(f"preparing {player_in_words(player.name)[1]} ..."):
-            session = start_session(game, player, humans=humans, key=key)
+            session = start_session(game, player, humans=humans, key=key, record=record)
         start = _Screen(console, session)
         _welcome(start)
         screen: _Screen | None = start
         while screen is not None:
             result = screen.session.result()
+            if save is not None:
+                _save(screen, save)
             screen = _turn(screen, input)
     except (EOFError, KeyboardInterrupt):
         console.print()
@@ -95,6 +102,13 @@ class _Screen:
 
     def with_session(self, session: Session) -> _Screen:
         return replace(self, session=session)
+
+
+def _save(screen: _Screen, save: Callable[[Session], None]) -> None:
+    try:
+        save(screen.session)
+    except OSError as error:
+        screen.print(f"The game is not saved: {error.strerror}.", "red")
 
 
 def _player(session: Session) -> str:
@@ -124,6 +138,8 @@ def _welcome(screen: _Screen) -> None:
         screen.print(f"{session.game.name}: two people at one board; hints by {player}.", "bold")
     else:
         screen.print(f"{session.game.name}: {player} plays both sides.", "bold")
+    if session.record.num_moves:
+        screen.print(f"The game goes on after {session.record.num_moves} moves.", "bold")
     if session.humans:
         screen.print("Type a move, or help for the moves and commands.", "dim")
     _show(screen)

@@ -115,6 +115,14 @@ def load_player(
     return uci_player(spec.protocol, spec.command, game)
 
 
+def with_game(player: Player, game: Game) -> Player:
+    """Returns a player for another game of the same shapes, such as go with another komi."""
+    if player.game == game:
+        return player
+    # Values of the old game would be wrong.
+    return exact_player(game) if player.name == "exact" else replace(player, game=game)  # type: ignore[type-var]
+
+
 def best_player(name: str) -> tuple[str, str] | None:
     """Returns the best player of a game of which no trained one comes with azjax.
 

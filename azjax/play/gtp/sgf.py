@@ -98,19 +98,26 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
     return Sgf(size, komi_of(root), (*sorted(setup, key=lambda stone: stone[0]), *played))
 
 
-def format_sgf(size: int, komi: float, moves: Sequence[tuple[int, tuple[int, int] | None]]) -> str:
+def format_sgf(
+    size: int,
+    komi: float,
+    moves: Sequence[tuple[int, tuple[int, int] | None]],
+    result: str = "",
+) -> str:
     """Returns a game as SGF.
 
     Args:
       size: of the board.
       komi: White's points.
       moves: (player, (row, column) from the top left, or None for a pass) of each move.
+      result: such as "B+R"; "" while the game goes on.
     """
     played = [
         f";{_COLOURS[player].upper()}[{'' if at is None else _LETTERS[at[1]] + _LETTERS[at[0]]}]"
         for player, at in moves
     ]
-    return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{komi:g}]{''.join(played)})"
+    end = f"RE[{result}]" if result else ""
+    return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{komi:g}]{end}{''.join(played)})"
 
 
 def texts_of(node: dict[str, list[bytes]]) -> dict[str, list[str]]:

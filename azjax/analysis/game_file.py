@@ -1,0 +1,118 @@
+"""The file of `azjax play --save`: its games, written anew after every move."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import cast
+
+from azjax_envs import Game
+from azjax_envs.go import Go
+
+from azjax.analysis import pgn, shogi_files
+from azjax.analysis.files import check_format, read_games
+from azjax.errors import UserError
+from azjax.play.game_record import GameRecord, Position
+from azjax.play.gtp.sgf import format_sgf
+from azjax.play.session import Session
+
+_Move = Callable[[GameRecord, int], str]
+
+
+class GameFile:
+    """A new file with all games of a session, and whose ending tells the format.
+
+    Args:
+      path: the file.
+      game: the game.
+
+    Raises:
+      UserError: the file exists already, or its format is of another game.
+
+    Example:
+        ```python
+        file = GameFile(Path("evening.pgn"), make("chess"))
+        file.save(session)  # after every move
+        ```
+    """
+
+    def __init__(self, path: Path, game: Game):
+        check_format(path, game)
+        if path.exists():
+            raise UserError(f"{path} exists already: name a new file, also where a game goes on")
+        if not path.parent.is_dir():
+            raise UserError(f"{path.parent}: there is no such folder")
+        self._path = path
+        self._games: list[str] = []  # the last one is being played
+        self._positions: Sequence[Position] = ()  # of the last one
+        self._moves: list[str] = []  # of the last one, as the file has them
+
+    def save(self, session: Session) -> None:
+        """Writes all games that have moves; a game that another replaces stays in the file.
+
+        Raises:
+          OSError: the file cannot be written; the one from before is unharmed.
+        """
+        old, new = self._positions, session.record.positions
+        if not old or old[0] is not new[0]:
+            self._games, self._moves = [*self._games, ""], []
+        # To name a move may take some milliseconds, so each is named once.
+        same = sum(a is b for a, b in zip(old, new, strict=False))
+        del self._moves[max(same - 1, 0) :]
+        suffix = self._path.suffix.lower()
+        name: _Move = {".pgn": pgn.numbered_san, ".csa": shogi_files.csa_move}.get(suffix, _own)
+        for i in range(len(self._moves), session.record.num_moves):
+            self._moves.append(name(session.record.truncate(i), new[i + 1].action))
+        self._positions = new
+        self._games[-1] = _whole(suffix, session, self._moves) if self._moves else ""
+        games = [text for text in self._games if text]
+        if games:
+            spare = self._path.with_name(f"{self._path.name}.new")
+            spare.write_text(("/\n" if suffix == ".csa" else "").join(games))
+            os.replace(spare, self._path)
+
+
+def resume_game(path: Path, game: Game) -> GameRecord:
+    """Returns the last game of a file, to go on with.
+
+    Args:
+      path: the file; its ending tells the format.
+      game: the game. A komi in the file takes the place of its own.
+
+    Raises:
+      UserError: the file holds no such game, or the game is over.
+    """
+    games = list(read_games(path, game))
+    try:
+        if not games:
+            raise UserError("it holds no game")
+        record = games[-1]().record
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
+    if record.current.over:
+        raise UserError(f"{path}: its last game is over after {record.num_moves} moves")
+    return record
+
+
+def _own(record: GameRecord, action: int) -> str:
+    return record.game.action_to_string(record.current.state, action)
+
+
+def _whole(suffix: str, session: Session, moves: list[str]) -> str:
+    """Returns the session's game as its format has it."""
+    record, over, winner = session.record, session.over, session.winner
+    if suffix == ".pgn":
+        return pgn.format_pgn(record, moves, pgn.RESULTS[winner] if over else "*")
+    if suffix == ".csa":
+        end = "CHUDAN" if not over else "SENNICHITE" if winner is None else "TSUMI"
+        return shogi_files.format_csa(moves, "TORYO" if session.loser is not None else end)
+    if suffix == ".sgf":
+        game, size = cast(Go, record.game), cast(Go, record.game).size
+        end = "0" if winner is None else f"{'BW'[winner]}+{'R' * (session.loser is not None)}"
+        played = [
+            (p.moved_by, divmod(p.action, size) if p.action < size**2 else None)
+            for p in record.positions[1:]
+        ]
+        return format_sgf(size, game.komi, played, end if over else "") + "\n"
+    return f"# {record.game.name}\n{' '.join(moves)}\n"
