@@ -35,18 +35,16 @@ def render_page(
       files: files to embed in the page, gzipped, by name.
     """
     packed = {name: base64.b64encode(gzip.compress(x, mtime=0)) for name, x in files.items()}
-    scripts = [
+    embedded = [
         f'<script type="application/octet-stream" id="{name}">{x.decode()}</script>'
         for name, x in packed.items()
     ]
-    return string.Template(_read("index.html")).substitute(
-        title=html.escape(title),
-        about=html.escape(about),
-        style=_read("style.css"),
-        drawing=game.svg_board(),
-        setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
-        files="\n".join(scripts),
-        script=join_scripts(_PAGE),
+    return _render(
+        "index.html",
+        ("board.css",),
+        title=title,
+        files="\n".join(embedded),
+        **_board_parts(game, about, setup, _PAGE),
     )
 
 
@@ -62,8 +60,11 @@ class Card:
 
 def render_gallery(cards: Sequence[Card]) -> str:
     """Returns the HTML document that links to the pages of several games."""
-    return string.Template(_read("gallery.html")).substitute(
-        style=_read("style.css"), cards="\n".join(map(_render_card, cards))
+    return _render(
+        "gallery.html",
+        ("gallery.css",),
+        title="Play against AlphaZero",
+        cards="\n".join(map(_render_card, cards)),
     )
 
 
@@ -85,14 +86,28 @@ def render_review(game: Game, *, title: str, about: str, setup: dict[str, Any]) 
       about: a line about the game.
       setup: data for the page's script: the positions and the players' names (see review.js).
     """
-    return string.Template(_read("review.html")).substitute(
-        title=html.escape(title),
-        about=html.escape(about),
-        style=_read("style.css"),
-        drawing=game.svg_board(),
-        setup=json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
-        script=join_scripts(_REVIEW),
-    )
+    parts = _board_parts(game, about, setup, _REVIEW)
+    return _render("review.html", ("board.css", "review.css"), title=title, **parts)
+
+
+def _board_parts(
+    game: Game, about: str, setup: dict[str, Any], scripts: tuple[str, ...]
+) -> dict[str, str]:
+    """Returns what the pages with a board fill in alike."""
+    return {
+        "about": html.escape(about),
+        "drawing": game.svg_board(),
+        "setup": json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),
+        "script": join_scripts(scripts),
+    }
+
+
+def _render(name: str, styles: tuple[str, ...], *, title: str, **parts: str) -> str:
+    """Returns the document of a template, with the head that all pages share."""
+    parts["title"] = html.escape(title)
+    style = "\n".join(map(_read, ("style.css", *styles)))
+    head = string.Template(_read("head.html")).substitute(parts, style=style)
+    return string.Template(_read(name)).substitute(parts, head=head)
 
 
 def worker_script() -> str:
