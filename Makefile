@@ -91,12 +91,14 @@ $(VENV)/ready-dev: $(VENV)/ready
 
 # What compiles for TPUs and GPUs that are not here, for the tests of `azjax plan`. It has a folder of
 # its own, because every process that finds it would look for a TPU and a GPU when JAX starts.
+# Under continuous integration a missing wheel is a failure.
 plan: $(VENV)/ready-plan
 
 $(VENV)/ready-plan: $(VENV)/ready-dev
 	for part in "libtpu" "jax-cuda12-plugin jax-cuda12-pjrt nvidia-cuda-nvcc-cu12"; do \
 	  $(INSTALL) --no-deps --no-compile --upgrade --target $(VENV)/plan $$part || \
-	    echo "not installed, so that some tests of azjax plan are skipped: $$part" >&2; \
+	    { echo "not installed, so that some tests of azjax plan are skipped: $$part" >&2; \
+	      [ -z "$$CI" ] || exit 1; }; \
 	done
 	@touch $@
 
