@@ -213,7 +213,8 @@ def test_compiled_for_tpu_slices(config):
 def test_libtpu_does_not_complain_about_a_missing_tpu(tmp_path):
     if any(map(glob.glob, ACCELERATOR_FILES)):
         pytest.skip("JAX looks for this machine's accelerator")
-    (tmp_path / "libtpu").symlink_to(COMPILERS / "libtpu")  # alone: the CUDA plugin complains, too
+    for file in COMPILERS.glob("libtpu*"):  # alone: the CUDA plugin complains, too
+        (tmp_path / file.name).symlink_to(file)  # JAX looks for the metadata, too
     found = subprocess.run(
         [sys.executable, "-m", "azjax.cli", "solve", "tic_tac_toe"],
         capture_output=True,
