@@ -1,7 +1,5 @@
 """JAX's devices: settings that must be made before it starts, several hosts, and a description."""
 
-from __future__ import annotations
-
 import glob
 import os
 import platform

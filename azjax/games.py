@@ -1,7 +1,5 @@
 """Games from configs and names; mistakes become errors of one line."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

@@ -4,8 +4,6 @@ The checks read shapes and dtypes, which are known while JAX traces: a compiled 
 nothing of them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import chex

@@ -1,7 +1,5 @@
 """Random moves: openings of matches, and playouts to the end of a game."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game, random_action

@@ -3,8 +3,6 @@
 One device is a mesh of one, so there is a single code path from a laptop to a pod.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

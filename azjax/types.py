@@ -1,7 +1,5 @@
 """Type aliases shared by all modules, and the field helper of registered dataclasses."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import TYPE_CHECKING, Any
 

@@ -1,7 +1,5 @@
 """Searches all positions of a game, many at once, and finds where it was decided."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Files with games: SGF, PGN, CSA, KIF, and lists of moves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

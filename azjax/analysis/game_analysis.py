@@ -1,7 +1,5 @@
 """The analysis of one game: chances by move, and the moves that changed them."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass
 from typing import Any

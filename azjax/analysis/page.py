@@ -1,7 +1,5 @@
 """A position as the script of an analysed game's page reads it (`web/page/review.js`)."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any

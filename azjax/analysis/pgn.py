@@ -3,8 +3,6 @@
 Source: Edwards, "Portable Game Notation Specification and Implementation Guide", 1994.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

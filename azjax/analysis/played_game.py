@@ -1,7 +1,5 @@
 """A game from a file, before it is analysed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

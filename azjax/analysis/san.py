@@ -1,7 +1,5 @@
 """Moves of chess in standard algebraic notation (SAN), as PGN has them."""
 
-from __future__ import annotations
-
 import re
 
 import jax

@@ -1,7 +1,5 @@
 """Games of go in SGF: read, and written with comments and variations next to the game."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator

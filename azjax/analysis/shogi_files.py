@@ -4,8 +4,6 @@ CSA is described at https://www.computer-shogi.org/protocol/record_v22.html (in 
 the format of Kakinoki Shogi, which has no published standard.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """`azjax bench envs`: steps per second of random play, for each game."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

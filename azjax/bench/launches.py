@@ -1,7 +1,5 @@
 """`azjax bench launches`: the kernels that each game and its search launch on a GPU."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import sys

@@ -1,7 +1,5 @@
 """`azjax bench search`: the time of a search, compared with the network alone and stock mctx."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

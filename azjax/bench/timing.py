@@ -1,7 +1,5 @@
 """Helpers of all benchmarks: interleaved timing, the machine's description, and printing."""
 
-from __future__ import annotations
-
 import json
 import resource
 import statistics

@@ -1,7 +1,5 @@
 """`azjax bench train`: the time of a training cycle and of its parts."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

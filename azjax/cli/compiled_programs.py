@@ -1,7 +1,5 @@
 """Compiled programs kept on disk, so that a command's second start does not compile them again."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Ends of this process that wait for nothing."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

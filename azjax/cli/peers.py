@@ -1,7 +1,5 @@
 """What a process does when another process of its run is lost: it says which, and ends."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import threading

@@ -4,8 +4,6 @@ A fractional number may be an array that jax traces: a value of a sweep, see `do
 value is not known, so it is not checked. What decides shapes or programs must be a plain number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

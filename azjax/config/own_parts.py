@@ -1,7 +1,5 @@
 """Parts of a run that are the user's own: found by name as games are, or handed over."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 A dataclass checks its values when it is made, so that every config object can run.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

@@ -3,8 +3,6 @@
 A config is complete: `save_config(load_config(path))` writes every value that the run uses.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import difflib
 import json

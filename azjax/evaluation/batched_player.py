@@ -1,7 +1,5 @@
 """A player's moves and values in many positions, batch by batch."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -1,7 +1,5 @@
 """Ratings of many players from the games between them: the model of Bradley and Terry."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from statistics import NormalDist

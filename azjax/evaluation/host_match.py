@@ -1,7 +1,5 @@
 """Matches whose games advance on the host, for players that no jitted function can call."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

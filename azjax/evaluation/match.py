@@ -1,7 +1,5 @@
 """Matches between two players: paired games, many at once, scored from both seats."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -1,7 +1,5 @@
 """Position suites: positions of a game in which the value of every move is known exactly."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib.resources

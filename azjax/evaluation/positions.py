@@ -1,7 +1,5 @@
 """Positions that games pass through, for measuring players."""
 
-from __future__ import annotations
-
 import functools
 
 import jax

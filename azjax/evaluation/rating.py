@@ -1,7 +1,5 @@
 """Ratings of a run: all its checkpoints and some fixed players on one Elo scale."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Sequence

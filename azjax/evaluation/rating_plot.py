@@ -1,7 +1,5 @@
 """The plot of a run's ratings: Elo of the checkpoints over cycles, and of the anchors."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The evaluation report: mistakes on positions with exact values, and match results."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

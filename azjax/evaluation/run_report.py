@@ -1,7 +1,5 @@
 """The evaluation report of a run."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Sequence

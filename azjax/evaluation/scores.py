@@ -1,7 +1,5 @@
 """A player's moves and values on one position suite, compared with exact values."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

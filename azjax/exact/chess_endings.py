@@ -4,8 +4,6 @@ All moves are made by the game's own `step`. (Retrograde analysis: T. Ströhlein
 1986.)
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -1,7 +1,5 @@
 """States as short rows of words and 64-bit keys, which the solver stores, sorts and looks up."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any

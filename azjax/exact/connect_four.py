@@ -7,8 +7,6 @@ positions a second. All moves of a position of nine plies take a second, those o
 a tenth of one. Openings are looked up.
 """
 
-from __future__ import annotations
-
 import importlib.resources
 
 import jax

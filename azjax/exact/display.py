@@ -1,7 +1,5 @@
 """Results that print themselves, in a terminal and in a notebook."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

@@ -1,7 +1,5 @@
 """Dots and boxes solved: the value of every set of drawn edges, or of those late in a game."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import jax

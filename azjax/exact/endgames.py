@@ -1,7 +1,5 @@
 """Exact values near the end of games that are too large to solve."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The start of a game and all its first moves: few positions, and the hardest to evaluate."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

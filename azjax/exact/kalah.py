@@ -1,7 +1,5 @@
 """Kalah solved from its end: values of all positions with few seeds left in the pits."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -1,7 +1,5 @@
 """Games whose exact values are computed without enumerating all their states."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib.util

@@ -1,7 +1,5 @@
 """Solves a small game exactly: finds every reachable state with `step`, and values it backwards."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -28,7 +26,7 @@ def solve(
     max_states: int = 2_000_000,
     max_bytes: int = 2 << 30,
     progress: Callable[[int, int], None] | None = None,
-) -> Solution:
+) -> "Solution":
     """Computes the value of every reachable state under best play of both sides.
 
     Args:

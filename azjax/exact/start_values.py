@@ -1,7 +1,5 @@
 """The published result of best play from the start, for games too large to solve here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Finds every reachable state, breadth first and in batches, with a game's own `step`."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

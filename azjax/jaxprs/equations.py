@@ -4,8 +4,6 @@ JAX renames the parameters of its primitives: from 0.11 on, `scan` has no `num_c
 constants of a loop and a called function are told here by their numbers and shapes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

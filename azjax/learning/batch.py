@@ -1,7 +1,5 @@
 """Batches to learn from, made of stored plies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import jax

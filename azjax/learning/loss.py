@@ -1,7 +1,5 @@
 """AlphaZero's loss, and the interface of a loss of one's own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import jax

@@ -1,7 +1,5 @@
 """The learner's state: the network and the optimizer's state."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import jax

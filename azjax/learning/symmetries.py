@@ -1,7 +1,5 @@
 """Data augmentation: every position is shown to the network under a random symmetry."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,7 +1,5 @@
 """The optimizer, and one update of the network."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A convolution whose gradient is as fast inside a loop as outside of it on CPU."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """A dense layer's product whose gradient has the same cheap arithmetic as the product itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

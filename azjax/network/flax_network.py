@@ -1,7 +1,5 @@
 """Networks made of Flax modules, nnx or linen."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The conversion has three parts: batch normalisation becomes part of the layer be
 get the dtype of the arithmetic, and the kernels of convolutions the order of GPU libraries.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

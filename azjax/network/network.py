@@ -1,7 +1,5 @@
 """The interface of networks: what search, learning and players need of one."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax

@@ -1,7 +1,5 @@
 """Networks of nnx modules: their arrays as nested dicts, and checks of the shapes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

@@ -1,7 +1,5 @@
 """The network of a config, which may be the user's own, and checks of it."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from typing import Any

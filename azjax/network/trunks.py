@@ -1,7 +1,5 @@
 """Trunks of the network, residual convolutions or dense layers, and their building blocks."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

@@ -1,7 +1,5 @@
 """The two-headed network: a trunk with a policy head and a value head."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from dataclasses import dataclass, replace

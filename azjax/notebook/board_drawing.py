@@ -1,7 +1,5 @@
 """Boards as pictures in a notebook, one or a batch of them."""
 
-from __future__ import annotations
-
 import base64
 import functools
 from dataclasses import dataclass, field

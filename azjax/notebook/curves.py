@@ -1,7 +1,5 @@
 """The curves of a run, redrawn in one place of a notebook while it trains."""
 
-from __future__ import annotations
-
 import base64
 import html
 import io

@@ -1,7 +1,5 @@
 """A search tree as an SVG document: leaves in a row, parents above the middle of their children."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The tree of one search, after any number of its simulations."""
 
-from __future__ import annotations
-
 import html
 from dataclasses import dataclass, replace
 from typing import Any
@@ -53,7 +51,7 @@ class SearchTree:
         """Number of simulations so far."""
         return len(self.parents) - 1
 
-    def after(self, simulations: int) -> SearchTree:
+    def after(self, simulations: int) -> "SearchTree":
         """Returns the tree after the first `simulations` simulations."""
         if not 0 <= simulations <= self.simulations:
             raise UserError(

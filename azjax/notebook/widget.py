@@ -1,7 +1,5 @@
 """An opponent in a notebook: a board to click on."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Primitives that move elements: reshapes, slices and padding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Loops and branches. Each function takes `run(graph, jaxpr, inputs)`, which converts a body."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ ONNX's differ: integers that wrap around, shifts beyond the width, division by z
 range. Equations with known inputs are computed during the conversion.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Elementwise primitives with XLA's semantics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

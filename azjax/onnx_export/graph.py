@@ -8,8 +8,6 @@ ONNX Runtime 1.31 compares only the lower 32 bits of int64 in Min, Max, ReduceMi
 signed numbers. So these operators never get larger numbers; `lower` and `higher` replace them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +52,7 @@ class Graph:
     created in the graph around the loop.
     """
 
-    parent: Graph | None = None
+    parent: "Graph | None" = None
     hoists: bool = True  # creates nodes in the parent if they depend on nothing here
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     made: dict[Any, tuple[str, ...]] = field(default_factory=dict)
@@ -63,7 +61,7 @@ class Graph:
     constants: dict[Any, onnx.TensorProto] = field(default_factory=dict)
 
     @property
-    def root(self) -> Graph:
+    def root(self) -> "Graph":
         """The outermost graph."""
         return self if self.parent is None else self.parent.root
 

@@ -1,7 +1,5 @@
 """Primitives with computed indices: dynamic slices, gathers and scatters."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

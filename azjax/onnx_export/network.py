@@ -1,7 +1,5 @@
 """A player's network alone as an ONNX model, for other programs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import jax

@@ -1,7 +1,5 @@
 """Primitives that sum: reductions, matrix products, convolutions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

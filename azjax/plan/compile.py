@@ -1,7 +1,5 @@
 """Compiles programs for accelerators that are not here, on a machine with a CPU only."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

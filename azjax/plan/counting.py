@@ -5,8 +5,6 @@ the same function on this machine, and counts by JAX's names of the loops: the s
 batched loop goes on until its last game is done, here as on an accelerator.
 """
 
-from __future__ import annotations
-
 import collections
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

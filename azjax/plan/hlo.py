@@ -1,7 +1,5 @@
 """Reads the text of a compiled XLA program, which `jax.stages.Compiled.as_text` returns."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

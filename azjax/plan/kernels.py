@@ -1,7 +1,5 @@
 """The kernels of a compiled program: what one launch computes, reads and writes."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What a compiled program launches: its kernels, as often as the loops around them repeat."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -58,7 +56,7 @@ class Launches:
     launches: list[Launch]
     loops: list[Loop] = field(default_factory=list)
 
-    def within(self, *names: str) -> Launches:
+    def within(self, *names: str) -> "Launches":
         """Returns the launches inside all of the named scopes."""
         return Launches([x for x in self.launches if set(names) <= set(x.inside)])
 

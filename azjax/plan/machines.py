@@ -1,7 +1,5 @@
 """Accelerators that a program can be compiled for, and how long their kernels take."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ They are counted over real games of the config, searched by a player that comes 
 is one of this game, otherwise by a small untrained network. Trained networks search deeper.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import jax

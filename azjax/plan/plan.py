@@ -1,7 +1,5 @@
 """What a run's training cycle needs and costs on machines that are not here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

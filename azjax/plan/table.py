@@ -1,7 +1,5 @@
 """Plans as a table, one column for each machine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.console import Group

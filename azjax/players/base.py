@@ -1,7 +1,5 @@
 """The interface of players, and how to call them."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable

@@ -1,7 +1,5 @@
 """A player's card: how it was trained, how strong it is, and what it is bad at."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

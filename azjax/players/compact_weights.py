@@ -6,8 +6,6 @@ products. Rounding to 8 bits moves policies by less than a hundredth, and costs 
 beyond chance (`docs/experiments.md`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 LARGE = 2**17

@@ -1,7 +1,5 @@
 """Perfect play: looked up in a solved game or in a table, or searched for."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Players from their spellings: runs, files, built-in players and external engines."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Depth-limited minimax: no evaluation, only wins and losses within the horizon."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import ClassVar, NamedTuple

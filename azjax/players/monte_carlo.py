@@ -1,7 +1,5 @@
 """Flat Monte Carlo: the move whose random playouts have the best mean result."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Players with a trained network: by its policy, by its value, or with search."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
 from typing import ClassVar

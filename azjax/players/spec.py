@@ -1,7 +1,5 @@
 """The spellings of players: the one parser behind the command line and `azjax.load_player`."""
 
-from __future__ import annotations
-
 import difflib
 import os
 import re

@@ -1,7 +1,5 @@
 """UCT: Monte Carlo tree search with UCB1 and random playouts, no network."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

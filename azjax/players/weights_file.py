@@ -6,8 +6,6 @@ trusts it. Weights are stored as float16, and in large layers with 8 bits, which
 by a few thousandths.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import importlib.resources

@@ -4,8 +4,6 @@ Each position then has many targets instead of one, which helps most while there
 (KataGo, Wu 2019, section 4.1).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The replay buffer: a time-major ring of plies."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import jax

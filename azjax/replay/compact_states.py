@@ -4,8 +4,6 @@ Only the rules need some parts of a state. In go, superko needs the hashes of al
 which are most of a state's bytes.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

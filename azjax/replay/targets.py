@@ -1,7 +1,5 @@
 """Value targets of the positions in the replay buffer, and which positions are valid."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Any

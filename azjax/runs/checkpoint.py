@@ -1,7 +1,5 @@
 """Checkpoints of the whole training state, written by Orbax while training goes on."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import math
@@ -71,7 +69,7 @@ class Checkpoints:
         self._failed = False
         self._quiet = contextlib.ExitStack()
 
-    def __enter__(self) -> Checkpoints:
+    def __enter__(self) -> "Checkpoints":
         self._quiet.enter_context(_no_logs_of_orbax())
         return self
 

@@ -4,8 +4,6 @@ OCDBT has checksums of its index, but none of the arrays' data: of 150 bits flip
 checkpoint, 8 gave other values without any error (tests/soak/flips.py).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

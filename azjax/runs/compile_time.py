@@ -1,7 +1,5 @@
 """How long this process has compiled, from the durations that JAX reports."""
 
-from __future__ import annotations
-
 import functools
 import time
 

@@ -1,7 +1,5 @@
 """The PRNG keys that a run makes of its seed's key, once."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax

@@ -1,7 +1,5 @@
 """The lock of a run directory: one process trains a run at a time."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator

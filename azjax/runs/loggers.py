@@ -1,7 +1,5 @@
 """The interface of what a run's metrics are written to."""
 
-from __future__ import annotations
-
 import math
 import numbers
 import re

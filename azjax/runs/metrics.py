@@ -1,7 +1,5 @@
 """The metrics file of a run, `metrics.jsonl`: a line of JSON for each cycle and evaluation."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

@@ -1,7 +1,5 @@
 """Plots of a run: losses, evaluations, Elo, game lengths and speed, from `metrics.jsonl`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a function of the user's gets after each cycle of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The live view of a run: progress, speed, losses and evaluations."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What a run tells while it trains: its metrics to all loggers, and its progress to the user."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 import time

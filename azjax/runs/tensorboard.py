@@ -1,7 +1,5 @@
 """The file of a run that TensorBoard reads."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

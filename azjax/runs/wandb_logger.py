@@ -1,7 +1,5 @@
 """The logger for Weights & Biases."""
 
-from __future__ import annotations
-
 import secrets
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The summary of a search of one position, on the host."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

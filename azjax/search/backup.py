@@ -8,8 +8,6 @@ The second form needs what `model.transition` returns: discounts of -1, 0 or 1, 
 where the discount is 0. Products with these are exact, so their order does not matter.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import jax

@@ -7,8 +7,6 @@ action is selected at every node at once. Then each node jumps to the end of its
 steps that grows with the logarithm of the nodes. Both forms give exactly the same numbers.
 """
 
-from __future__ import annotations
-
 import functools
 
 import jax

@@ -1,7 +1,5 @@
 """Dirichlet noise over the legal actions of a search's root."""
 
-from __future__ import annotations
-
 import jax
 import jax.numpy as jnp
 from azjax_envs.xla_gpu import on_gpu

@@ -5,8 +5,6 @@ a number for each action of each node, and each step down computes such rows. Wi
 20 times smaller. The list of a position is kept with its state.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

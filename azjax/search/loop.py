@@ -7,8 +7,6 @@ little for each edge (`tree.py`). mctx accepts the loop through its public `loop
 results equal stock mctx exactly, because the random keys are used in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

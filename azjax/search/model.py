@@ -1,7 +1,5 @@
 """The model that a search plans with: a game's rules and a network's evaluations."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Protocol

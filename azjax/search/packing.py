@@ -1,7 +1,5 @@
 """States of a search tree as one array of each dtype, so that few kernels read and write them."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

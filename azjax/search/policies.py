@@ -8,8 +8,6 @@
 - `constants` of the selection, as `web/page/search.js` reads them.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A batched search by Gumbel or PUCT, its exploration options and its result."""
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple, Protocol
 
@@ -37,7 +35,7 @@ class Search(Protocol):
         *,
         config: SearchConfig,
         exploration: Exploration,
-    ) -> SearchResult:
+    ) -> "SearchResult":
         """Searches positions; arguments as in `search`."""
 
 

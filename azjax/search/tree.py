@@ -7,8 +7,6 @@ its child. Its reward and discount can be stored with the child too. So a compac
 only the prior logits for each action. A row of the other arrays is computed when it is needed.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

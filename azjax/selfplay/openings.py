@@ -1,7 +1,5 @@
 """Openings of self-play: the game's start or a listed position, then random moves."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

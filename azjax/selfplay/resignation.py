@@ -4,8 +4,6 @@ In some games nobody may resign. They show how often players did not lose althou
 fallen to some level. The threshold is the highest level at which that is rare.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import jax

@@ -1,7 +1,5 @@
 """Self-play: B games advance together, one search and one move per ply."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 Each phase takes the training state and returns the next one.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The evaluations during a run: matches with the config's opponents, and exact values."""
 
-from __future__ import annotations
-
 import jax
 import numpy as np
 

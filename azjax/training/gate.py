@@ -1,7 +1,5 @@
 """The gate: a match that decides which network plays (AlphaGo Zero, Silver et al. 2017)."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The host loop around the cycle: progress, evaluation, gate, checkpoints, signals."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import math

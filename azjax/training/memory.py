@@ -1,7 +1,5 @@
 """The memory that a config needs, and a check that a device has it."""
 
-from __future__ import annotations
-
 import os
 
 import jax

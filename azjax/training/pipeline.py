@@ -1,7 +1,5 @@
 """The cycles of a run that are on the device, and their metrics on the way to the host."""
 
-from __future__ import annotations
-
 import collections
 import time
 

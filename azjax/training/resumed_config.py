@@ -1,7 +1,5 @@
 """The config with which a run goes on: its own, or one that differs where it may."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The first state of a run: random weights, or the network of another player."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """SIGTERM and Ctrl-C, which stop a run where it can be continued."""
 
-from __future__ import annotations
-
 import contextlib
 import signal
 import time

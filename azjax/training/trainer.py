@@ -1,7 +1,5 @@
 """The compiled functions of a run, on any number of devices."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

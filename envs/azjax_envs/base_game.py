@@ -1,7 +1,5 @@
 """`BaseGame`: a base class with defaults, so that a new game needs only a few short methods."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jax

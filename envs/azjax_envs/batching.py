@@ -1,7 +1,5 @@
 """Batches of games: `init_batch` starts them, `auto_reset` restarts games that have ended."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, overload
 

@@ -1,7 +1,5 @@
 """Games as environments of Gymnasium (https://gymnasium.farama.org), which this module needs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +23,7 @@ def to_gymnasium(
     opponent: Callable[[Array, Any], Any] | None = None,
     seat: int = 0,
     render_mode: str | None = None,
-) -> GymnasiumGame:
+) -> "GymnasiumGame":
     """Returns a game as a `gymnasium.Env` for one player, whom an opponent answers.
 
     Observations are those of the player's seat. `info["action_mask"]`, int8 [num_actions], and the

@@ -1,7 +1,5 @@
 """One game on the host, step by step, for the interfaces of other libraries."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any, NamedTuple
 

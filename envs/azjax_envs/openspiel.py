@@ -1,7 +1,5 @@
 """Games as games of OpenSpiel (https://openspiel.readthedocs.io), which this module needs."""
 
-from __future__ import annotations
-
 import functools
 import re
 from typing import Any
@@ -62,7 +60,7 @@ def _game_class(game: Game) -> type[pyspiel.Game]:
         def __init__(self, params: dict[str, Any] | None = None):
             super().__init__(kind, info, params or {})
 
-        def new_initial_state(self, state: Any = None) -> SpielState:
+        def new_initial_state(self, state: Any = None) -> "SpielState":
             return SpielState(self)
 
         def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:

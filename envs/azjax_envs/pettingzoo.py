@@ -1,7 +1,5 @@
 """Games as environments of PettingZoo (https://pettingzoo.farama.org), which this module needs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ except ImportError:
 
 def to_pettingzoo(
     game: Game, *, max_cycles: int | None = None, render_mode: str | None = None
-) -> PettingZooGame:
+) -> "PettingZooGame":
     """Returns a game as an `AECEnv` with the agents "player_0" and "player_1".
 
     An observation is a dictionary of "observation", float32 as in `observation_shape`, and

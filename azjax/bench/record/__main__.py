@@ -1,7 +1,5 @@
 """Runs one part of a record: python -m azjax.bench.record SETTINGS FILE PART [NAME]"""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The parts of a record. Each runs in a process of its own and writes figures as it finds them."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import json

@@ -1,7 +1,5 @@
 """`azjax bench record`: a machine's record, in parts that each fail alone."""
 
-from __future__ import annotations
-
 import concurrent.futures
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """The kernels of a profile: which take the time, and how long the device waits between them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re

@@ -1,7 +1,5 @@
 """Splits a batch into single positions, and reads an engine's move in one of them."""
 
-from __future__ import annotations
-
 import jax
 from azjax_envs import Game
 

@@ -1,7 +1,5 @@
 """The command of an engine as users write it: a program, and options after a `?`."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import dataclass, field

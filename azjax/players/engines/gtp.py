@@ -3,8 +3,6 @@
 Source: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 2, 2002.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar

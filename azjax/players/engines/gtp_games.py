@@ -1,7 +1,5 @@
 """The games that azjax plays over GTP, and their moves in that protocol."""
 
-from __future__ import annotations
-
 from azjax_envs import Game
 
 # Gomoku is missing although it has stones: GTP's columns skip the letter I, gomoku's do not.

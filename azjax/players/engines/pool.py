@@ -1,7 +1,5 @@
 """Several processes of one engine, which answer the questions of a batch in parallel."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

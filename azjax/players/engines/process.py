@@ -1,7 +1,5 @@
 """A program that answers lines with lines, and ends when it is no longer needed."""
 
-from __future__ import annotations
-
 import collections
 import contextlib
 import os

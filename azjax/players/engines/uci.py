@@ -4,8 +4,6 @@ Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 
 "The Universal Shogi Interface", 2007.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Mapping
