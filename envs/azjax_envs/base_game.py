@@ -1,6 +1,6 @@
 """`BaseGame`: a base class with defaults, so that a new game needs only a few short methods."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -50,10 +50,18 @@ class BaseGame:
         ```
     """
 
-    num_actions: int
-    observation_shape: tuple[int, int, int]
-    max_steps: int
-    num_symmetries: int = 1
+    if TYPE_CHECKING:  # a subclass may have class attributes, fields or properties
+
+        @property
+        def num_actions(self) -> int: ...
+        @property
+        def observation_shape(self) -> tuple[int, int, int]: ...
+        @property
+        def max_steps(self) -> int: ...
+        @property
+        def num_symmetries(self) -> int: ...
+    else:
+        num_symmetries = 1
 
     @property
     def name(self) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
+from azjax_envs.base_game import BaseGame
 from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+from azjax_envs.game import Symmetries, require_range, returns_of, settle
 from azjax_envs.k_in_a_row import line_cells
 
 
@@ -29,7 +30,7 @@ class ConnectFourState:
 
 
 @dataclasses.dataclass(frozen=True)
-class ConnectFour:
+class ConnectFour(BaseGame):
     """Connect four: `connect` discs in a row win.
 
     **Rules.** The players take turns to drop a disc into a column that is not full. It falls to
@@ -57,9 +58,7 @@ class ConnectFour:
         require_range("connect_four", "columns", self.columns, 1, 31)
         require_range("connect_four", "connect", self.connect, 1, max(self.rows, self.columns))
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("red", "yellow")
+    player_names = ("red", "yellow")
 
     @property
     def name(self) -> str:
@@ -129,9 +128,6 @@ class ConnectFour:
         planes = [self._grid(state.own), self._grid(theirs)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
-    def observe_other(self, state: ConnectFourState) -> Array:
-        return self.observe(state)[..., ::-1]
-
     def symmetries(self) -> Symmetries:
         cells = np.arange(self.rows * self.columns, dtype=np.int32)
         actions = np.arange(self.columns, dtype=np.int32)
@@ -144,9 +140,6 @@ class ConnectFour:
 
     def action_to_string(self, state: ConnectFourState, action: int) -> str:
         return str(action + 1)
-
-    def string_to_action(self, state: ConnectFourState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: ConnectFourState) -> str:
         codes = np.asarray(self.view(state)).reshape(self.rows, self.columns)

@@ -10,9 +10,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
+from azjax_envs.base_game import BaseGame
 from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
 from azjax_envs.dots_and_boxes_board import svg_board
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+from azjax_envs.game import Symmetries, require_range, returns_of, settle
 from azjax_envs.symmetry import dihedral, on_cells
 
 
@@ -33,7 +34,7 @@ class DotsAndBoxesState:
 
 
 @dataclasses.dataclass(frozen=True)
-class DotsAndBoxes:
+class DotsAndBoxes(BaseGame):
     """Dots and boxes: the player who draws the fourth edge of a box owns it and moves again.
 
     **Rules.** `rows` and `columns` count boxes. Player 0 moves first. The player to move draws one
@@ -67,9 +68,7 @@ class DotsAndBoxes:
         require_range("dots_and_boxes", "rows", self.rows, 1, 31)
         require_range("dots_and_boxes", "columns", self.columns, 1, 31)
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("blue", "red")
+    player_names = ("blue", "red")
 
     @property
     def name(self) -> str:
@@ -192,9 +191,6 @@ class DotsAndBoxes:
         else:
             kind, (row, column) = "v", divmod(action - self._num_horizontal, self.columns + 1)
         return f"{kind}-{row + 1}-{column + 1}"
-
-    def string_to_action(self, state: DotsAndBoxesState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: DotsAndBoxesState) -> str:
         codes = np.split(np.asarray(self.view(state)), [self._num_horizontal, self.num_actions])

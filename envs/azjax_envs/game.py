@@ -342,3 +342,9 @@ def require_range(game: str, option: str, value: int, low: int, high: int) -> No
     """Raises ValueError unless `value` is an integer in low..high."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"{game}: {option} must be an integer from {low} to {high}, not {value!r}")
+
+
+def require_flag(game: str, option: str, value: bool) -> None:
+    """Raises ValueError unless `value` is True or False."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{game}: {option} must be true or false, not {value!r}")

@@ -9,8 +9,9 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
+from azjax_envs.base_game import BaseGame
 from azjax_envs.bitboard import Words, any_bit, each
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
+from azjax_envs.game import Symmetries, require_flag, require_range, returns_of
 from azjax_envs.k_in_a_row import cell, has_line, line_cells, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.xla_cpu import computed_once
@@ -30,36 +31,24 @@ class StonesState:
     lost: Array  # bool [], the player to move has lost
 
 
-class _Stones:
+class _Stones(BaseGame):
     """The base class of gomoku and the m,n,k-games: everything except the numbers."""
+
+    player_names = ("black", "white")
+
+    @property
+    def _rules(self) -> tuple[int, int, int, bool]:
+        """Rows, columns, the stones in a row that win, and whether longer rows do not win."""
+        raise NotImplementedError
 
     @property
     def _shape(self) -> tuple[int, int]:
-        """The numbers of rows and columns."""
-        raise NotImplementedError
-
-    @property
-    def _line(self) -> int:
-        """The number of stones in a row that win."""
-        raise NotImplementedError
-
-    @property
-    def _exactly(self) -> bool:
-        """Whether longer rows do not win."""
-        raise NotImplementedError
-
-    @property
-    def name(self) -> str:
-        raise NotImplementedError
+        return self._rules[:2]
 
     @property
     def num_actions(self) -> int:
         height, width = self._shape
         return height * width
-
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("black", "white")
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
@@ -97,7 +86,8 @@ class _Stones:
         mine = each(lambda first, all: jnp.where(is_first, first, first ^ all), first, taken)
         # After a legal move the opponent is to move, so the mover's row is the opponent's loss.
         # After an illegal action the turn stays, so `lost` again means the player to move.
-        wins = has_line(mine, length=self._line, exactly=self._exactly)
+        *_, length, exactly = self._rules
+        wins = has_line(mine, length=length, exactly=exactly)
         stones, lost = computed_once(state.stones + legal, state.lost | ~over & (wins | ~legal))
         return StonesState(first=first, taken=taken, stones=stones, lost=lost)
 
@@ -120,9 +110,6 @@ class _Stones:
         planes = [jnp.where(is_first, first, second), jnp.where(is_first, second, first)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
-    def observe_other(self, state: StonesState) -> Array:
-        return self.observe(state)[..., ::-1]
-
     def symmetries(self) -> Symmetries:
         # On a single row or column some symmetries coincide. The identity sorts first.
         cells = np.unique(dihedral(*self._shape), axis=0)
@@ -133,9 +120,6 @@ class _Stones:
         row, column = divmod(action, width)
         return f"{_LETTERS[column]}{height - row}"
 
-    def string_to_action(self, state: StonesState, text: str) -> int:
-        return find_legal(self, state, text)
-
     def to_string(self, state: StonesState) -> str:
         """Returns the board as text: X is player 0, O player 1."""
         height, width = self._shape
@@ -145,14 +129,15 @@ class _Stones:
 
     @property
     def winning_shape(self) -> str:
-        return f"{self._line} in a row"
+        return f"{self._rules[2]} in a row"
 
     def winning_cells(self, state: StonesState) -> Array:
         """Returns the cells of the winner's lines, bool [height * width], the top row first."""
         first = self._grid(state.first)
         second = self._grid(state.taken) ^ first
         theirs = jnp.where(self.current_player(state) == 0, second, first)
-        lines = line_cells(theirs, length=self._line, exactly=self._exactly)
+        *_, length, exactly = self._rules
+        lines = line_cells(theirs, length=length, exactly=exactly)
         return (lines & state.lost).reshape(-1)
 
     def svg_board(self) -> str:
@@ -201,26 +186,15 @@ class Gomoku(_Stones):
 
     def __post_init__(self):
         require_range("gomoku", "size", self.size, 5, 19)
-        if not isinstance(self.exactly_five, bool):
-            raise ValueError(
-                f"gomoku: exactly_five must be true or false, not {self.exactly_five!r}"
-            )
+        require_flag("gomoku", "exactly_five", self.exactly_five)
 
     @property
     def name(self) -> str:
         return "gomoku" if self.size == Gomoku.size else f"gomoku_{self.size}x{self.size}"
 
     @property
-    def _shape(self) -> tuple[int, int]:
-        return (self.size, self.size)
-
-    @property
-    def _line(self) -> int:
-        return 5
-
-    @property
-    def _exactly(self) -> bool:
-        return self.exactly_five
+    def _rules(self) -> tuple[int, int, int, bool]:
+        return self.size, self.size, 5, self.exactly_five
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,16 +231,8 @@ class Mnk(_Stones):
         return "mnk" if self == Mnk() else f"mnk_{self.m}x{self.n}x{self.k}"
 
     @property
-    def _shape(self) -> tuple[int, int]:
-        return (self.n, self.m)
-
-    @property
-    def _line(self) -> int:
-        return self.k
-
-    @property
-    def _exactly(self) -> bool:
-        return False
+    def _rules(self) -> tuple[int, int, int, bool]:
+        return self.n, self.m, self.k, False
 
 
 _LETTERS = "abcdefghijklmnopqrs"

@@ -11,7 +11,8 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import Symmetries, require_flag, require_range, returns_of, settle
 
 # Labels of chains that touch a side. They are larger than the others, which `_labels` defines.
 _FIRST, _SECOND = 126, 127
@@ -32,7 +33,7 @@ class HexState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Hex:
+class Hex(BaseGame):
     """Hex: the player who connects their two sides of the board wins.
 
     **Rules.** The players take turns to place a stone on a free cell. The board is a rhombus of
@@ -70,12 +71,9 @@ class Hex:
 
     def __post_init__(self):
         require_range("hex", "size", self.size, 2, 13)
-        if not isinstance(self.swap, bool):
-            raise ValueError(f"hex: swap must be true or false, not {self.swap!r}")
+        require_flag("hex", "swap", self.swap)
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("red, from top to bottom", "blue, from left to right")
+    player_names = ("red, from top to bottom", "blue, from left to right")
 
     @property
     def name(self) -> str:
@@ -93,9 +91,7 @@ class Hex:
     def max_steps(self) -> int:
         return self._num_cells + self.swap
 
-    @property
-    def num_symmetries(self) -> int:
-        return 2
+    num_symmetries = 2
 
     def init(self, key: Array | None = None) -> HexState:
         return HexState(
@@ -177,9 +173,6 @@ class Hex:
         row, column = divmod(action, self.size)
         return f"{_letter(column)}{row + 1}"
 
-    def string_to_action(self, state: HexState, text: str) -> int:
-        return find_legal(self, state, text)
-
     def to_string(self, state: HexState) -> str:
         stones = np.sign(np.asarray(state.chains)).reshape(self.size, self.size)
         lines = ["   " + " ".join(map(_letter, range(self.size)))]
@@ -187,9 +180,7 @@ class Hex:
             lines.append(f"{' ' * row}{row + 1:>2} " + " ".join(".XO"[stone] for stone in line))
         return "\n".join(lines)
 
-    @property
-    def winning_shape(self) -> str:
-        return "a chain from side to side"
+    winning_shape = "a chain from side to side"
 
     def winning_cells(self, state: HexState) -> Array:
         """Returns the cells of the winner's chain, bool [num_actions]."""

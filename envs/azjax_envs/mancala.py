@@ -9,7 +9,8 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of, settle
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import require_flag, require_range, returns_of, settle
 
 
 @jax.tree_util.register_dataclass
@@ -24,7 +25,7 @@ class MancalaState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Mancala:
+class Mancala(BaseGame):
     """Kalah: the player with more seeds at the end wins.
 
     **Rules.** Each player has `pits` pits with `seeds` seeds each, and a store to the right of
@@ -69,14 +70,9 @@ class Mancala:
     def __post_init__(self):
         require_range("mancala", "pits", self.pits, 1, 10)
         require_range("mancala", "seeds", self.seeds, 1, 10)
-        if not isinstance(self.empty_capture, bool):
-            raise ValueError(
-                f"mancala: empty_capture must be true or false, not {self.empty_capture!r}"
-            )
+        require_flag("mancala", "empty_capture", self.empty_capture)
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("the lower row", "the upper row")
+    player_names = ("the lower row", "the upper row")
 
     @property
     def name(self) -> str:
@@ -101,10 +97,6 @@ class Mancala:
         # the seeds sown after each of the k add at most the sum. So every move loses at least one.
         lap = self.pits * (self.pits - 1)
         return self._total * (lap + 1) + self.seeds * lap
-
-    @property
-    def num_symmetries(self) -> int:
-        return 1
 
     def init(self, key: Array | None = None) -> MancalaState:
         side = jnp.where(np.arange(self.pits + 1) < self.pits, np.uint8(self.seeds), np.uint8(0))
@@ -197,17 +189,8 @@ class Mancala:
         seeds = 2 * self.pits * self.seeds  # all in one pit, or in one store
         return 0.0, max(2.0, seeds / (2 * self.pits + 1))
 
-    def symmetries(self) -> Symmetries:
-        return Symmetries(
-            cells=np.arange(2 * (self.pits + 2), dtype=np.int32)[None],
-            actions=np.arange(self.pits, dtype=np.int32)[None],
-        )
-
     def action_to_string(self, state: MancalaState, action: int) -> str:
         return str(action + 1)
-
-    def string_to_action(self, state: MancalaState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: MancalaState) -> str:
         below, above = np.asarray(self._by_player(state)).tolist()

@@ -9,8 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from azjax_envs.base_game import BaseGame
 from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
-from azjax_envs.game import Symmetries, find_legal, returns_of
+from azjax_envs.game import Symmetries, returns_of
 from azjax_envs.othello_board import svg_board
 from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.xla_cpu import short_scan
@@ -33,7 +34,7 @@ class OthelloState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Othello:
+class Othello(BaseGame):
     """Othello (reversi with the crossed start): enclosed discs change colour, more discs win.
 
     **Rules.** The board has 4, 6 or 8 rows and columns. The game starts with four discs in the
@@ -66,9 +67,7 @@ class Othello:
         if type(self.size) is not int or self.size not in (4, 6, 8):
             raise ValueError(f"othello: size must be 4, 6 or 8, not {self.size!r}")
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("black", "white")
+    player_names = ("black", "white")
 
     @property
     def name(self) -> str:
@@ -87,9 +86,7 @@ class Othello:
         # No two passes follow each other, and both the first and the last action place a disc.
         return 2 * (self.size**2 - 4) - 1
 
-    @property
-    def num_symmetries(self) -> int:
-        return 8
+    num_symmetries = 8
 
     def init(self, key: Array | None = None) -> OthelloState:
         low, high = self.size // 2 - 1, self.size // 2
@@ -178,9 +175,6 @@ class Othello:
         planes = [self._grid(board) for board in (*self._sides(state), state.moves)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
-    def observe_other(self, state: OthelloState) -> Array:
-        return self.observe(state)[..., np.array([1, 0, 2])]
-
     def symmetries(self) -> Symmetries:
         cells = dihedral(self.size, self.size)
         return on_cells(cells, np.arange(self.size**2), self.num_actions)
@@ -190,9 +184,6 @@ class Othello:
             return "pass"
         row, column = divmod(action, self.size)
         return f"{'abcdefgh'[column]}{row + 1}"
-
-    def string_to_action(self, state: OthelloState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: OthelloState) -> str:
         """Returns the board as text: X is black, O is white, and * is a legal move."""

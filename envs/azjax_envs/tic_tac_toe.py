@@ -8,7 +8,8 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.k_in_a_row import line_cells
 from azjax_envs.symmetry import dihedral, on_cells
 
@@ -39,7 +40,7 @@ class TicTacToeState:
 
 
 @dataclasses.dataclass(frozen=True)
-class TicTacToe:
+class TicTacToe(BaseGame):
     """Tic-tac-toe: three marks in a row win.
 
     **Rules.** The players take turns to mark a free cell of a 3x3 board. Player 0 writes X and
@@ -55,29 +56,13 @@ class TicTacToe:
     - plane 1: marks of the opponent
     """
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("X", "O")
-
-    @property
-    def name(self) -> str:
-        return "tic_tac_toe"
-
-    @property
-    def num_actions(self) -> int:
-        return 9
-
-    @property
-    def observation_shape(self) -> tuple[int, int, int]:
-        return (3, 3, 2)
-
-    @property
-    def max_steps(self) -> int:
-        return 9
-
-    @property
-    def num_symmetries(self) -> int:
-        return 8
+    player_names = ("X", "O")
+    winning_shape = "3 in a row"
+    name = "tic_tac_toe"
+    num_actions = 9
+    observation_shape = (3, 3, 2)
+    max_steps = 9
+    num_symmetries = 8
 
     def init(self, key: Array | None = None) -> TicTacToeState:
         zero = jnp.zeros((), jnp.uint16)
@@ -120,26 +105,16 @@ class TicTacToe:
         planes = [_cells(state.own), _cells(state.taken ^ state.own)]
         return jnp.stack(planes, -1).reshape(3, 3, 2).astype(jnp.float32)
 
-    def observe_other(self, state: TicTacToeState) -> Array:
-        return self.observe(state)[..., ::-1]
-
     def symmetries(self) -> Symmetries:
         return on_cells(dihedral(3, 3), np.arange(9), 9)
 
     def action_to_string(self, state: TicTacToeState, action: int) -> str:
         return f"{'abc'[action % 3]}{action // 3 + 1}"
 
-    def string_to_action(self, state: TicTacToeState, text: str) -> int:
-        return find_legal(self, state, text)
-
     def to_string(self, state: TicTacToeState) -> str:
         marks = [".XO"[code] for code in np.asarray(self.view(state))]
         rows = [f"{row + 1}  {' '.join(marks[3 * row : 3 * row + 3])}" for row in range(3)]
         return "\n".join(["   a b c", *rows])
-
-    @property
-    def winning_shape(self) -> str:
-        return "3 in a row"
 
     def winning_cells(self, state: TicTacToeState) -> Array:
         """Returns the cells of the winner's lines, bool [9]."""

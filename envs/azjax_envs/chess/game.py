@@ -9,24 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from azjax_envs.base_game import BaseGame
 from azjax_envs.chess import actions, clicks, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
-from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.xla_cpu import computed_once, materialized
 
 
-class _ChessGame:
+class _ChessGame(BaseGame):
     """The base of both games: everything except the size, the start and the longest game."""
 
-    name: ClassVar[str]
-    max_steps: ClassVar[int]
-    max_legal_actions: ClassVar[int]
     _size: ClassVar[int]
     _start: ClassVar[str]
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("white", "black")
+    player_names = ("white", "black")
 
     @property
     def num_actions(self) -> int:
@@ -78,10 +74,6 @@ class _ChessGame:
 
     def action_to_string(self, state: ChessState, action: int) -> str:
         return notation.action_to_uci(self._size, jax.device_get(state), action)
-
-    def string_to_action(self, state: ChessState, text: str) -> int:
-        # `name` is a class constant, but the protocol declares a property.
-        return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def from_fen(self, text: str, *, strict: bool = True) -> ChessState:
         """Returns the position of a FEN of four to six fields, without earlier positions.
@@ -156,18 +148,11 @@ class Chess(_ChessGame):
     self-play", Science 2018 (actions and planes).
     """
 
-    name: ClassVar[str] = "chess"
-    max_steps: ClassVar[int] = 512
-    max_legal_actions: ClassVar[int] = 218  # N. Petrovic's position, 1964; none with more is known
-    num_symmetries: ClassVar[int] = 1
+    name = "chess"
+    max_steps = 512
+    max_legal_actions = 218  # N. Petrovic's position, 1964; none with more is known
     _size: ClassVar[int] = 8
     _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
-
-    def symmetries(self) -> Symmetries:
-        return Symmetries(
-            cells=np.arange(64, dtype=np.int32)[None],
-            actions=np.arange(self.num_actions, dtype=np.int32)[None],
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,11 +173,11 @@ class GardnerChess(_ChessGame):
     M. Mhalla and F. Prost, "Gardner's minichess variant is solved", 2013.
     """
 
-    name: ClassVar[str] = "gardner_chess"
-    max_steps: ClassVar[int] = 256
+    name = "gardner_chess"
+    max_steps = 256
     # A king has 8 moves at most, and each of the nine other pieces 16, those of a queen.
-    max_legal_actions: ClassVar[int] = 8 + 9 * 16
-    num_symmetries: ClassVar[int] = 2
+    max_legal_actions = 8 + 9 * 16
+    num_symmetries = 2
     _size: ClassVar[int] = 5
     _start: ClassVar[str] = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.game import Symmetries, find_legal, require_range, returns_of
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import Symmetries, require_flag, require_range, returns_of
 from azjax_envs.go import drawing, rules, superko
 from azjax_envs.row_bitboard import any_cell, count, one_cell, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
@@ -33,7 +34,7 @@ class GoState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Go:
+class Go(BaseGame):
     """Go by the Tromp-Taylor rules, with positional superko and (mostly) without suicide.
 
     Black, player 0, begins. A move places a stone or passes. Chains of the opponent without a
@@ -62,12 +63,9 @@ class Go:
         is_number = isinstance(self.komi, int | float) and not isinstance(self.komi, bool)
         if not is_number or not abs(self.komi) <= 361:
             raise ValueError(f"go: komi must be a number from -361 to 361, not {self.komi!r}")
-        if not isinstance(self.suicide, bool):
-            raise ValueError(f"go: suicide must be true or false, not {self.suicide!r}")
+        require_flag("go", "suicide", self.suicide)
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("black", "white")
+    player_names = ("black", "white")
 
     @property
     def name(self) -> str:
@@ -85,9 +83,7 @@ class Go:
     def max_steps(self) -> int:
         return 2 * self.size**2
 
-    @property
-    def num_symmetries(self) -> int:
-        return 8
+    num_symmetries = 8
 
     def init(self, key: Array | None = None) -> GoState:
         word = word_type(self.size)
@@ -189,9 +185,6 @@ class Go:
             return "pass"
         row, column = divmod(int(action), self.size)
         return f"{_COLUMNS[column]}{self.size - row}"
-
-    def string_to_action(self, state: GoState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: GoState) -> str:
         codes = np.asarray(self.view(state)).reshape(self.size, self.size)

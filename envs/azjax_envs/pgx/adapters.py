@@ -15,7 +15,8 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Game, Symmetries, find_legal, observe_as, require_range, settle
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import Game, observe_as, require_range, settle
 
 
 def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
@@ -53,7 +54,7 @@ class PgxState:
 
 
 @dataclasses.dataclass(frozen=True)
-class Pgx:
+class Pgx(BaseGame):
     """A game from any environment of pgx v2 for two players without chance or hidden information.
 
     **Environment.** `env` is an id that `pgx.make` accepts, as in `make("pgx:go_9x9")`, or a
@@ -85,7 +86,7 @@ class Pgx:
     """
 
     env: Any
-    max_steps: int | None = None
+    max_steps: int | None = None  # pyrefly: ignore[bad-override]  # set by `__post_init__`
 
     def __post_init__(self):
         if self.max_steps is None:
@@ -106,10 +107,6 @@ class Pgx:
     def observation_shape(self) -> tuple[int, int, int]:
         shape = self._facts.observation.shape
         return {1: (1, 1, *shape), 2: (*shape, 1), 3: shape}[len(shape)]
-
-    @property
-    def num_symmetries(self) -> int:
-        return 1
 
     def init(self, key: Array | None = None) -> PgxState:
         return jax.tree.map(jnp.asarray, self._facts.start)
@@ -155,20 +152,6 @@ class Pgx:
         other = 1 - state.kept.current_player
         observation = self._env._observe(self.pgx_state(state), other)
         return observation.astype(jnp.float32).reshape(self.observation_shape)
-
-    def symmetries(self) -> Symmetries:
-        height, width, _ = self.observation_shape
-        return Symmetries(
-            cells=np.arange(height * width, dtype=np.int32)[None],
-            actions=np.arange(self.num_actions, dtype=np.int32)[None],
-        )
-
-    def action_to_string(self, state: PgxState, action: int) -> str:
-        return str(action)
-
-    def string_to_action(self, state: PgxState, text: str) -> int:
-        # `max_steps` is None only until `__post_init__` has set it.
-        return find_legal(self, state, text)  # pyrefly: ignore[bad-argument-type]
 
     def to_string(self, state: PgxState) -> str:
         height, width, _ = self.observation_shape

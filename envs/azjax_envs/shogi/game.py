@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.game import Symmetries, find_legal, returns_of, settle
+from azjax_envs.base_game import BaseGame
+from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.shogi import clicks, drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
 from azjax_envs.shogi.board import (
@@ -44,7 +45,7 @@ from azjax_envs.xla_cpu import computed_once
 
 
 @dataclasses.dataclass(frozen=True)
-class Shogi:
+class Shogi(BaseGame):
     """Shogi by the rules of professional games, without impasse.
 
     Player 0 is sente (black) and moves first. Pieces move, capture and promote as usual: a move
@@ -85,13 +86,8 @@ class Shogi:
     that masters chess, shogi, and Go through self-play", 2018 (the planes).
     """
 
-    @property
-    def player_names(self) -> tuple[str, str]:
-        return ("black (sente)", "white (gote)")
-
-    @property
-    def name(self) -> str:
-        return "shogi"
+    player_names = ("black (sente)", "white (gote)")
+    name = "shogi"
 
     @property
     def num_actions(self) -> int:
@@ -105,13 +101,8 @@ class Shogi:
     def max_steps(self) -> int:
         return MAX_PLIES
 
-    @property
-    def max_legal_actions(self) -> int:
-        return 593  # no position with more is known
-
-    @property
-    def num_symmetries(self) -> int:
-        return 2
+    max_legal_actions = 593  # no position with more is known
+    num_symmetries = 2
 
     def init(self, key: Array | None = None) -> ShogiState:
         return start()
@@ -168,9 +159,6 @@ class Shogi:
 
     def action_to_string(self, state: ShogiState, action: int) -> str:
         return notation.to_usi(cells(state), int(state.player), int(action))
-
-    def string_to_action(self, state: ShogiState, text: str) -> int:
-        return find_legal(self, state, text)
 
     def to_string(self, state: ShogiState) -> str:
         """Returns the board in the letters of SFEN, sente's in capitals, with both hands."""
