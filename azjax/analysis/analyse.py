@@ -38,7 +38,6 @@ def analyse(
     """Searches every position of a played game and compares the moves with the best ones found.
 
     Args:
-      game: the game.
       moves: its moves from the start, as text or as actions, or a record of the game.
       player: a player with a search, such as `load_player("connect_four:400")`.
       start: the position before the first move; None for the game's own start.
@@ -81,7 +80,6 @@ def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None
     """Returns the record of a game.
 
     Args:
-      game: the game.
       moves: as text or as actions.
       start: the position before the first move; None for the game's own start.
 

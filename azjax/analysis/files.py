@@ -90,8 +90,6 @@ def write_analysis(
     """Writes the page, and for go and chess the game with comments.
 
     Args:
-      analysis: the analysis.
-      played: the game that was read.
       stem: the new files' path without an ending.
       suffix: the ending of the file that was read.
 

@@ -16,8 +16,6 @@ def describe_position(game: Game, state: State, actions: Sequence[int]) -> dict[
     """Returns the codes of the cells, the cells that won, and the actions to draw.
 
     Args:
-      game: the game.
-      state: the position.
       actions: legal actions.
     """
     state = jax.device_get(state)

@@ -33,7 +33,6 @@ def read_sgf(data: bytes, game: Go) -> Iterator[Callable[[], PlayedGame]]:
     Stones that are set up count as played, with passes between; so do two moves of one colour.
 
     Args:
-      data: the file.
       game: go of the player's board. The file's komi takes the place of its own.
     """
     try:

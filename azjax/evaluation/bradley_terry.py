@@ -45,7 +45,6 @@ def fit_ratings(
         repeat others (`azjax.evaluation.elo.effective_pairs`); None if all are independent.
       prior_draws: virtual draws added to each pair of players that have met, as in R. Coulom's
         BayesElo. They keep the rating of a player finite that has won or lost everything.
-      confidence: of the two-sided intervals.
 
     Raises:
       ValueError: players are not linked to the anchor by games.

@@ -47,7 +47,6 @@ def estimate_elo(
         testing) is right for any correlation.
       openings: int [P], the same number for pairs of the same opening, see `effective_pairs`; None
         if all differ.
-      confidence: of the two-sided interval.
     """
     pair_scores = np.asarray(pair_scores, np.float64)
     if pair_scores.size == 0:

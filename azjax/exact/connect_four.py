@@ -237,7 +237,6 @@ def _negamax(own, taken, plies, alpha, beta, board, lane, cells, bounds, order, 
     Args:
       own: discs of the player to move, who cannot win at once; `taken` are all discs.
       board: all cells, and the lowest of each column.
-      lane: bits of a column.
       bounds: the table. An entry is a key, shifted by 8 bits, and a bound of its score.
       order: the columns, in the order in which they are tried.
       moves: room for the moves of each ply, as `threats` for the winning cells that each makes.

@@ -56,7 +56,6 @@ def kernel_of(program: Program, instruction: Instruction, table: Table) -> Kerne
     """Returns one launch and its work.
 
     Args:
-      program: the program.
       instruction: one for which `is_kernel` is true.
       table: the instructions of its computation.
     """

@@ -119,7 +119,6 @@ def launches(program: Program, runs: Runs | None = None) -> Launches:
     """Returns all that a program launches.
 
     Args:
-      program: the program.
       runs: how often loops run whose end depends on data; by default, what `Runs` assumes.
     """
     found = Launches([])

@@ -58,8 +58,6 @@ def measure_runs(
     """Plays some plies of real games on this machine, and counts the loops' repetitions.
 
     Args:
-      config: the run.
-      game: its game.
       games: games at once, at most the config's. A batched loop ends with its last game, so more
         games count more repetitions.
       plies: plies of each game, after its random opening.

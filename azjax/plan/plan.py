@@ -51,8 +51,6 @@ def make_plans(
     """Compiles the training cycle of a config for each machine.
 
     Args:
-      config: the run.
-      machines: the machines.
       measure: whether to play on this machine first, to count repetitions that depend on data;
         otherwise they are assumed.
       progress: called with a line about what is being done.

@@ -60,8 +60,6 @@ def save_player(
     """Writes a player's file, whose name must end in `.safetensors`.
 
     Args:
-      config: of the run.
-      variables: of its network.
       about: its results, see `about_run`; None if nothing was measured.
 
     Raises:

@@ -19,7 +19,6 @@ class Logger(Protocol):
 
         Args:
           kind: "start" of a part of the run, "cycle", or "eval" for an evaluation.
-          cycle: the cycle that it belongs to.
           scalars: numbers, texts such as the opponent's name, and None for what is not finite.
             "time_s" is the run's time in seconds.
         """

@@ -25,8 +25,6 @@ class WandbLogger:
         """Stores the settings; nothing is written before the run begins.
 
         Args:
-          run_dir: the run directory.
-          project: the project in Weights & Biases.
           **options: more arguments of `wandb.init`.
 
         Raises:

@@ -27,9 +27,6 @@ from azjax.types import Array, Metrics
 def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
     """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
 
-    Args:
-      state: this device's share of the training state.
-
     Returns:
       The state after the cycle, and the cycle's metrics, which are equal on all devices.
     """

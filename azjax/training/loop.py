@@ -64,7 +64,6 @@ def train(
     """Trains in a new run directory.
 
     Args:
-      config: the whole run.
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.

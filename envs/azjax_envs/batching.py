@@ -58,7 +58,6 @@ def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetSt
     stepped. `state` is the state to continue from.
 
     Args:
-      game: the game.
       keep_final: whether to return also the state that the action led to, which `state` no longer
         is where a new game has started.
 

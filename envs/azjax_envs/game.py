@@ -251,7 +251,6 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
     Most games end their `step` with it.
 
     Args:
-      state: the state before the action.
       over: bool [], whether it is terminal.
       legal: bool [], whether the action is legal there.
       moved: the state after a legal action.

@@ -30,7 +30,6 @@ def to_gymnasium(
     method `action_masks` tell the legal actions; an illegal one loses. The reward is the result.
 
     Args:
-      game: the game.
       opponent: a function of a PRNG key and of states [1, ...] that returns actions [1], such as
         `functools.partial(azjax.act, player)`. The default plays at random.
       seat: 0 to move first, 1 to move second.

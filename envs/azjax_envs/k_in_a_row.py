@@ -39,7 +39,6 @@ def has_line(board: Words, *, length: int, exactly: bool) -> Array:
     """Returns whether `length` cells in a row are set, in any of the four directions.
 
     Args:
-      board: the board.
       length: the length of the line, at least 1.
       exactly: whether only lines of exactly that length count.
 

@@ -24,7 +24,6 @@ def to_pettingzoo(
     action loses.
 
     Args:
-      game: the game.
       max_cycles: the number of moves of each player after which a game is truncated.
       render_mode: "ansi" for text, "svg" for an SVG document.
     """

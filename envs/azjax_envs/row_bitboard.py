@@ -80,7 +80,6 @@ def flood(seeds: Array, mask: Array, width: int) -> Array:
     Args:
       seeds: unsigned [..., height], the cells to start from.
       mask: unsigned [..., height], the cells that may be filled.
-      width: number of columns.
 
     Returns:
       unsigned [..., height].
@@ -148,7 +147,6 @@ def down_and_up(rows: tuple[Array, ...], masks: tuple[Array, ...], width: int) -
     Args:
       rows: unsigned [boards] each, the cells filled so far.
       masks: unsigned [boards] each, the cells that may be filled.
-      width: number of columns.
 
     Returns:
       unsigned [boards] each.

@@ -29,7 +29,6 @@ def random_action(key: Array, mask: Array) -> Array:
     after the end of a game, the result is 0.
 
     Args:
-      key: PRNG key.
       mask: legal actions, bool [..., A], A at most 65,535.
 
     Raises:
@@ -44,7 +43,6 @@ def weighted_action(key: Array, weights: Array) -> Array:
     A weight of 0 is never drawn. Where all weights are 0, the result is the last action.
 
     Args:
-      key: PRNG key.
       weights: float [..., A], none negative, of any sum; for example visits, or a policy times the
         legal mask.
 

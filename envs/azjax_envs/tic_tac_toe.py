@@ -125,11 +125,7 @@ class TicTacToe(BaseGame):
         return _svg_board()
 
     def view(self, state: TicTacToeState) -> Array:
-        """Returns the code of each cell: 0 empty, 1 X, 2 O.
-
-        Returns:
-          int32 [9].
-        """
+        """Returns the code of each cell: 0 empty, 1 X, 2 O: int32 [9]."""
         own, taken = _cells(state.own), _cells(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32)

@@ -65,8 +65,6 @@ def short_scan(
     """Returns what `jax.lax.scan` does; a loop on a CPU, and written out on other platforms.
 
     Args:
-      body: as in `jax.lax.scan`.
-      init: the first carry.
       xs: pytree of arrays [length, ...], or None.
       length: number of steps, which should be small.
       reverse: begin with the last step.

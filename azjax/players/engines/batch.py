@@ -23,7 +23,6 @@ def read_move(player: str, game: Game, state: State, answer: str) -> int:
 
     Args:
       player: name of the player, for the error message.
-      game: the game.
       state: the position, not batched.
       answer: the move as the engine writes it.
 

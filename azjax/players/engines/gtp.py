@@ -99,10 +99,6 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
     count them as alive, and plays games to their end. It remembers 500 moves, so superko may be
     incomplete in longer games. Rhino (gtp-rhino, othello) finds forced passes by itself.
 
-    Args:
-      spec: the command.
-      game: the game to play.
-
     Raises:
       UserError: there is no such engine, it does not speak GTP, or it does not play this game.
     """

@@ -39,7 +39,6 @@ class Pool:
 
         Args:
           ask: sends one question to an engine and returns the action that it answers.
-          questions: the questions.
 
         Raises:
           UserError: an engine cannot be started, has never answered, or fails again and again.

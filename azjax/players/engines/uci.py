@@ -109,8 +109,6 @@ def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:
 
     Args:
       protocol: "uci" or "usi".
-      spec: the command.
-      game: the game to play.
 
     Raises:
       UserError: there is no such engine, it does not speak the protocol or play the game, or it has

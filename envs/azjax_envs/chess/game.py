@@ -79,7 +79,6 @@ class _ChessGame(BaseGame):
         """Returns the position of a FEN of four to six fields, without earlier positions.
 
         Args:
-          text: the FEN.
           strict: refuse castling rights, en-passant squares and counters that cannot be. Otherwise
             they are dropped, Shredder-FEN is read, and a drawn position with a legal move is open,
             as the programs are that let two players go on.

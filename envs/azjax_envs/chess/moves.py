@@ -80,7 +80,6 @@ def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
     """Finds the legal moves of the side to move.
 
     Args:
-      pieces: the position.
       castling: uint8 [], bit 0 the king-side right of the side to move, bit 1 its queen-side right.
         On boards of other sizes than 8 there is no castling.
       passed: the square that a pawn has just passed with its double step, or none.

@@ -19,8 +19,6 @@ def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndar
     """Reads FEN with four to six fields; the clock and the move number may be left out: 0 1.
 
     Args:
-      text: the position.
-      size: of the board.
       strict: refuse what `_mended` mends.
 
     Returns:

@@ -31,11 +31,8 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
     """Finds the checks, pins and attacked cells around a king.
 
     Args:
-      side: the attacking pieces.
       up: whether they are the pieces of the player to move.
-      king: the attacked king.
       guards: the king's side, itself included.
-      empty: the cells without a piece.
     """
     sliding, stepping = slides(side, up=up), steps(side, up=up)
     hit = rays.slide(sliding, rays.gaps(either(empty, king)))

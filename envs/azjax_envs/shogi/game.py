@@ -170,7 +170,6 @@ class Shogi(BaseGame):
         Repetition starts from this position. The move number counts towards the 512 plies.
 
         Args:
-          text: the SFEN.
           strict: refuse a move number out of range; otherwise the count begins again.
 
         Raises:

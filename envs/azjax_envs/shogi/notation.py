@@ -45,7 +45,6 @@ def parse_sfen(text: str, most: int, *, strict: bool = True) -> Position:
     """Reads SFEN; the number of the move may be left out.
 
     Args:
-      text: the position.
       most: how many plies a game has at most.
       strict: refuse a move number out of range; otherwise the count begins again.
 
@@ -96,7 +95,6 @@ def to_usi(cells: np.ndarray, player: int, action: int) -> str:
     Args:
       cells: int32 [81], the board as the player to move sees it.
       player: 0 or 1, to move.
-      action: a legal action.
     """
     target, plane = divmod(action, NUM_ACTION_PLANES)
     if plane >= 2 * NUM_MOVES:

@@ -42,9 +42,6 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
 
     Args:
       since: int16 [2], the result for the position before the move.
-      mover: the player who made the move.
-      gives_check: whether the move gave check.
-      ply: the number of plies, including the move.
     """
     updated = jnp.where(gives_check, jnp.minimum(since, ply), NEVER)
     return jnp.where(np.arange(2) == mover, updated, since)
@@ -58,7 +55,6 @@ def result(since: Array, player: Array, first: Array) -> Array:
 
     Args:
       since: int16 [2], the result of `checking_since`.
-      player: the player to move.
       first: the ply of the first occurrence.
     """
     # The player to move made the first move after that ply, and the opponent the second.

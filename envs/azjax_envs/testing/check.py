@@ -41,11 +41,6 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     Random games are played only under symmetries that keep the start. The start of othello, for
     example, keeps four of the eight.
 
-    Args:
-      game: the game.
-      games: the number of random games.
-      seed: the seed of the random games.
-
     Returns:
       A line for each fault; [] if there is none.
 

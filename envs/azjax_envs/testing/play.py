@@ -52,7 +52,6 @@ def _play(
     """Plays T plies of every game.
 
     Args:
-      game: the game.
       salts: uint32 [T, games], random numbers that decide each choice.
       slips: int32 [games], the ply at which a game plays an illegal action, or -1.
       cells, actions, inverse: int32 [K, ...], the symmetries under which the games are also played.
