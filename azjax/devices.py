@@ -73,8 +73,8 @@ def use_all_cores(
         "XLA_FLAGS", ""
     ):
         return
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    fitting = (n for n in range(cores or 1, 0, -1) if all(s % (n * processes) == 0 for s in splits))
+    cores = range(usable_cores(), 0, -1)
+    fitting = (n for n in cores if all(s % (n * processes) == 0 for s in splits))
     devices = next(fitting, 1)
     try:
         jax.config.update("jax_num_cpu_devices", devices)
@@ -82,6 +82,11 @@ def use_all_cores(
         return
     if jax.default_backend() == "cpu" and devices > 1:
         say(f"one JAX device for each of {devices} CPU cores (JAX_NUM_CPU_DEVICES changes that)")
+
+
+def usable_cores() -> int:
+    """Returns the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def join_hosts(hosts: Hosts) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs.sampling import choose_legal
+from azjax_envs.sampling import choose_legal, mix_bits
 
 WARM_LANES = 32  # games that are played first, to have positions of all ages
 FEW_PLIES = 4  # of a game's first program
@@ -109,10 +109,7 @@ def random_bits(count: int, now: jax.Array) -> jax.Array:
 
     They are much cheaper than `jax.random`, and good enough to choose moves in a benchmark.
     """
-    x = jnp.arange(count, dtype=jnp.uint32) + now * np.uint32(0x9E3779B9)
-    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
-    return x ^ (x >> 16)
+    return mix_bits(jnp.arange(count, dtype=jnp.uint32) + now * np.uint32(0x9E3779B9))
 
 
 def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:

@@ -9,7 +9,7 @@ from azjax_envs import Game
 
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.host_match import status, step
-from azjax.exact.codec import Codec
+from azjax.exact.codec import Codec, pack_all
 from azjax.players.base import Player
 from azjax.players.random_player import RandomPlayer
 from azjax.pytrees import take
@@ -53,7 +53,7 @@ def random_positions(game: Game, key: Array, *, num_games: int) -> tuple[State, 
 
 def _different(game: Game, states: State, plies: np.ndarray) -> tuple[State, np.ndarray]:
     order = np.argsort(plies, kind="stable")
-    words = np.asarray(_pack(Codec(game), states))[order]
+    words = np.asarray(pack_all(Codec(game), states)[0])[order]
     _, first = np.unique(words, axis=0, return_index=True)
     rows = order[np.sort(first)]
     return take(jax.device_get(states), rows), plies[rows].astype(np.int32)
@@ -65,8 +65,3 @@ def _openings(game: Game, num_games: int, opening_plies: int, key: Array) -> tup
     lengths = jax.random.randint(length_key, (num_games,), 0, opening_plies + 1)
     start = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
     return play_randomly(game, move_key, start, lengths, most=opening_plies)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _pack(codec: Codec, states: State) -> Array:
-    return jax.vmap(codec.pack)(states)

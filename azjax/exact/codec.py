@@ -62,6 +62,13 @@ class Codec:
         return jnp.stack(halves)
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def pack_all(codec: Codec, states: State) -> tuple[Array, Array]:
+    """Returns the words, uint32 [B, num_words], and the keys, uint32 [B, 2], of states [B, ...]."""
+    words = jax.vmap(codec.pack)(states)
+    return words, jax.vmap(codec.key)(words)
+
+
 def join(keys: Array | np.ndarray) -> np.ndarray:
     """Joins the halves of keys, uint32 [..., 2], to uint64 [...] on the host."""
     keys = np.asarray(keys).astype(np.uint64)

@@ -50,10 +50,10 @@ class ConnectFourSolver:
         middle = sorted(places, key=lambda place: abs(2 * place - places[-1]))
         self._columns = np.array([one_column << place for place in places], U)
         # The columns of the middle are tried first.
-        self._order = np.array([one_column << place for place in middle], U)
-        self._bounds = np.zeros(_BOUNDS, U)
-        self._moves = np.zeros((self._cells + 1, game.columns), U)
-        self._threats = np.zeros((self._cells + 1, game.columns), np.int64)
+        order = np.array([one_column << place for place in middle], U)
+        moves = np.zeros((self._cells + 1, game.columns), U)
+        working = (np.zeros(_BOUNDS, U), order, moves, np.zeros(moves.shape, np.int64))
+        self._tables = (self._board, self._lane, self._cells, *working)
         self._openings = _Openings(self) if game == ConnectFour() else None
 
     def action_scores(self, states: ConnectFourState) -> np.ndarray:
@@ -102,27 +102,11 @@ class ConnectFourSolver:
                 middle = -(-low // 2)
             elif middle >= 0 and high // 2 > middle:
                 middle = high // 2
-            if self._search(own, taken, plies, middle) <= middle:
+            if _negamax(own, taken, plies, middle, middle + 1, *self._tables) <= middle:
                 high = middle
             else:
                 low = middle + 1
         return low
-
-    def _search(self, own: np.uint64, taken: np.uint64, plies: int, alpha: int) -> int:
-        return _negamax(
-            own,
-            taken,
-            plies,
-            alpha,
-            alpha + 1,
-            self._board,
-            self._lane,
-            self._cells,
-            self._bounds,
-            self._order,
-            self._moves,
-            self._threats,
-        )
 
 
 class _Openings:

@@ -11,11 +11,11 @@ from azjax_envs import Game, HasScore
 from rich.text import Text
 
 from azjax.errors import UserError
-from azjax.exact.codec import Codec, join
+from azjax.exact.codec import Codec, join, pack_all
 from azjax.exact.display import Displayed
 from azjax.exact.state_graph import Graph, enumerate_states
 from azjax.pytrees import first
-from azjax.types import Array, State
+from azjax.types import State
 
 
 def solve(
@@ -109,7 +109,7 @@ class Solution(Displayed):
 
     def lookup(self, states: State) -> np.ndarray:
         """Returns the indices of states [M, ...], int32 [M]; each must be reachable."""
-        words, keys = jax.tree.map(np.asarray, _pack(Codec(self.game, self.salt), states))
+        words, keys = jax.tree.map(np.asarray, pack_all(Codec(self.game, self.salt), states))
         keys = join(keys)
         place = np.minimum(np.searchsorted(self.sorted_keys, keys), self.num_states - 1)
         found = self.order[place]
@@ -193,12 +193,6 @@ def _value_backwards(game: Game, graph: Graph) -> np.ndarray:
         if sum(map(len, layers)) == left:
             raise UserError(f"{game.name} can repeat a position, so it cannot be valued backwards")
     return values.astype(np.float32)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _pack(codec: Codec, states: State) -> tuple[Array, Array]:
-    words = jax.vmap(codec.pack)(states)
-    return words, jax.vmap(codec.key)(words)
 
 
 @functools.partial(jax.jit, static_argnums=0)

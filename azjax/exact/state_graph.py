@@ -11,7 +11,7 @@ import numpy as np
 from azjax_envs import Game, HasScore
 
 from azjax.errors import UserError
-from azjax.exact.codec import Codec, join
+from azjax.exact.codec import Codec, join, pack_all
 from azjax.pytrees import batch_size, expand
 from azjax.rollouts import play_randomly, random_openings
 from azjax.types import Array, State
@@ -65,12 +65,13 @@ def enumerate_states(
     """
     if start is None and game.num_actions >= _MANY_ACTIONS:
         _check_random_games(Codec(game), max_states, max_bytes)
+    if start is None:
+        start = expand(game.init())
     for salt in range(8):
         try:
             codec = Codec(game, salt)
-            return _enumerate(
-                codec, _pack_start(codec, start), payoff, max_states, max_bytes, progress
-            )
+            packed = pack_all(codec, start)
+            return _enumerate(codec, packed, payoff, max_states, max_bytes, progress)
         except _SharedKeyError:
             continue
     raise UserError(
@@ -108,7 +109,7 @@ def _play_on(codec: Codec, key: Array, states: State) -> tuple[State, Array]:
     """Plays one random move in states [B, ...]; returns them and their keys, uint32 [B, 2]."""
     one_move = jnp.ones(batch_size(states, name="states"), jnp.int32)
     states, _ = play_randomly(codec.game, key, states, one_move, most=1)
-    return states, jax.vmap(lambda state: codec.key(codec.pack(state)))(states)
+    return states, pack_all(codec, states)[1]
 
 
 class _SharedKeyError(Exception):
@@ -211,15 +212,6 @@ def _children(codec: Codec, words: np.ndarray, actions: np.ndarray) -> tuple[Arr
 
     child_words = jax.vmap(one)(jnp.asarray(words), jnp.asarray(actions, jnp.int32))
     return child_words, jax.vmap(codec.key)(child_words)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _pack_start(codec: Codec, start: State | None) -> tuple[Array, Array]:
-    """Returns the words [R, W] and the keys [R, 2] of the states to start from."""
-    if start is None:
-        start = expand(codec.game.init())
-    words = jax.vmap(codec.pack)(start)
-    return words, jax.vmap(codec.key)(words)
 
 
 class _Found:

@@ -9,7 +9,7 @@ import numpy as np
 from azjax_envs import Game, random_action
 
 from azjax.errors import UserError
-from azjax.exact.codec import Codec, split
+from azjax.exact.codec import Codec, pack_all, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.players.base import register_player
@@ -31,16 +31,12 @@ class ExactPlayer:
     optimal: Array  # bool [N, num_actions], in the order of `keys`
 
     jittable: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "exact"
+    name = "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
         check_states(self.game, states)
-        codec = Codec(self.game, self.salt)
-        row, found = self._find(jax.vmap(lambda state: codec.key(codec.pack(state)))(states))
+        row, found = self._find(pack_all(Codec(self.game, self.salt), states)[1])
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
@@ -67,10 +63,7 @@ class ExactTablePlayer:
     scorer: Scorer  # a pytree
 
     jittable: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "exact"
+    name = "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
@@ -91,10 +84,7 @@ class ExactSearchPlayer:
     scorer: Scorer
 
     jittable: ClassVar[bool] = False
-
-    @property
-    def name(self) -> str:
-        return "exact"
+    name = "exact"
 
     def __call__(self, key: Array, states: State) -> np.ndarray:
         check_key(key)

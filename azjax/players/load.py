@@ -154,10 +154,7 @@ def untrained_player(
 ) -> SearchPlayer:
     """Returns the player of a run's untrained network: the control of every measurement.
 
-    Args:
-      game: as in `load_player`.
-      network: as in `load_player`.
-      simulations: simulations per move; None for the number in the run's evaluations.
+    By default it has the number of simulations of the run's evaluations.
     """
     config = load_run_config(run_dir)
     game = own_game(config, game, owner=str(run_dir))
@@ -190,8 +187,6 @@ def load_network(
     """Loads a run's game, its network and trained variables, on this process's first device.
 
     Args:
-      game: as in `load_player`.
-      network: as in `load_player`.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle.
       warn: called with a line about each checkpoint that is broken and skipped.
 
@@ -227,8 +222,6 @@ def export_player(
 
     Args:
       run: a run directory, RUN@best or RUN@CYCLE.
-      game: as in `load_player`.
-      network: as in `load_player`.
 
     Raises:
       UserError: there is no such run or checkpoint, or the file exists.
@@ -244,8 +237,6 @@ def saved_player(
 
     Args:
       spec: a file, or a run's checkpoint.
-      game: as in `load_player`.
-      network: as in `load_player`.
 
     Raises:
       UserError: there is no such file, run or checkpoint.

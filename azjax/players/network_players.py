@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config, SearchConfig
-from azjax.network.network import Network, Variables
+from azjax.network.network import Network, Prediction, Variables
 from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
@@ -17,48 +17,48 @@ from azjax.search.search import Exploration, Search, search
 from azjax.types import Array, State, static
 
 
-@register_player
 @dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
-class PolicyPlayer:
-    """A player of the legal move with the highest probability in the network's policy."""
-
+class _NetworkPlayer:
     game: Game = static()
     network: Network = static()
     variables: Variables
     jittable: ClassVar[bool] = True
 
-    @property
-    def name(self) -> str:
-        return "policy"
+    def predict(self, states: State) -> Prediction:
+        """Returns the network's predictions for states [B, ...]."""
+        return self.network.apply(self.variables, jax.vmap(self.game.observe)(states))
+
+    def best(self, states: State, scores: Array) -> Array:
+        """Returns the legal actions with the highest scores [B, A], int32 [B]."""
+        mask = jax.vmap(self.game.legal_action_mask)(states)
+        return jnp.argmax(mask_logits(scores, mask), axis=-1).astype(jnp.int32)
+
+
+@register_player
+@dataclass(frozen=True, eq=False)
+class PolicyPlayer(_NetworkPlayer):
+    """A player of the legal move with the highest probability in the network's policy."""
+
+    name = "policy"
 
     def __call__(self, key: Array, states: State) -> Array:
         del key
         check_states(self.game, states)
-        prediction = self.network.apply(self.variables, jax.vmap(self.game.observe)(states))
-        mask = jax.vmap(self.game.legal_action_mask)(states)
-        logits = mask_logits(prediction.policy_logits, mask)
-        return jnp.argmax(logits, axis=-1).astype(jnp.int32)
+        return self.best(states, self.predict(states).policy_logits)
 
     def values(self, key: Array, states: State) -> Array:
         """Returns the value head's values of states [B, ...], float32 [B]; the key is ignored."""
         del key
         check_states(self.game, states)
-        return self.network.apply(self.variables, jax.vmap(self.game.observe)(states)).value
+        return self.predict(states).value
 
 
 @register_player
-@dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
-class ValuePlayer:
+@dataclass(frozen=True, eq=False)
+class ValuePlayer(_NetworkPlayer):
     """A player of the move to the position that the value head values best, one ply deep."""
 
-    game: Game = static()
-    network: Network = static()
-    variables: Variables
-    jittable: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "value"
+    name = "value"
 
     def __call__(self, key: Array, states: State) -> Array:
         del key
@@ -68,26 +68,19 @@ class ValuePlayer:
         def value_after(action: Array) -> Array:
             move = jax.vmap(functools.partial(transition, self.game), in_axes=(0, None))
             after, reward, discount = move(states, action)
-            value = self.network.apply(self.variables, jax.vmap(self.game.observe)(after)).value
-            return reward + discount * value
+            return reward + discount * self.predict(after).value
 
         # One action at a time: all at once would need num_actions times the memory.
-        values = jax.lax.map(value_after, actions).T
-        mask = jax.vmap(self.game.legal_action_mask)(states)
-        return jnp.argmax(mask_logits(values, mask), axis=-1).astype(jnp.int32)
+        return self.best(states, jax.lax.map(value_after, actions).T)
 
 
 @register_player
-@dataclass(frozen=True, eq=False)  # hashed by identity, because arrays have no hash
-class SearchPlayer:
+@dataclass(frozen=True, eq=False)
+class SearchPlayer(_NetworkPlayer):
     """AlphaZero: a search guided by the network, without noise."""
 
-    game: Game = static()
-    network: Network = static()
-    variables: Variables
     config: SearchConfig = static()
     search: Search = static(default=search, repr=False)
-    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

@@ -19,10 +19,7 @@ class RandomPlayer:
     game: Game = static()
 
     jittable: ClassVar[bool] = True
-
-    @property
-    def name(self) -> str:
-        return "random"
+    name = "random"
 
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)

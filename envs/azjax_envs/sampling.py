@@ -78,15 +78,15 @@ def _random_words(key: Array, shape: tuple[int, ...]) -> Array:
     numbers = jax.lax.iota(jnp.uint32, math.prod(shape))
     words = numbers * jnp.uint32(0x9E3779B9)  # 2**32 divided by the golden ratio
     for part in parts:
-        words = _mix(words ^ part)
+        words = mix_bits(words ^ part)
     return words.reshape(shape)
 
 
-def _mix(words: Array) -> Array:
+def mix_bits(words: Any) -> Any:
     """Returns a permutation of the words, uint32 [...]: the end of MurmurHash3 (Appleby 2011)."""
-    words = (words ^ (words >> 16)) * jnp.uint32(0x85EBCA6B)
-    words = (words ^ (words >> 13)) * jnp.uint32(0xC2B2AE35)
-    return words ^ (words >> 16)
+    words = (words ^ (words >> np.uint32(16))) * np.uint32(0x85EBCA6B)
+    words = (words ^ (words >> np.uint32(13))) * np.uint32(0xC2B2AE35)
+    return words ^ (words >> np.uint32(16))
 
 
 def _for_each(choose: Callable[[Array, Array], Array], draws: Array, rows: Array) -> Array:

@@ -29,7 +29,7 @@ from azjax.bench.timing import interleave, spread
 from azjax.bench.training import LearningCycle, TrainingBenchmark
 from azjax.config import Config, SearchConfig
 from azjax.config.toml import load_config, save_config
-from azjax.devices import describe_machine
+from azjax.devices import describe_machine, usable_cores
 from azjax.errors import UserError
 from azjax.games import game_from_name, make_game
 from azjax.network.two_headed import make_network
@@ -73,8 +73,7 @@ class Say(Protocol):
 def machine(settings: Settings, say: Say) -> None:
     """Tells the machine and the versions of the libraries."""
     say(platform=jax.default_backend(), devices=describe_machine(), summary=describe_machine())
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    say(cores=cores, python=platform.python_version(), system=platform.platform())
+    say(cores=usable_cores(), python=platform.python_version(), system=platform.platform())
     say(versions={name: _version(name) for name in (*_PACKAGES, "pgx")})
     say(memory=(jax.devices()[0].memory_stats() or {}).get("bytes_limit"))
     if shutil.which("nvidia-smi"):

@@ -5,68 +5,43 @@ Source: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
 
-import numpy as np
 from azjax_envs import Game
 from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.players.base import History
 from azjax.players.engines import gtp_games
-from azjax.players.engines.batch import read_move, unstack
+from azjax.players.engines.batch import read_move
 from azjax.players.engines.command import EngineCommand
-from azjax.players.engines.pool import Pool
+from azjax.players.engines.pool import EnginePlayer, Pool
 from azjax.players.engines.process import EngineProcess
-from azjax.types import Array, State
+from azjax.types import State
 
 _COLOURS = ("black", "white")  # player 0 has the black stones
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class GtpPlayer:
+class GtpPlayer(EnginePlayer):
     """An engine that receives all moves of a game from its start, and answers with the next one.
 
     For each position the board is cleared and the game replayed, which takes far less time than the
     engine's own search. The engine therefore knows the ko, all repetitions and the passes, and
     keeps nothing from other games. Moves are written as in the game: "D4" and "pass" in go, "d3" in
-    othello, "a1" in hex. Only the swap in hex is written "swap-pieces". An engine that resigns or
-    fails plays action -1, which is illegal and loses.
+    othello, "a1" in hex. Only the swap in hex is written "swap-pieces".
 
     The engine must play by the game's rules. `gtp_player` sets them for GNU Go. KataGo's config
     needs `koRule = POSITIONAL`, `scoringRule = AREA` and `multiStoneSuicideLegal = false`.
     """
 
-    game: Game
-    name: str
-    pool: Pool
     skips_passes: bool = False  # whether the engine refuses to be told of forced passes
 
-    jittable: ClassVar[bool] = False
-    follows_history: ClassVar[bool] = True
-
-    def __call__(self, key: Array, states: State, history: History | None = None) -> np.ndarray:
-        """Asks the engine for its moves.
-
-        Args:
-          key: ignored; an engine has its own random numbers.
-          states: positions [B, ...].
-          history: the moves that led to them.
-
-        Returns:
-          Actions int32 [B].
-
-        Raises:
-          UserError: the history is missing, or the engine has never made a legal move, or fails
-            again and again.
-        """
-        del key
+    def questions(self, positions: Sequence[State], history: History | None) -> list[list[str]]:
         if history is None:
             raise UserError(
                 f"{self.name}: a GTP engine needs the whole game, so it can play in matches only"
             )
-        positions = unstack(states)
-        questions = [
+        return [
             [
                 *_new_game(self.game),
                 *(
@@ -78,17 +53,11 @@ class GtpPlayer:
             ]
             for state, line in zip(positions, history, strict=True)
         ]
-        asked = list(zip(positions, questions, strict=True))
-        return np.array(self.pool.map(self._ask, asked), np.int32)
 
-    def _ask(self, engine: EngineProcess, asked: tuple[State, list[str]]) -> int:
+    def ask(self, engine: EngineProcess, asked: tuple[State, list[str]]) -> int:
         state, commands = asked
         move = gtp_games.from_gtp(_ask(engine, commands)[-1])
         return read_move(self.name, self.game, state, move)
-
-    def close(self) -> None:
-        """Ends the engines, as garbage collection of this object does."""
-        self.pool.close()
 
 
 def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:

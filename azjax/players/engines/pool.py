@@ -1,14 +1,20 @@
 """Several processes of one engine, which answer the questions of a batch in parallel."""
 
-import os
+import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+from azjax_envs import Game
+
+from azjax.devices import usable_cores
 from azjax.errors import UserError
-from azjax.players.engines.batch import RESIGNED
+from azjax.players.base import History
+from azjax.players.engines.batch import RESIGNED, unstack
 from azjax.players.engines.process import EngineProcess
+from azjax.types import Array, State
 
 _MOST_FAILURES = 10  # in a row, before a match is given up
 Question = TypeVar("Question")
@@ -43,7 +49,7 @@ class Pool:
         Raises:
           UserError: an engine cannot be started, has never answered, or fails again and again.
         """
-        count = min(len(questions), _cores())
+        count = min(len(questions), usable_cores())
         while len(self._engines) < count:
             self._engines.append(self._start())
 
@@ -82,6 +88,43 @@ class Pool:
             engine.close()
 
 
-def _cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+@dataclasses.dataclass(frozen=True, eq=False)
+class EnginePlayer:
+    """A player whose moves an external engine answers.
+
+    An engine that resigns or fails plays action -1, which is illegal and loses.
+    """
+
+    game: Game
+    name: str
+    pool: Pool
+
+    jittable: ClassVar[bool] = False
+    follows_history: ClassVar[bool] = True
+
+    def __call__(self, key: Array, states: State, history: History | None = None) -> np.ndarray:
+        """Asks the engine for its moves in positions [B, ...], int32 [B].
+
+        The key is ignored, as an engine has its own random numbers. `history` has the moves that
+        led to the positions, if they are known.
+
+        Raises:
+          UserError: the history is missing though the engine needs it, or the engine has never made
+            a legal move, or fails again and again.
+        """
+        del key
+        positions = unstack(states)
+        asked = list(zip(positions, self.questions(positions, history), strict=True))
+        return np.array(self.pool.map(self.ask, asked), np.int32)
+
+    def questions(self, positions: Sequence[State], history: History | None) -> Sequence[Any]:
+        """Returns what `ask` sends for each position."""
+        raise NotImplementedError
+
+    def ask(self, engine: EngineProcess, asked: tuple[State, Any]) -> int:
+        """Returns the engine's action in a position, for its question."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Ends the engines, as garbage collection of this object does."""
+        self.pool.close()

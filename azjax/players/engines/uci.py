@@ -6,8 +6,7 @@ Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 
 
 import dataclasses
 import re
-from collections.abc import Mapping
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
@@ -15,11 +14,11 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.base import History
-from azjax.players.engines.batch import read_move, unstack
+from azjax.players.engines.batch import read_move
 from azjax.players.engines.command import EngineCommand
-from azjax.players.engines.pool import Pool
+from azjax.players.engines.pool import EnginePlayer, Pool
 from azjax.players.engines.process import EngineProcess
-from azjax.types import Array, State
+from azjax.types import State
 
 _LIMITS = ("nodes", "movetime", "depth")
 _DEFAULT_LIMIT = {"nodes": "1000"}  # nodes instead of time, so that matches repeat exactly
@@ -41,59 +40,29 @@ PROTOCOLS = {
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class UciPlayer:
+class UciPlayer(EnginePlayer):
     """An engine that receives a position, the moves that led to it, and a limit.
 
     From the moves it knows which positions would be repetitions. Without them it sees the position
     alone, as if a game began there. Every question starts a new game, so an engine cannot use
-    results of earlier searches on top of its nodes. An engine that resigns (in USI) or fails plays
-    action -1, which is illegal and loses. One that declares a win (in USI) plays -2, and has won.
+    results of earlier searches on top of its nodes. One that declares a win (in USI) plays -2, and
+    has won.
     """
 
-    game: Game
-    name: str
-    pool: Pool
     protocol: Protocol
     limit: str  # what follows "go"
 
-    jittable: ClassVar[bool] = False
-    follows_history: ClassVar[bool] = True
-
-    def __call__(self, key: Array, states: State, history: History | None = None) -> np.ndarray:
-        """Asks the engine for its moves.
-
-        Args:
-          key: ignored; an engine has its own random numbers.
-          states: positions [B, ...].
-          history: the moves that led to them, if they are known.
-
-        Returns:
-          Actions int32 [B].
-
-        Raises:
-          UserError: the engine has never made a legal move, or fails again and again.
-        """
-        del key
-        positions = unstack(states)
+    def questions(self, positions: Sequence[State], history: History | None) -> list[str]:
         if history is None:
-            questions = [self._write(state) for state in positions]
-        else:
-            start = self._write(jax.device_get(self.game.init()))
-            questions = [
-                " ".join([start, "moves", *(text for _, text in line)]) for line in history
-            ]
-        asked = list(zip(positions, questions, strict=True))
-        return np.array(self.pool.map(self._ask, asked), np.int32)
-
-    def close(self) -> None:
-        """Ends the engines, as garbage collection of this object does."""
-        self.pool.close()
+            return [self._write(state) for state in positions]
+        start = self._write(jax.device_get(self.game.init()))
+        return [" ".join([start, "moves", *(text for _, text in line)]) for line in history]
 
     def _write(self, state: State) -> str:
         notation = self.protocol.notation
         return f"{notation} {getattr(self.game, f'to_{notation}')(state)}"
 
-    def _ask(self, engine: EngineProcess, asked: tuple[State, str]) -> int:
+    def ask(self, engine: EngineProcess, asked: tuple[State, str]) -> int:
         state, text = asked
         engine.send([f"{self.protocol.name}newgame", f"position {text}", f"go {self.limit}"])
         _, *move = _until(engine, "bestmove").split()

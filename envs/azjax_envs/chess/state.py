@@ -10,6 +10,7 @@ from jax import Array
 from azjax_envs.chess import actions
 from azjax_envs.chess.board import Bits, row, square, squares, unstack
 from azjax_envs.chess.moves import Pieces, legal_moves
+from azjax_envs.sampling import mix_bits
 from azjax_envs.xla_cpu import computed_once
 
 POSITIONS = 8  # the latest positions, which a network observes (AlphaZero)
@@ -226,9 +227,7 @@ def _hash(pieces: Pieces, castling: Array, passed: Array, ply: Array) -> Array:
     for word in [*(word for board in pieces for word in board.words), rest]:
         word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
         h = _rotated(h ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-    h = (h ^ h >> 16) * np.uint32(0x85EBCA6B)
-    h = (h ^ h >> 13) * np.uint32(0xC2B2AE35)
-    return h ^ h >> 16
+    return mix_bits(h)
 
 
 def _rotated(word: Array, by: int) -> Array:

@@ -14,6 +14,7 @@ from jax import Array
 
 from azjax_envs.go import rules
 from azjax_envs.row_bitboard import any_cell, every_cell, one_cell, only_if, union, unpack
+from azjax_envs.sampling import mix_bits
 from azjax_envs.xla_gpu import on_gpu
 
 _CELL_BITS = 9  # enough for 361 cells
@@ -143,8 +144,4 @@ def _pair_word(cell, colour: Array):
 
 
 def _mix(cell, salt: int):
-    """Applies the finaliser of MurmurHash3 (Appleby) to a cell and a salt, uint32."""
-    x = (cell + np.uint32(1)) * np.uint32(salt)
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return x ^ (x >> np.uint32(16))
+    return mix_bits((cell + np.uint32(1)) * np.uint32(salt))

@@ -4,6 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from azjax_envs.sampling import mix_bits
+
 NEVER = np.int16(2**15 - 1)  # in place of a ply, for a side that does not give check
 
 
@@ -20,7 +22,7 @@ def fingerprint(position: Array, player: Array | np.integer) -> Array:
     """
     words = jnp.append(position, player.astype(jnp.uint32))
     places = np.arange(2 * words.shape[0], dtype=np.uint32).reshape(2, -1)
-    salted = _mix(words[None] ^ _mix(places + np.uint32(1)))
+    salted = mix_bits(words[None] ^ mix_bits(places + np.uint32(1)))
     # Never zero: zeros in a history mean that there was no position.
     return jnp.sum(salted, axis=1, dtype=jnp.uint32) | np.array([1, 0], np.uint32)
 
@@ -61,10 +63,3 @@ def result(since: Array, player: Array, first: Array) -> Array:
     begins = first + jnp.where(np.arange(2) == player, 1, 2)
     checked, by_other = since[0] <= begins[0], since[1] <= begins[1]
     return by_other.astype(jnp.int8) - checked.astype(jnp.int8)
-
-
-def _mix(x):
-    """Applies the finaliser of MurmurHash3, uint32."""
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> np.uint32(13))) * np.uint32(0xC2B2AE35)
-    return x ^ (x >> np.uint32(16))

@@ -2,7 +2,6 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +9,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.game import Game, State
+from azjax_envs.sampling import mix_bits
 
 
 def check_play(game: Game, *, games: int, seed: int) -> Iterator[str]:
@@ -92,21 +92,14 @@ _TOO_LONG = "the game is not over after max_steps steps"
 def _pick(size: int, salt: Array, mask: Array, over: Array, slips: Array) -> Array:
     """Returns a random action, int32 []: legal, illegal if `slips`, and any after the end."""
     # Hashed numbers replace jax.random, which would take most of the compilation time.
-    chances = _hash(salt ^ _hash(np.arange(1, size + 1, dtype=np.uint32))) >> 1
+    chances = mix_bits(salt ^ mix_bits(np.arange(1, size + 1, dtype=np.uint32))) >> 1
     legal = jnp.argmax(jnp.where(mask, chances + 1, 0))
     inside = jnp.argmax(jnp.where(mask, 0, chances + 1))
     outside = np.array([-1, size, size + 1, -size, 2**31 - 1, -(2**31)], np.int32)
-    kind = _hash(salt) % (2 * outside.size)
+    kind = mix_bits(salt) % (2 * outside.size)
     is_inside = ~jnp.all(mask) & (kind >= outside.size)
     illegal = jnp.where(is_inside, inside, jnp.asarray(outside)[kind % outside.size])
     return jnp.where(slips | over, illegal, legal).astype(jnp.int32)
-
-
-def _hash(x: Any) -> Array:
-    """Returns the hash of uint32 numbers by the finaliser of MurmurHash3."""
-    x = (x ^ (x >> 16)) * np.uint32(0x85EBCA6B)
-    x = (x ^ (x >> 13)) * np.uint32(0xC2B2AE35)
-    return x ^ (x >> 16)
 
 
 def _image(inverse: Array, choice: Array) -> Array:

@@ -140,7 +140,7 @@ def test_fairy_stockfish_plays_gardner_chess(record, monkeypatch, limit):
     game = make("gardner_chess")
     lines = []
     for cores, matches in ((1, 2), (3, 1)):
-        monkeypatch.setattr(pool, "_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(pool, "usable_cores", lambda cores=cores: cores)
         engine = load_player(f"uci:fairy-stockfish?{limit}", game=game)
         for _ in range(matches):
             seen = record(game, engine, RandomPlayer(game), 4)

@@ -32,7 +32,7 @@ def start(game):
 
 def test_gtp_plays_whole_games_as_they_are_played_inside(tmp_path, monkeypatch):
     """The engine plays the first free cell, as our player of the lowest action does."""
-    monkeypatch.setattr(pool, "_cores", lambda: 1)
+    monkeypatch.setattr(pool, "usable_cores", lambda: 1)
     notes = tmp_path / "notes"
     engine = load_player(scripted("gtp", "well", notes), game=HEX)
     there = play_match(HEX, engine, RandomPlayer(HEX), KEY, num_games=8, opening_plies=3)
@@ -129,7 +129,7 @@ def test_gtp_is_not_asked_about_a_position_alone(tmp_path):
 @pytest.mark.parametrize("cores", [1, 3])
 def test_engines_side_by_side(tmp_path, monkeypatch, cores):
     """Answers come in the order of the questions for any number of engines."""
-    monkeypatch.setattr(pool, "_cores", lambda: cores)
+    monkeypatch.setattr(pool, "usable_cores", lambda: cores)
     notes = tmp_path / "notes"
     engine = load_player(scripted("gtp", "well", notes), game=HEX)
     states = jax.tree.map(lambda x: np.repeat(x, 5, 0), start(HEX))
@@ -197,7 +197,7 @@ def test_who_resigns_loses(tmp_path):
 )
 def test_a_lost_game_does_not_lose_the_others(tmp_path, behaviour, why, monkeypatch, capsys):
     """The engine fails at its fifth move, loses that game, and is started again."""
-    monkeypatch.setattr(pool, "_cores", lambda: 1)
+    monkeypatch.setattr(pool, "usable_cores", lambda: 1)
     notes = tmp_path / "notes"
     engine = load_player(scripted("gtp", behaviour, notes), game=HEX)
     result = play_match(HEX, engine, HostLowest(HEX), KEY, num_games=6, opening_plies=2)
