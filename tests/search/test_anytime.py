@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import itertools
 
 import jax
 import mctx
@@ -15,7 +14,6 @@ from azjax.network.two_headed import make_network
 from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import expand
-from azjax.search import anytime
 from azjax.search.anytime import continue_search, make_anytime_search
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import PUCT
@@ -326,62 +324,6 @@ def test_memory_of_another_search_changes_nothing():
     assert whole.simulations == 100
     small = anytime_search("tic_tac_toe", max_nodes=21)
     assert small.start(after.current.state, after=whole, moves=[]).simulations == 0
-
-
-@dataclasses.dataclass
-class FakeClock:
-    """A clock that only simulations advance."""
-
-    now: float = 0.0
-
-    def monotonic(self):
-        return self.now
-
-
-@dataclasses.dataclass
-class SteadyProgress:
-    """A search of a hundred simulations a second."""
-
-    clock: FakeClock
-    simulations: int = 0
-    full = False
-    seconds_each = 0.01
-
-    def run(self, count):
-        self.clock.now += count / 100
-        return SteadyProgress(self.clock, self.simulations + count)
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    clock = FakeClock()
-    monkeypatch.setattr(anytime, "time", clock)
-    return clock
-
-
-def test_the_limit_of_time(clock):
-    for seconds in (0.5, 3.0):
-        began = clock.now
-        *_, last = continue_search(SteadyProgress(clock), seconds=seconds)
-        assert seconds - 0.01 <= clock.now - began <= seconds + 0.05
-        assert 100 * seconds - 1 <= last.simulations <= 100 * seconds + 5
-    assert list(continue_search(SteadyProgress(clock), seconds=0)) == []
-
-
-def test_the_limit_of_simulations_is_exact(clock):
-    for simulations in (1, 5, 333):
-        *_, last = continue_search(SteadyProgress(clock), simulations=simulations)
-        assert last.simulations == simulations
-    *_, last = continue_search(SteadyProgress(clock, 100), simulations=130)
-    assert last.simulations == 130
-    assert list(continue_search(SteadyProgress(clock, 130), simulations=130)) == []
-
-
-def test_steps_take_a_twentieth_of_a_second(clock):
-    times = [clock.now]
-    for _ in itertools.islice(continue_search(SteadyProgress(clock)), 50):
-        times.append(clock.now)
-    assert max(np.diff(times)) <= 0.06
 
 
 def test_the_tree_takes_the_given_memory():
