@@ -1,5 +1,4 @@
 import chess
-import jax
 import numpy as np
 import pytest
 from azjax_envs import check_game
@@ -281,10 +280,6 @@ def test_illegal_action_loses():
             assert not seen["mask"][i].any()
         again = step(GAME, after, [action_of("e2e4", True, 8)] * LANES)
         assert_same(lane(again, 0), lane(after, 0))
-
-
-def test_state_is_small():
-    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 2500
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Every game in many sizes keeps the contract."""
 
+import jax
+import numpy as np
 import pytest
 from azjax_envs import available_games, check_game, make
 from hypothesis import given, settings
@@ -63,3 +65,34 @@ def small_games(draw):
 def test_any_size_and_any_line_of_play_conforms(game, seed):
     assert check_game(game, games=16, seed=seed) == []
     assert make(game.name).name == game.name
+
+
+# A line of actions, and actions within the range that are illegal after it.
+ILLEGAL = {
+    "connect_four": ([3], []),
+    "dots_and_boxes_2x2": ([0], [0]),
+    "go_5x5": ([12, 13], [12]),
+    "gomoku": ([7], [7]),
+    "hex_3x3": ([4], [4]),
+    "mancala": ([2], [2]),
+    "othello": ([19], [0, 27, 64]),
+    "tic_tac_toe": ([4], [4]),
+}
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_an_illegal_action_loses_and_changes_no_stone(name, play_line):
+    game, (line, wrong) = make(name), ILLEGAL[name]
+    step, before = jax.jit(game.step), play_line(game, line)
+    loser = int(game.current_player(before))
+    for action in (*wrong, -1, -game.num_actions, game.num_actions, 2**31 - 1, -(2**31)):
+        lost = step(before, np.int32(action))
+        assert game.is_terminal(lost)
+        assert game.current_player(lost) == loser
+        assert game.returns(lost).tolist() == [1 - 2 * (loser == player) for player in (0, 1)]
+        assert not game.legal_action_mask(lost).any()
+        if name != "othello":  # which marks legal moves
+            np.testing.assert_array_equal(game.observe(lost), game.observe(before))
+        for legal in np.flatnonzero(game.legal_action_mask(before))[:3]:
+            again = step(lost, np.int32(legal))
+            jax.tree.map(np.testing.assert_array_equal, again, lost)

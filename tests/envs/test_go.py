@@ -271,15 +271,6 @@ def test_planes_after_a_pass(play_line):
     assert (game.observe(game.init())[..., 16] == 1).all()
 
 
-@pytest.mark.parametrize("wrong", [-1, 12, 26, 2**31 - 1, -(2**31)])
-def test_illegal_action_loses(play_line, wrong):
-    game = make("go_5x5", komi=-20)
-    state = step(game, play_line(game, actions(game, "C3", "D3")), wrong)
-    assert game.is_terminal(state)
-    assert game.returns(state).tolist() == [-1, 1]
-    assert game.returns(step(game, state, 0)).tolist() == [-1, 1]
-
-
 def test_text(play_line):
     game = make("go_9x9")
     state = play_line(game, actions(game, "A9", "J1", "H8"))
@@ -310,27 +301,3 @@ def test_every_placement_has_its_own_name():
     assert len(set(names)) == game.num_actions
     assert not any("I" in name for name in names)
     assert [game.string_to_action(state, names[a]) for a in (0, 18, 200, 361)] == [0, 18, 200, 361]
-
-
-@pytest.mark.parametrize(("size", "name"), [(2, "go_2x2"), (9, "go_9x9"), (19, "go")])
-def test_name_makes_the_game(size, name):
-    assert make("go", size=size).name == name
-    assert make(name) == make("go", size=size)
-
-
-def test_bad_options():
-    for size in (1, 20, 9.0, True):
-        with pytest.raises(ValueError, match="size must be an integer from 2 to 19"):
-            make("go", size=size)
-    for komi in ("7", None, float("nan"), float("inf"), True):
-        with pytest.raises(ValueError, match="komi must be a number"):
-            make("go", komi=komi)
-    with pytest.raises(ValueError, match="suicide must be"):
-        make("go", suicide=1)
-    with pytest.raises(ValueError, match="did you mean 'komi'"):
-        make("go", kommi=6.5)
-
-
-@pytest.mark.parametrize(("name", "most"), [("go_9x9", 3000), ("go", 14000)])
-def test_state_is_small(name, most):
-    assert sum(x.nbytes for x in jax.tree.leaves(make(name).init())) <= most

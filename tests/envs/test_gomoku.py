@@ -176,17 +176,6 @@ def test_one_stone_in_a_row(play_line):
     assert game.returns(play_line(game, [2])).tolist() == [1, -1]
 
 
-@pytest.mark.parametrize("action", [7, -1, 225, 226, 2**31 - 1, -(2**31)])
-def test_illegal_action_loses(play_line, action):
-    before = play_line(GAME, [7])
-    state = play_line(GAME, [7, action])
-    assert GAME.is_terminal(state)
-    assert GAME.current_player(state) == 1
-    assert GAME.returns(state).tolist() == [1, -1]
-    assert not GAME.legal_action_mask(state).any()
-    assert GAME.to_string(state) == GAME.to_string(before)
-
-
 def test_observation_is_the_movers_and_its_top_row_comes_first(play_line):
     planes = np.asarray(SMALL.observe(play_line(SMALL, [0, 10, 80])))
     assert np.argwhere(planes[..., 0]).tolist() == [[1, 1]]
@@ -203,32 +192,6 @@ def test_text(play_line):
         game.string_to_action(state, "b2")
     with pytest.raises(ValueError, match="'e1' is not legal here"):
         game.string_to_action(state, "e1")
-
-
-def test_range():
-    with pytest.raises(ValueError, match="gomoku: size must be an integer from 5 to 19, not 4"):
-        make("gomoku_4x4")
-    with pytest.raises(ValueError, match="gomoku: size must be an integer from 5 to 19, not 20"):
-        make("gomoku", size=20)
-    with pytest.raises(ValueError, match="gomoku: exactly_five must be true or false, not 1"):
-        make("gomoku", exactly_five=1)
-    with pytest.raises(ValueError, match="mnk: k must be an integer from 1 to 4, not 5"):
-        make("mnk_4x3x5")
-    with pytest.raises(ValueError, match="mnk: m must be an integer from 1 to 19, not 0"):
-        make("mnk", m=0)
-    with pytest.raises(ValueError, match="mnk: n must be an integer from 1 to 19, not 20"):
-        make("mnk", n=20)
-
-
-@pytest.mark.parametrize("name", ["gomoku", "gomoku_9x9", "mnk", "mnk_4x3x3", "mnk_3x4x3"])
-def test_name_makes_the_game(name):
-    assert make(name).name == name
-    assert make(make(name).name) == make(name)
-
-
-@pytest.mark.parametrize(("name", "size"), [("gomoku", 128), ("gomoku_19x19", 160), ("mnk", 16)])
-def test_state_is_small(name, size):
-    assert sum(x.nbytes for x in jax.tree.leaves(make(name).init())) <= size
 
 
 def test_cells_out_of_range_are_no_cells_on_every_width():

@@ -203,15 +203,6 @@ def test_the_last_cell_of_the_largest_board_closes_a_winding_chain(play_line):
     assert game.returns(game.step(after, middle)).tolist() == [1, -1]
 
 
-@pytest.mark.parametrize("action", [4, -1, 9, 10, 2**31 - 1, -(2**31)])
-def test_illegal_action_loses(play_line, action):
-    state = SMALL.step(play_line(SMALL, [4]), action)
-    assert SMALL.is_terminal(state)
-    assert SMALL.returns(state).tolist() == [1, -1]
-    assert SMALL.returns(SMALL.step(state, 0)).tolist() == [1, -1]
-    assert not SMALL.legal_action_mask(state).any()
-
-
 def test_observation_is_the_movers_and_knows_the_colour(play_line):
     planes = np.asarray(SWAP.observe(play_line(SWAP, [1])))
     own, theirs, first, may_swap = np.moveaxis(planes, -1, 0)
@@ -253,18 +244,3 @@ def test_text(play_line):
 def test_drawing_has_a_swap_only_where_the_game_has():
     assert "swap" in to_svg(SWAP, SWAP.init())
     assert ">swap<" not in to_svg(SMALL, SMALL.init())
-
-
-def test_name_and_range():
-    assert make("hex_5x5").name == "hex_5x5"
-    assert make("hex_11x11").name == "hex"
-    assert make("hex", size=7, swap=True).name == "hex_7x7"
-    for size in (1, 14, 5.0):
-        with pytest.raises(ValueError, match="size must be an integer from 2 to 13, not"):
-            make("hex", size=size)
-    with pytest.raises(ValueError, match="swap must be true or false, not 'yes'"):
-        make("hex", swap="yes")
-
-
-def test_state_is_small():
-    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 128

@@ -181,20 +181,3 @@ def test_all_eight_symmetries_hold_away_from_the_start(play_randomly):
             after = step_of(game)(image, jnp.int32(action))
             observed = np.asarray(game.observe(before)).reshape(36, 3)[cells]
             np.testing.assert_array_equal(np.asarray(game.observe(after)).reshape(36, 3), observed)
-
-
-@pytest.mark.parametrize("size", [0, 2, 5, 7, 10, -8, 8.0, "8", True, None])
-def test_range(size):
-    with pytest.raises(ValueError, match="othello: size must be 4, 6 or 8, not "):
-        make("othello", size=size)
-
-
-def test_name_makes_the_game():
-    assert make("othello_8x8").name == "othello"
-    for name in ("othello_6x6", "othello_4x4"):
-        assert make(name).name == name
-        assert make(make(name).name) == make(name)
-
-
-def test_state_is_small():
-    assert sum(x.nbytes for x in jax.tree.leaves(GAME.init())) <= 48

@@ -103,19 +103,6 @@ def test_lines_do_not_run_around_the_edge():
         )
 
 
-@pytest.mark.parametrize("action", [0, 27, 64, 65, -1, -64, 2**31 - 1, -(2**31)])
-def test_illegal_action_loses(play_line, action):
-    before = play_line(GAME, _line("d3"))
-    state = GAME.step(before, action)
-    assert GAME.is_terminal(state)
-    assert GAME.current_player(state) == 1
-    assert GAME.returns(state).tolist() == [1, -1]
-    assert not GAME.legal_action_mask(state).any()
-    assert discs(GAME, state) == discs(GAME, before)
-    _assert_same(GAME.step(state, 18), state)
-    _assert_same(GAME.step(state, 64), state)
-
-
 def test_illegal_action_loses_though_ahead():
     state = place(GAME, "XXXXXXO." + "\n........" * 7, BLACK)
     lost = GAME.step(state, 64)

@@ -1,5 +1,6 @@
 import sys
 
+import jax
 import pytest
 from azjax_envs import available_games, make
 
@@ -9,6 +10,49 @@ def test_every_listed_name_makes_a_game_of_that_name():
         assert make(name).name == name
         assert make(name) == make(name)
         assert hash(make(name)) == hash(make(name))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("connect_four_4x4", "connect_four_5x6x3", "dots_and_boxes_3x4", "go_2x2", "go_9x9"),
+        *("gomoku_9x9", "mnk_4x3x3", "mnk_3x4x3", "hex_5x5", "mancala_4x3", "othello_4x4"),
+        "othello_6x6",
+    ],
+)
+def test_a_name_with_a_size_makes_a_game_of_that_name(name):
+    assert make(name).name == name
+    assert make(make(name).name) == make(name)
+
+
+def test_options_are_part_of_the_name_only_if_they_are_sizes():
+    for name in ("dots_and_boxes_5x5", "go_19x19", "hex_11x11", "mancala_6x4", "othello_8x8"):
+        assert make(name).name == name.rpartition("_")[0]
+    assert make("hex", size=7, swap=True).name == "hex_7x7"
+    assert make("mancala_4x3", empty_capture=True) != make("mancala_4x3")
+
+
+# The most bytes of a state.
+BYTES = {
+    "chess": 2500,
+    "connect_four": 32,
+    "gardner_chess": 1300,
+    "go": 14000,
+    "go_9x9": 3000,
+    "gomoku": 128,
+    "gomoku_19x19": 160,
+    "hex": 128,
+    "mancala": 16,
+    "mnk": 16,
+    "othello": 48,
+    "shogi": 5005,
+    "tic_tac_toe": 16,
+}
+
+
+@pytest.mark.parametrize("name", BYTES)
+def test_states_are_small(name):
+    assert sum(x.nbytes for x in jax.tree.leaves(make(name).init())) <= BYTES[name]
 
 
 def test_a_game_of_pgx():
@@ -48,6 +92,34 @@ def test_size_in_the_name_and_as_options_are_one():
         ("tic_tac_toe", {"size": 4}, "no option 'size': it takes no options"),
         ("connect_four", {"rows": 99}, "rows must be an integer from 1 to 31, not 99"),
         ("dots_and_boxes", {"rows": "3"}, "rows must be an integer from 1 to 31, not '3'"),
+        ("connect_four", {"rows": 0}, "rows must be an integer from 1 to 31, not 0"),
+        ("connect_four_4x5", {"connect": 6}, "connect must be an integer from 1 to 5, not 6"),
+        ("connect_four", {"columns": True}, "columns must be an integer"),
+        ("dots_and_boxes_3x32", {}, "columns must be an integer from 1 to 31, not 32"),
+        *(("go", {"size": x}, "size must be an integer from 2 to 19") for x in (1, 20, 9.0, True)),
+        *(
+            ("go", {"komi": komi}, "komi must be a number")
+            for komi in ("7", None, float("nan"), float("inf"), True)
+        ),
+        ("go", {"suicide": 1}, "suicide must be"),
+        ("go", {"kommi": 6.5}, "did you mean 'komi'"),
+        ("gomoku_4x4", {}, "gomoku: size must be an integer from 5 to 19, not 4"),
+        ("gomoku", {"size": 20}, "gomoku: size must be an integer from 5 to 19, not 20"),
+        ("gomoku", {"exactly_five": 1}, "gomoku: exactly_five must be true or false, not 1"),
+        ("mnk_4x3x5", {}, "mnk: k must be an integer from 1 to 4, not 5"),
+        ("mnk", {"m": 0}, "mnk: m must be an integer from 1 to 19, not 0"),
+        ("mnk", {"n": 20}, "mnk: n must be an integer from 1 to 19, not 20"),
+        *(("hex", {"size": x}, "size must be an integer from 2 to 13, not") for x in (1, 14, 5.0)),
+        ("hex", {"swap": "yes"}, "swap must be true or false, not 'yes'"),
+        *(
+            ("mancala", options, "must be an integer from 1 to 10, not")
+            for options in ({"pits": 0}, {"pits": 11}, {"seeds": 0}, {"seeds": 11}, {"seeds": 2.0})
+        ),
+        ("mancala", {"empty_capture": 1}, "empty_capture must be true or false, not 1"),
+        *(
+            ("othello", {"size": x}, "othello: size must be 4, 6 or 8, not ")
+            for x in (0, 2, 5, 7, 10, -8, 8.0, "8", True, None)
+        ),
         ("no_such_module:Game", {}, "cannot import 'no_such_module'"),
         ("azjax_envs.tic_tac_toe:TikTakToe", {}, "no 'TikTakToe': did you mean 'TicTacToe'"),
         ("azjax_envs.tic_tac_toe:TicTacToe", {"size": 4}, "it takes no options"),

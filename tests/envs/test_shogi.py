@@ -28,12 +28,6 @@ def test_start():
         assert mine.dtype == theirs.dtype
 
 
-def test_state_is_small():
-    leaves = jax.tree.leaves(GAME.init())
-    assert sum(leaf.nbytes for leaf in leaves) == 5005
-    assert len(leaves) == 8
-
-
 def rotated(moves):
     """Returns the same moves by the other side."""
     files, ranks = dict(zip("123456789", "987654321", strict=True)), {}
