@@ -1,7 +1,6 @@
 import chess
 import numpy as np
 import pytest
-from azjax_envs import check_game
 from azjax_envs.chess import Chess
 
 from tests.oracles import chess_players as players
@@ -280,8 +279,3 @@ def test_illegal_action_loses():
             assert not seen["mask"][i].any()
         again = step(GAME, after, [action_of("e2e4", True, 8)] * LANES)
         assert_same(lane(again, 0), lane(after, 0))
-
-
-@pytest.mark.slow
-def test_conforms():
-    assert check_game(GAME) == []

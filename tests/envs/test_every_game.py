@@ -47,6 +47,23 @@ def test_conforms(name, options):
     assert check_game(make(name, **options), games=32) == []
 
 
+FEW = [
+    *("connect_four", "connect_four_2x9x3", "connect_four_1x1x1", "dots_and_boxes_2x2"),
+    *("dots_and_boxes_1x3", "go_5x5", "mnk_4x2x3", "mnk_1x1x1", "hex_2x2", "mancala"),
+    *("othello_4x4", "othello", "tic_tac_toe"),
+]
+WITH_OPTIONS = {
+    "gomoku_6x6": {"exactly_five": True},
+    "hex_6x6": {"swap": True},
+    "mancala_1x1": {"empty_capture": True},
+}
+
+
+@pytest.mark.parametrize("name", [*FEW, *WITH_OPTIONS])
+def test_some_conform(name):
+    assert check_game(make(name, **WITH_OPTIONS.get(name, {})), games=32) == []
+
+
 @st.composite
 def small_games(draw):
     """Draws a game of any kind, size and option that compiles quickly."""

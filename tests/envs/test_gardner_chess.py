@@ -3,7 +3,6 @@ import random
 import numpy as np
 import pyffish
 import pytest
-from azjax_envs import check_game
 from azjax_envs.chess import GardnerChess
 
 from tests.oracles import chess_players as players
@@ -223,8 +222,3 @@ def test_fen_goes_there_and_back():
 def test_bad_fen(fen, says):
     with pytest.raises(ValueError, match=says):
         GAME.from_fen(fen)
-
-
-@pytest.mark.slow
-def test_conforms():
-    assert check_game(GAME) == []
