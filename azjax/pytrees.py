@@ -94,8 +94,9 @@ def check_states(game: Game, states: State) -> int:
     for (path, leaf), row in zip(leaves, jax.tree.leaves(one), strict=True):
         name = "states" + jax.tree_util.keystr(path)
         if jnp.shape(leaf) == row.shape:
+            wanted = ", ".join(["B", *map(str, row.shape)])
             raise ValueError(
-                f"{name} must have a batch axis, shape {_batched(row.shape)}, given {row.shape}; "
+                f"{name} must have a batch axis, shape [{wanted}], given {row.shape}; "
                 "azjax.pytrees.expand(state) makes a batch of one state"
             )
         check_array(leaf, ("B", *row.shape), row.dtype, name=f"{name} of {game.name}")
@@ -114,7 +115,3 @@ def check_key(key: Array, *, name: str = "key") -> None:
         raise ValueError(
             f"{name} must be one PRNG key, such as jax.random.key(0), given {dtype} {shape}"
         )
-
-
-def _batched(shape: tuple[int, ...]) -> str:
-    return f"[{', '.join(['B', *map(str, shape)])}]"

@@ -1,7 +1,7 @@
 """Searches all positions of a game, many at once, and finds where it was decided."""
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -122,17 +122,13 @@ def _search_all(
     """Searches in batches of one size, so that one program serves all."""
     size = min(_BATCH, count)
     parts = []
-    for rows in _batches(count, size):
-        key = jax.random.PRNGKey(int(rows[0]))
+    for first in range(0, count, size):
+        rows = np.minimum(np.arange(first, first + size), count - 1)
+        key = jax.random.PRNGKey(first)
         parts.append(jax.device_get(_search(player, key, take(states, rows))))
         if progress is not None:
-            progress(min(int(rows[0]) + size, count), count)
+            progress(min(first + size, count), count)
     return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
-
-
-def _batches(count: int, size: int) -> Iterator[np.ndarray]:
-    for first in range(0, count, size):
-        yield np.minimum(np.arange(first, first + size), count - 1)
 
 
 @jax.jit

@@ -8,14 +8,14 @@ from typing import Any
 
 from azjax_envs.go import Go
 from sgfmill import sgf, sgf_grammar
+from sgfmill.common import format_vertex, move_from_vertex
 
 from azjax.analysis.game_analysis import GameAnalysis
-from azjax.analysis.played_game import PlayedGame
+from azjax.analysis.played_game import PlayedGame, play_named
 from azjax.errors import UserError
 from azjax.play.game_record import GameRecord, start_game
 from azjax.play.gtp.sgf import komi_of, size_of, texts_of
 
-_PASS = "pass"
 _COLOURS = "bw"
 
 
@@ -66,9 +66,8 @@ def write_sgf(analysis: GameAnalysis, source: SgfSource) -> bytes:
         for name in move.line:
             colour = _COLOURS[record.current.mover]
             branch = branch.new_child()
-            branch.set_move(colour, None if name == _PASS else _point(name, size))
-            legal = {text: action for action, text in record.legal_moves().items()}
-            record = record.play(legal[name])
+            branch.set_move(colour, move_from_vertex(name, size))
+            record = play_named(record, name)
     return source.game.serialise()
 
 
@@ -92,7 +91,7 @@ def _played(tree: Any, game: Go) -> PlayedGame:
             black, white, _ = node.get_setup_stones()
             for side, points in enumerate((black, white)):
                 for point in sorted(points):
-                    record = _play(record, side, point, size)
+                    record = _play(record, side, point)
         try:
             colour, point = node.get_move()
         except ValueError as error:
@@ -104,7 +103,7 @@ def _played(tree: Any, game: Go) -> PlayedGame:
         if record.current.over:
             early = f"the game is over by its rules after {record.num_moves} moves"
             break
-        record = _play(record, _COLOURS.index(colour), point, size)
+        record = _play(record, _COLOURS.index(colour), point)
         nodes[record.num_moves] = node
     if not record.num_moves:
         raise UserError("it has no moves")
@@ -113,26 +112,8 @@ def _played(tree: Any, game: Go) -> PlayedGame:
     return PlayedGame(record, title, early, SgfSource(opened, nodes))
 
 
-def _play(record: GameRecord, player: int, point: tuple[int, int] | None, size: int) -> GameRecord:
+def _play(record: GameRecord, player: int, point: tuple[int, int] | None) -> GameRecord:
     """Returns the record after a move; the other side passes first if it is to move."""
-    name = _PASS if point is None else _name(point)
     if record.current.mover != player and not record.current.over:
-        record = _named(record, _PASS)
-    return _named(record, name)
-
-
-def _named(record: GameRecord, name: str) -> GameRecord:
-    legal = {text: action for action, text in record.legal_moves().items()}
-    if name not in legal:
-        raise UserError(f"move {record.num_moves + 1}, {name}, is not legal there")
-    return record.play(legal[name], name)
-
-
-def _name(point: tuple[int, int]) -> str:
-    """Returns the name in GTP of a point of sgfmill, whose rows count from the bottom."""
-    row, column = point
-    return f"{'ABCDEFGHJKLMNOPQRSTUVWXYZ'[column]}{row + 1}"
-
-
-def _point(name: str, size: int) -> tuple[int, int]:
-    return int(name[1:]) - 1, "ABCDEFGHJKLMNOPQRSTUVWXYZ"[:size].index(name[0])
+        record = play_named(record, "pass")
+    return play_named(record, format_vertex(point))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import jax
 from azjax_envs.shogi import Shogi
 
-from azjax.analysis.played_game import PlayedGame
+from azjax.analysis.played_game import PlayedGame, play_named
 from azjax.errors import UserError
 from azjax.play.game_record import GameRecord, start_game
 
@@ -95,7 +95,7 @@ def _csa_game(text: str) -> PlayedGame:
             start = from_file + _letter(from_rank)
             promotes = kind in _CSA_PROMOTED and not _piece(record, start).startswith("+")
             move = start + target + "+" * promotes
-        record = _play(record, move, line.strip())
+        record = play_named(record, move, line.strip())
     return _game(record, [names.get("N+", ""), names.get("N-", "")], early)
 
 
@@ -131,7 +131,7 @@ def _kif_game(text: str) -> PlayedGame:
             start = found["from"][0] + _letter(found["from"][1])
             promotes = "成" in (found["mark"], found["late"])
             move = start + target + "+" * promotes
-        record = _play(record, move, line.split()[1])
+        record = play_named(record, move, line.split()[1])
     sides = [headers.get(side, "").strip() for side in ("先手", "後手")]
     return _game(record, sides, early)
 
@@ -144,13 +144,6 @@ def _game(record: GameRecord, sides: list[str], early: str) -> PlayedGame:
 
 def _over(record: GameRecord) -> str:
     return f"the game is over by its rules after {record.num_moves} moves"
-
-
-def _play(record: GameRecord, move: str, shown: str) -> GameRecord:
-    legal = {name: action for action, name in record.legal_moves().items()}
-    if move not in legal:
-        raise UserError(f"move {record.num_moves + 1}: {shown!r} is not legal there")
-    return record.play(legal[move], move)
 
 
 def _letter(rank: str) -> str:

@@ -97,7 +97,8 @@ class GamesBenchmark:
         for batch in batches:
             print(f"{name}: {batch} games at once", file=sys.stderr, flush=True)
             players[batch] = RandomPlayer(rules, warm, batch, self.seconds)
-        rates = _rates(players, self.repeats)
+        seconds = interleave(players, self.repeats)
+        rates = {batch: [players[batch].steps / t for t in seconds[batch]] for batch in batches}
         best = max(rates, key=lambda batch: statistics.median(rates[batch]))
         return {
             "steps": round(statistics.median(rates[best])),
@@ -156,12 +157,6 @@ def _fitting_batches(state_bytes: int) -> tuple[int, ...]:
     batches = _CPU_BATCHES if on_cpu else _ACCELERATOR_BATCHES
     largest = _CPU_BYTES if on_cpu else _ACCELERATOR_BYTES
     return tuple(batch for batch in batches if batch * state_bytes <= largest) or batches[:1]
-
-
-def _rates(players: dict[int, RandomPlayer], repeats: int) -> dict[int, list[float]]:
-    """Returns the steps per second of every repeat, by player."""
-    seconds = interleave(players, repeats)
-    return {name: [players[name].steps / t for t in times] for name, times in seconds.items()}
 
 
 def _print_table(facts: dict[str, Any], games: list[str]) -> None:

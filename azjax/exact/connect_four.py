@@ -123,7 +123,8 @@ class _Openings:
         empty = np.zeros(1, U)
         layers = [(empty, empty)]
         for _ in range(_OPENING_PLIES):
-            children = [self._play(*layers[-1], column) for column in solver._columns]
+            moves = [self._play(*layers[-1], column) for column in solver._columns]
+            children = [(own[goes_on], taken[goes_on]) for goes_on, _, own, taken in moves]
             own, taken = (np.concatenate(side) for side in zip(*children, strict=True))
             _, first = np.unique(own + taken, return_index=True)
             layers.append((own[first], taken[first]))
@@ -136,11 +137,11 @@ class _Openings:
             own, taken = layers[plies]
             best = np.full(len(own), -100)
             for column in solver._columns:
-                legal, wins, after = self._after(own, taken, column)
+                goes_on, wins, *after = self._play(own, taken, column)
                 best[wins] = (solver._cells + 1 - plies) // 2
-                rows = np.flatnonzero(legal & ~wins)
+                rows = np.flatnonzero(goes_on)
                 keys, later = self._layers[0]
-                found = -later[np.searchsorted(keys, after[rows])]
+                found = -later[np.searchsorted(keys, sum(after)[rows])]
                 best[rows] = np.maximum(best[rows], found)
             self._layers.insert(0, (own + taken, best))
 
@@ -152,27 +153,12 @@ class _Openings:
 
     def _play(
         self, own: np.ndarray, taken: np.ndarray, column: np.uint64
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Returns the positions after a move in a column, where it is legal and does not win."""
-        discs, wins = self._discs(own, taken, column)
-        rows = (discs > 0) & ~wins
-        return self._canonical((own ^ taken)[rows], (taken | discs)[rows])
-
-    def _after(
-        self, own: np.ndarray, taken: np.ndarray, column: np.uint64
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Returns whether a move is legal, whether it wins, and the key of the position after."""
-        discs, wins = self._discs(own, taken, column)
-        first, second = self._canonical(own ^ taken, taken | discs)
-        return discs > 0, wins, first + second
-
-    def _discs(
-        self, own: np.ndarray, taken: np.ndarray, column: np.uint64
-    ) -> tuple[np.ndarray, np.ndarray]:
-        solver = self._solver
-        discs = (taken + solver._board[1]) & column
-        wins = discs & _winning_cells(own, taken, solver._board[0], solver._lane)
-        return discs, wins > 0
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Returns where a move is legal and does not win, where it wins, and what it leads to."""
+        board = self._solver._board
+        discs = (taken + board[1]) & column
+        wins = (discs & _winning_cells(own, taken, board[0], self._solver._lane)) > 0
+        return (discs > 0) & ~wins, wins, *self._canonical(own ^ taken, taken | discs)
 
     def _canonical(self, own: np.ndarray, taken: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Returns each position or its mirror image, whichever has the smaller key."""

@@ -125,7 +125,8 @@ def _enumerate(
     progress: Callable[[int, int], None] | None,
 ) -> Graph:
     game = codec.game
-    batch = _batch_size(codec)
+    # As many states as can be stepped at once in about 64 MB.
+    batch = int(np.clip((64 << 20) // (16 * codec.num_words + 64), 1, 8192))
     found = _Found(codec, start)
     expanded = []  # one tuple of arrays for each expanded batch
     layer_starts, done = [0], 0
@@ -263,12 +264,6 @@ class _Found:
     def _check_equal(left: np.ndarray, right: np.ndarray) -> None:
         if not np.array_equal(left, right):
             raise _SharedKeyError
-
-
-def _batch_size(codec: Codec) -> int:
-    """Returns the number of states that can be stepped at once in about 64 MB."""
-    per_state = 16 * codec.num_words + 64
-    return int(np.clip((64 << 20) // per_state, 1, 8192))
 
 
 def _bytes_per_state(codec: Codec) -> int:

@@ -125,9 +125,10 @@ def prediction_of(outputs: Any) -> Prediction:
     if isinstance(outputs, Prediction):
         return outputs
     if not isinstance(outputs, tuple | list) or len(outputs) != 2:
+        shapes = jax.tree.map(lambda x: list(jnp.shape(x)), outputs)
         raise UserError(
             "a network's module must return (policy logits [B, A], value [B], [B, 1] or [B, 3]), "
-            f"not {_described(outputs)}"
+            f"not {type(outputs).__name__} of shapes {shapes}"
         )
     logits, value = (jnp.asarray(x, jnp.float32) for x in outputs)
     if value.ndim == 2 and value.shape[-1] == 3:
@@ -135,8 +136,3 @@ def prediction_of(outputs: Any) -> Prediction:
         return Prediction(logits, value, chances[:, 0] - chances[:, 2])
     value = value.reshape(value.shape[:1]) if value.shape[1:] in ((), (1,)) else value
     return Prediction(logits, value[..., None], value)
-
-
-def _described(outputs: Any) -> str:
-    shapes = jax.tree.map(lambda x: list(jnp.shape(x)), outputs)
-    return f"{type(outputs).__name__} of shapes {shapes}"

@@ -112,7 +112,9 @@ def _pad(graph: Graph, params: dict[str, Any], x: Value, fill: Value) -> str:
     size = math.prod(x.shape)
     index = np.arange(size).reshape(x.shape)
     for axis, (low, high, inside) in enumerate(params["padding_config"]):
-        spread = np.full(_with(index.shape, axis, _spread(index.shape[axis], inside)), size)
+        sizes = list(index.shape)
+        sizes[axis] += max(sizes[axis] - 1, 0) * inside
+        spread = np.full(sizes, size)
         spread[(slice(None),) * axis + (slice(None, None, inside + 1),)] = index
         wide = [(0, 0)] * index.ndim
         wide[axis] = (max(low, 0), max(high, 0))
@@ -122,14 +124,6 @@ def _pad(graph: Graph, params: dict[str, Any], x: Value, fill: Value) -> str:
     flat = flattened(graph, x)
     one = reshaped(graph, graph.name_of(fill), (1,))
     return graph.node("Gather", graph.node("Concat", flat, one, axis=0), graph.constant(index))
-
-
-def _spread(size: int, inside: int) -> int:
-    return size + max(size - 1, 0) * inside
-
-
-def _with(shape: Sequence[int], axis: int, size: int) -> tuple[int, ...]:
-    return (*shape[:axis], size, *shape[axis + 1 :])
 
 
 ARRAYS: dict[str, Callable] = {

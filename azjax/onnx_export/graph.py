@@ -79,7 +79,7 @@ class Graph:
     def node(self, op: str, *inputs: str, **attributes: Any) -> str:
         """Returns the name of the output of a node; attributes that are None are left out."""
         attributes = {k: v for k, v in attributes.items() if v is not None}
-        key = (op, inputs, tuple(sorted((k, _hashable(v)) for k, v in attributes.items())))
+        key = (op, inputs, repr(sorted(attributes.items())))
         graph: Graph | None = self
         while graph is not None:
             if key in graph.made:
@@ -183,7 +183,3 @@ def _names_used(node: onnx.NodeProto) -> set[str]:
             for inner in attribute.g.node:
                 used |= _names_used(inner)
     return used
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value

@@ -54,11 +54,7 @@ class DoesNotCompile(Exception):
         text = re.sub(r"\s+", " ", str(error)).strip()
         super().__init__(text if len(text) < 300 else text[:297] + "...")
         used = _NEEDS.search(text)
-        self.needs = _bytes(used[1], used[2]) if used else None
-
-
-def _bytes(number: str, unit: str) -> float:
-    return float(number) * 1024.0 ** " KMGT".index(unit or " ")
+        self.needs = float(used[1]) * 1024.0 ** " KMGT".index(used[2] or " ") if used else None
 
 
 def check_installed(machine: Machine) -> None:

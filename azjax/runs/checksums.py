@@ -13,7 +13,8 @@ CHECKSUMS_FILE = "checksums.json"
 
 def write_checksums(folder: Path) -> None:
     """Writes the checksums of the files in the items of a checkpoint, its subfolders."""
-    found = {file.relative_to(folder).as_posix(): _checksum(file) for file in _files(folder)}
+    files = [file for file in sorted(folder.glob("*/**/*")) if file.is_file()]
+    found = {file.relative_to(folder).as_posix(): _checksum(file) for file in files}
     (folder / CHECKSUMS_FILE).write_text(json.dumps(found, indent=1, sort_keys=True))
 
 
@@ -35,10 +36,6 @@ def find_damage(folder: Path, *items: str) -> str | None:
         if not known:
             return f"the part {item} is missing"
     return None
-
-
-def _files(folder: Path) -> list[Path]:
-    return [file for file in sorted(folder.glob("*/**/*")) if file.is_file()]
 
 
 def _checksum(file: Path) -> str:

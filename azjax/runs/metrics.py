@@ -102,7 +102,7 @@ def evaluation_text(scalars: Mapping[str, Value]) -> str:
     elif high is not None:
         parts.append(f"Elo below {high:+.0f}")
     opponent = f"against {known.pop('opponent')}: " if "opponent" in known else ""
-    parts += [f"{name} {_short(value)}" for name, value in known.items()]
+    parts += [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in known.items()]
     return opponent + ", ".join(parts)
 
 
@@ -148,7 +148,3 @@ def _is_number(value: Any) -> bool:
         return isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:  # an integer that no float can hold
         return False
-
-
-def _short(value: Value) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -54,11 +54,8 @@ class ProgressDisplay:
     def time_s(self) -> float:
         return time.monotonic() - self._zero
 
-    def _working_s(self) -> float:
-        return self.time_s() - self._compile_clock.seconds()
-
     def update(self, cycle: int, scalars: Mapping[str, float]) -> None:
-        end = self._working_s()
+        end = self.time_s() - self._compile_clock.seconds()
         newest = _Cycle(
             start=self._last_end,
             end=end,

@@ -111,7 +111,8 @@ def _load(path: str) -> type:
         raise ValueError(f"cannot import {module_name!r} for the game {path!r}: {error}") from error
     found = getattr(module, class_name, None)
     if found is None:
-        own = [key for key, value in vars(module).items() if _is_class_of(value, module_name)]
+        classes = ((key, value) for key, value in vars(module).items() if inspect.isclass(value))
+        own = [key for key, value in classes if value.__module__ == module_name]
         near = difflib.get_close_matches(class_name, own, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         has = f"its classes are {', '.join(own)}" if own else "it has no classes"
@@ -119,10 +120,6 @@ def _load(path: str) -> type:
     if not inspect.isclass(found) or not callable(getattr(found, "step", None)):
         raise ValueError(f"{path!r} is not a game: it must be a class with the methods of a Game")
     return found
-
-
-def _is_class_of(value: Any, module_name: str) -> bool:
-    return inspect.isclass(value) and value.__module__ == module_name
 
 
 def import_module(module_name: str):

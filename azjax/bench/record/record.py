@@ -231,11 +231,8 @@ def markdown(record: dict[str, Any]) -> str:
     text = ["| part | result | s |", "|---|---|---|", *(row.replace("\n", " ") for row in rows)]
     for name, figures in parts.items():
         if table := figures.get("profile"):
-            text += ["", f"Kernels of {name}: " + ", ".join(_facts(table)), ""]
+            facts = (f"{name} {value}" for name, value in table.items() if name != "top")
+            text += ["", f"Kernels of {name}: " + ", ".join(facts), ""]
             text += ["| kernel | launches | ms |", "|---|---|---|"]
             text += [f"| {kernel} | {count:,} | {ms} |" for kernel, count, ms in table["top"][:10]]
     return "\n".join(text)
-
-
-def _facts(table: dict[str, Any]) -> list[str]:
-    return [f"{name} {value}" for name, value in table.items() if name != "top"]

@@ -45,7 +45,7 @@ def threats(side: Pieces, *, up: bool, king: Words, guards: Words, empty: Words)
 
     # Looking from the king against each direction, the first piece gives check if an attack along
     # that direction reaches the king. A guard that both rays reach is pinned.
-    checked = _any_in_lane(both(hit, king))  # bool [8]
+    checked = any_bit(both(hit, king))  # bool [8]
     lines = tuple(jnp.where(checked, word, np.uint32(0)) for word in seen)
     nearby = both(rays.step(rays.spread(king, rays.EVERY), back=True), stepping)
     knights = both(either(*rays.jumps(king, forward=not up)), side.knight)
@@ -115,8 +115,3 @@ def steps(pieces: Pieces, *, up: bool) -> Rays:
 
 def _union(*parts: tuple[Words, np.ndarray]) -> Rays:
     return functools.reduce(either, (rays.spread(words, where) for words, where in parts))
-
-
-def _any_in_lane(boards: Rays) -> Array:
-    """Returns whether each lane has a cell set, bool [8]."""
-    return (boards[0] | boards[1] | boards[2]) != 0

@@ -53,7 +53,8 @@ def legal_moves(planes: Array, hand: Array) -> tuple[Array, Array]:
     danger = threats(other, up=False, king=own.king, guards=ours, empty=empty)
     before_king = both(LANES.move(other.king, -9), empty)
     mated = is_mated_by_pawn(own, other, before_king, theirs=theirs, empty=empty)
-    danger, mated = _once(danger, mated)
+    fields, mated = computed_once(vars(danger), mated)
+    danger = Threats(**fields)
 
     plain, promoted = _board_moves(own, danger, ours=ours, empty=empty)
     jumping, leaping = _knight_moves(own.knight, danger, ours=ours)
@@ -72,11 +73,6 @@ def legal_moves(planes: Array, hand: Array) -> tuple[Array, Array]:
         for i in range(3)
     ]
     return jnp.stack(words), danger.checkers > 0
-
-
-def _once(danger: Threats, mated: Array) -> tuple[Threats, Array]:
-    fields, mated = computed_once(vars(danger), mated)
-    return Threats(**fields), mated
 
 
 def _board_moves(own: Pieces, danger: Threats, *, ours: Words, empty: Words):

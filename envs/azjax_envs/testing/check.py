@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import math
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -126,9 +127,10 @@ def _parameters(game: Game) -> Iterator[str]:
         if not isinstance(value, int) or value < 1:
             yield f"{member} must be a positive integer, not {value!r}"
     shape = game.observation_shape
-    if not (isinstance(shape, tuple) and len(shape) == 3 and all(_is_size(n) for n in shape)):
+    sizes = [isinstance(n, int) and n >= 1 for n in shape] if isinstance(shape, tuple) else []
+    if sizes != [True] * 3:
         yield f"observation_shape must be (height, width, channels), not {shape!r}"
-    if not dataclasses.is_dataclass(game) or not _is_frozen(game):
+    if not getattr(getattr(type(game), "__dataclass_params__", None), "frozen", False):
         yield "the game must be a frozen dataclass: @dataclasses.dataclass(frozen=True)"
         return
     copy: Any = dataclasses.replace(game)  # pyrefly: ignore[bad-specialization]
@@ -194,7 +196,7 @@ def _purity(game: Game) -> Iterator[str]:
             before = jax.tree.leaves(state)
             result = getattr(game, name)(state, *rest)
             after = jax.tree.leaves(state)
-            mutated.append(len(before) != len(after) or any(map(_is_other, before, after)))
+            mutated.append(len(before) != len(after) or any(map(operator.is_not, before, after)))
             return result
 
         first, second = (jax.make_jaxpr(lambda *args: call(*args))(state, *rest) for _ in range(2))
@@ -245,15 +247,3 @@ def _symmetries(game: Game) -> Iterator[str]:
             if second.max() < first.size and first[second].tobytes() not in known:
                 yield f"symmetries must form a group: the product of {i} and {j} is not listed"
                 return
-
-
-def _is_size(value) -> bool:
-    return isinstance(value, int) and value >= 1
-
-
-def _is_other(a, b) -> bool:
-    return a is not b
-
-
-def _is_frozen(game: Game) -> bool:
-    return getattr(getattr(type(game), "__dataclass_params__", None), "frozen", False)

@@ -62,7 +62,8 @@ def _play(
     """
     games = slips.shape[0]
     # Row 0 holds the games, the other rows their images, so that the rules are compiled only once.
-    start = _broadcast(game.init(), (1 + len(cells), games))
+    shape = (1 + len(cells), games)
+    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), game.init())
     look = jax.vmap(jax.vmap(functools.partial(_look, game)))
 
     def ply(carry, time_salt):
@@ -197,7 +198,3 @@ def _same_leaves(a: State, b: State) -> Array:
 
 def _row(tree, index: int):
     return jax.tree.map(lambda x: x[index], tree)
-
-
-def _broadcast(state: State, shape: tuple[int, ...]) -> State:
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), state)
