@@ -4,27 +4,26 @@ Names are imported when they are first used. `board`, `boards` and `search_tree`
 itself; the others need `pip install "azjax[notebook]"`.
 """
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from azjax import lazy_names
 from azjax.errors import UserError
 
-_MODULES = {
-    "board": "azjax.notebook.board_drawing",
-    "boards": "azjax.notebook.board_drawing",
-    "live_curves": "azjax.notebook.curves",
-    "opponent": "azjax.notebook.widget",
-    "search_tree": "azjax.notebook.trees",
-}
+if TYPE_CHECKING:
+    from azjax.notebook.board_drawing import board as board
+    from azjax.notebook.board_drawing import boards as boards
+    from azjax.notebook.curves import live_curves as live_curves
+    from azjax.notebook.trees import search_tree as search_tree
+    from azjax.notebook.widget import opponent as opponent
+
 _EXTRAS = ("IPython", "anywidget", "traitlets")
-__all__ = sorted(_MODULES)
+_get, __dir__ = lazy_names(__name__, __file__)
+__all__ = __dir__()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(importlib.import_module(_MODULES[name]), name)
+        return _get(name)
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if missing not in _EXTRAS:
@@ -32,7 +31,3 @@ def __getattr__(name: str) -> Any:
         raise UserError(
             f'azjax.notebook.{name} needs {missing}: pip install "azjax[notebook]"'
         ) from error
-
-
-def __dir__() -> list[str]:
-    return __all__

@@ -1,65 +1,35 @@
 """Board games as pure JAX functions, for `vmap`, `jit`, and any accelerator."""
 
-from azjax_envs import svg
-from azjax_envs.base_game import BaseGame
-from azjax_envs.batching import FinalStep, ResetStep, auto_reset, init_batch
-from azjax_envs.game import (
-    Game,
-    HasBothSeats,
-    HasClicks,
-    HasFen,
-    HasFewLegalActions,
-    HasObservationBounds,
-    HasOwnership,
-    HasPlayerNames,
-    HasScore,
-    HasWinningCells,
-    Symmetries,
-    find_legal,
-    legal_actions,
-    observation_bounds,
-    observe_as,
-    returns_of,
-    settle,
-)
-from azjax_envs.registry import available_games, make
-from azjax_envs.sampling import random_action, weighted_action
-from azjax_envs.svg import Drawing, draw, to_svg
-from azjax_envs.symmetry import dihedral, on_cells
-from azjax_envs.testing.check import check_game
-
-__all__ = [
-    "BaseGame",
-    "Drawing",
-    "FinalStep",
-    "Game",
-    "HasBothSeats",
-    "HasClicks",
-    "HasFen",
-    "HasFewLegalActions",
-    "HasObservationBounds",
-    "HasOwnership",
-    "HasPlayerNames",
-    "HasScore",
-    "HasWinningCells",
-    "ResetStep",
-    "Symmetries",
-    "auto_reset",
-    "available_games",
-    "check_game",
-    "dihedral",
-    "draw",
-    "find_legal",
-    "init_batch",
-    "legal_actions",
-    "make",
-    "observation_bounds",
-    "observe_as",
-    "on_cells",
-    "random_action",
-    "returns_of",
-    "settle",
-    "svg",
-    "to_svg",
-    "weighted_action",
-]
+from azjax_envs import svg as svg
+from azjax_envs.base_game import BaseGame as BaseGame
+from azjax_envs.batching import FinalStep as FinalStep
+from azjax_envs.batching import ResetStep as ResetStep
+from azjax_envs.batching import auto_reset as auto_reset
+from azjax_envs.batching import init_batch as init_batch
+from azjax_envs.game import Game as Game
+from azjax_envs.game import HasBothSeats as HasBothSeats
+from azjax_envs.game import HasClicks as HasClicks
+from azjax_envs.game import HasFen as HasFen
+from azjax_envs.game import HasFewLegalActions as HasFewLegalActions
+from azjax_envs.game import HasObservationBounds as HasObservationBounds
+from azjax_envs.game import HasOwnership as HasOwnership
+from azjax_envs.game import HasPlayerNames as HasPlayerNames
+from azjax_envs.game import HasScore as HasScore
+from azjax_envs.game import HasWinningCells as HasWinningCells
+from azjax_envs.game import Symmetries as Symmetries
+from azjax_envs.game import find_legal as find_legal
+from azjax_envs.game import legal_actions as legal_actions
+from azjax_envs.game import observation_bounds as observation_bounds
+from azjax_envs.game import observe_as as observe_as
+from azjax_envs.game import returns_of as returns_of
+from azjax_envs.game import settle as settle
+from azjax_envs.registry import available_games as available_games
+from azjax_envs.registry import make as make
+from azjax_envs.sampling import random_action as random_action
+from azjax_envs.sampling import weighted_action as weighted_action
+from azjax_envs.svg import Drawing as Drawing
+from azjax_envs.svg import draw as draw
+from azjax_envs.svg import to_svg as to_svg
+from azjax_envs.symmetry import dihedral as dihedral
+from azjax_envs.symmetry import on_cells as on_cells
+from azjax_envs.testing.check import check_game as check_game
