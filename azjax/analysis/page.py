@@ -13,11 +13,7 @@ from azjax.types import Array, State
 
 
 def describe_position(game: Game, state: State, actions: Sequence[int]) -> dict[str, Any]:
-    """Returns the codes of the cells, the cells that won, and the actions to draw.
-
-    Args:
-      actions: legal actions.
-    """
+    """Returns the codes of the cells, the cells that won, and the legal actions to draw."""
     state = jax.device_get(state)
     view, won = jax.device_get(_facts(game, state))
     clicks = clicks_of(game, state) if isinstance(game, HasClicks) and actions else None

@@ -53,11 +53,9 @@ def is_kernel(instruction: Instruction) -> bool:
 
 
 def kernel_of(program: Program, instruction: Instruction, table: Table) -> Kernel:
-    """Returns one launch and its work.
+    """Returns one launch and its work; `is_kernel` must be true for the instruction.
 
-    Args:
-      instruction: one for which `is_kernel` is true.
-      table: the instructions of its computation.
+    `table` has the instructions of its computation.
     """
     operations, flops, dtype = 0.0, 0.0, ""
     for inner, inner_table in _inside(program, instruction, table):
@@ -79,9 +77,7 @@ def kernel_of(program: Program, instruction: Instruction, table: Table) -> Kerne
 def matrix_flops(instruction: Instruction, table: Table) -> float:
     """Returns the operations of a convolution or matrix product, two for each multiplication.
 
-    Args:
-      instruction: any instruction; others than products have none.
-      table: the instructions of its computation.
+    Other instructions have none. `table` has the instructions of the computation.
     """
     target = instruction.attribute("custom_call_target")
     named = re.search("conv|matmul|gemm", target)

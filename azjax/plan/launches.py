@@ -116,11 +116,7 @@ class Runs:
 
 
 def launches(program: Program, runs: Runs | None = None) -> Launches:
-    """Returns all that a program launches.
-
-    Args:
-      runs: how often loops run whose end depends on data; by default, what `Runs` assumes.
-    """
+    """Returns all that a program launches; `runs` tells how often loops run whose end is data."""
     found = Launches([])
     _Reader(program, runs or Runs(), found).read(program.entry, 1.0, ())
     return found

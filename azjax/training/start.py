@@ -27,9 +27,8 @@ def read_start(
 ) -> SavedPlayer:
     """Reads the player whose network a run is to begin with.
 
-    Args:
-      spec: a run, RUN@best, RUN@CYCLE, a player's file, or the name of one that comes with azjax.
-      network: the run's network, if it is the user's own.
+    `spec` is a run, RUN@best, RUN@CYCLE, a player's file, or the name of one that comes with azjax.
+    `network` is the run's, if it is the user's own.
 
     Raises:
       UserError: there is no such player, it plays another game, or its network has other layers.

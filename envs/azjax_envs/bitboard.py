@@ -49,11 +49,7 @@ class Lanes:
         return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
 
     def place(self, index: int) -> tuple[int, np.uint32]:
-        """Returns the word that holds a bit, and the bit's place in that word.
-
-        Args:
-          index: lane * width + offset.
-        """
+        """Returns the word of bit `lane * width + offset`, and the bit's place in that word."""
         lane, offset = divmod(index, self.width)
         return lane // self.lanes_per_word, np.uint32(self._place(lane, offset))
 

@@ -36,29 +36,18 @@ def unpack(board: Words, width: int) -> Array:
 
 
 def has_line(board: Words, *, length: int, exactly: bool) -> Array:
-    """Returns whether `length` cells in a row are set, in any of the four directions.
+    """Returns whether `length` cells in a row are set, in any of the four directions: bool [].
 
-    Args:
-      length: the length of the line, at least 1.
-      exactly: whether only lines of exactly that length count.
-
-    Returns:
-      bool [].
+    With `exactly`, longer lines do not count.
     """
     lines = [_lines(board, down, right, length, exactly) for down, right in _DIRECTIONS]
     return functools.reduce(operator.or_, lines) != 0
 
 
 def line_cells(cells: Array, *, length: int, exactly: bool = False) -> Array:
-    """Returns which cells belong to a line of `length` set cells, in any of the four directions.
+    """Returns which of the set cells, bool [height, width], belong to a line of `length`.
 
-    Args:
-      cells: bool [height, width], the cells that are set.
-      length: the length of the line, at least 1.
-      exactly: whether only lines of exactly that length count.
-
-    Returns:
-      bool [height, width].
+    With `exactly`, longer lines do not count.
     """
     found = jnp.zeros_like(cells)
     for down, right in _DIRECTIONS:

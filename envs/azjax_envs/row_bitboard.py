@@ -144,12 +144,7 @@ def flood(seeds: Array, mask: Array, width: int) -> Array:
 def down_and_up(rows: tuple[Array, ...], masks: tuple[Array, ...], width: int) -> tuple[Array, ...]:
     """Fills each row from the row before it, down the board and up again.
 
-    Args:
-      rows: unsigned [boards] each, the cells filled so far.
-      masks: unsigned [boards] each, the cells that may be filled.
-
-    Returns:
-      unsigned [boards] each.
+    The rows filled so far, those of the mask, and the result are unsigned [boards] each.
     """
     for _ in range(2):
         last, filled = jnp.zeros_like(rows[0]), []
@@ -163,12 +158,7 @@ def down_and_up(rows: tuple[Array, ...], masks: tuple[Array, ...], width: int) -
 def down_and_up_by_loops(rows: Array, masks: Array) -> Array:
     """Fills some of the same cells, at least one more if there is any.
 
-    Args:
-      rows: unsigned [height, boards], the cells filled so far.
-      masks: unsigned [height, boards], the cells that may be filled.
-
-    Returns:
-      unsigned [height, boards].
+    The cells filled so far, the mask and the result are unsigned [height, boards].
     """
 
     def step(last: Array, row_and_mask: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -55,12 +55,7 @@ def weighted_action(key: Array, weights: Array) -> Array:
 
 
 def choose_legal(bits: Array, mask: Array) -> Array:
-    """Returns the legal action that a random word selects, int32 [].
-
-    Args:
-      bits: uint32 [].
-      mask: legal actions, bool [A].
-    """
+    """Returns the action of a mask, bool [A], that a random word, uint32 [], selects: int32 []."""
     return _find(bits, mask, most=1)[0]
 
 

@@ -41,12 +41,7 @@ def draw(game: Game, state: State) -> Drawing:
 
 
 def with_codes(board: str, codes: np.ndarray) -> str:
-    """Adds style codes to the drawing of an empty board.
-
-    Args:
-      board: the drawing, as `svg_board` returns it.
-      codes: int32 [num_cells], as `view` returns them.
-    """
+    """Adds style codes, int32 [num_cells], to the drawing of an empty board."""
 
     def show(match: re.Match) -> str:
         return f'{match[0]} data-code="{codes[int(match[1])]}"'

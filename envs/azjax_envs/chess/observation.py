@@ -90,8 +90,7 @@ def _codes(pieces: Array, ply: Array, size: int) -> Array:
 def _sides(pieces: Array, size: int) -> tuple[Bits, Bits]:
     """Returns the sets [..., 6], one a kind of piece, of the player to move and of the opponent.
 
-    Args:
-      pieces: uint32 [..., 6, W], as in `ChessState`.
+    `pieces` are uint32 [..., 6, W], as in `ChessState`.
     """
     words = [pieces[..., i] for i in range(pieces.shape[-1])]
     own, *kinds = (Bits(tuple(word[..., i] for word in words), size) for i in range(6))

@@ -22,13 +22,9 @@ _NO_CELL = np.uint32(2**_CELL_BITS - 1)
 
 
 def fingerprint(stones: Array, colour: Array) -> Array:
-    """Returns the fingerprint of the stones of one colour, uint32 [3].
+    """Returns the fingerprint, uint32 [3], of the stones, words [size], of one colour, 0 or 1.
 
     The fingerprint of a board is the sum of both colours' fingerprints.
-
-    Args:
-      stones: words [size].
-      colour: 0 or 1, [].
     """
     size = stones.shape[0]
     cells = np.arange(size * size, dtype=np.uint32)

@@ -50,8 +50,7 @@ def cell_names() -> tuple[str, ...]:
 def _behind() -> tuple[np.ndarray, np.ndarray]:
     """Returns the cells behind each, nearest first, and whether they are on the board.
 
-    Returns:
-      Two arrays [81, moves, 8], int and bool.
+    They are int and bool [81, moves, 8].
     """
     distance = np.arange(1, _FAR)[:, None]
     cell = np.stack(np.divmod(np.arange(81), 9), axis=-1)[:, None, None]

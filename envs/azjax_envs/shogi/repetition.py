@@ -30,9 +30,7 @@ def fingerprint(position: Array, player: Array | np.integer) -> Array:
 def earlier(history: Array, now: Array) -> tuple[Array, Array]:
     """Returns how often a position occurred before, int32 [], and its first ply, int16 [].
 
-    Args:
-      history: uint32 [2, plies], the fingerprints of all earlier positions, by ply.
-      now: uint32 [2].
+    `history`, uint32 [2, plies], has the fingerprints of all earlier positions, and `now` its own.
     """
     same = (history[0] == now[0]) & (history[1] == now[1])
     plies = np.arange(history.shape[1], dtype=np.int16)
@@ -42,8 +40,7 @@ def earlier(history: Array, now: Array) -> tuple[Array, Array]:
 def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -> Array:
     """Returns for each player, int16 [2], the ply after which every move gave check, or NEVER.
 
-    Args:
-      since: int16 [2], the result for the position before the move.
+    `since` is the result for the position before the move.
     """
     updated = jnp.where(gives_check, jnp.minimum(since, ply), NEVER)
     return jnp.where(np.arange(2) == mover, updated, since)
