@@ -35,9 +35,7 @@ def game_of_file(path: Path) -> str | None:
 def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
     """Yields a function for each game of a file, which returns it or raises a UserError.
 
-    Args:
-      path: the file; its ending tells the format.
-      game: the game that the player plays.
+    The ending of the file tells its format. `game` is that of the player.
 
     Raises:
       UserError: the file cannot be read, or its format is of another game.
@@ -87,14 +85,9 @@ def new_files(stem: Path, suffix: str) -> list[Path]:
 def write_analysis(
     analysis: GameAnalysis, played: PlayedGame, stem: Path, suffix: str
 ) -> list[Path]:
-    """Writes the page, and for go and chess the game with comments.
+    """Writes the page, and for go and chess the game with comments; returns the new files.
 
-    Args:
-      stem: the new files' path without an ending.
-      suffix: the ending of the file that was read.
-
-    Returns:
-      The new files.
+    `stem` is their path without an ending, and `suffix` the ending of the file that was read.
 
     Raises:
       UserError: a file exists already.

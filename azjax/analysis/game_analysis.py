@@ -118,8 +118,7 @@ class GameAnalysis(Displayed):
     def page(self, title: str | None = None) -> str:
         """Returns an HTML document that steps through the game; it needs no network.
 
-        Args:
-          title: the heading; None for the game's name.
+        By default its heading is the game's name.
         """
         moves = [None, *self.moves, None]
         pages = [self._described(i, *moves[i : i + 2]) for i in range(len(self.values))]

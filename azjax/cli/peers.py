@@ -23,11 +23,8 @@ _LOST_PROCESS = re.compile(r"Gloo|NCCL|Connection (closed|reset)|[Hh]eartbeat|UN
 def lost_peers_named(heartbeat_timeout: float) -> Iterator[None]:
     """Ends this process with one line and exit code 2 if another process of the run is lost.
 
-    Does nothing if there is only this process. If process 0 is lost, which leads the others, JAX
-    itself says so and aborts them.
-
-    Args:
-      heartbeat_timeout: seconds after which JAX counts a silent process as lost.
+    That is one which is silent for `heartbeat_timeout` seconds. Does nothing if there is only this
+    process. If process 0 is lost, which leads the others, JAX itself says so and aborts them.
     """
     if jax.process_count() == 1:
         yield

@@ -63,11 +63,7 @@ def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None)
     Deterministic players repeat their games when an opening repeats, so the number of openings
     counts. The variance of the mean is that of sums over equal openings, as usual for samples in
     clusters, but never below that of P single pairs. With one opening alone, pairs are taken as
-    independent.
-
-    Args:
-      pair_scores: float [P].
-      openings: int [P], the same number for pairs of the same opening; None if all differ.
+    independent. The arguments are those of `estimate_elo`.
     """
     pairs, count = pair_scores.size, _independent(pair_scores, openings)
     if openings is None or count == pairs:

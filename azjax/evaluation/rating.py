@@ -144,11 +144,9 @@ def default_anchors(game: Game) -> tuple[str, ...]:
 def rate_players(
     names: Sequence[str], matches: Sequence[MatchResult], *, zero: str, cycles: dict[str, int]
 ) -> tuple[RatedPlayer, ...]:
-    """Rates players by their matches, in the order of `names`.
+    """Rates players by their matches, in the order of `names`; `zero` has Elo 0.
 
-    Args:
-      zero: the player whose Elo is 0.
-      cycles: the cycles of those players that are checkpoints.
+    `cycles` are those of the players that are checkpoints.
     """
     row = {name: i for i, name in enumerate(names)}
     points, effective = np.zeros((2, len(names), len(names)))

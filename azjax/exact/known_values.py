@@ -36,16 +36,11 @@ class Scorer(Protocol):
     """Exact values of all actions in some positions of a game."""
 
     def action_scores(self, states: State) -> Array | np.ndarray:
-        """Returns the values of all actions, under best play afterwards.
+        """Returns the values of all actions in positions [P, ...] that are not over.
 
-        The sign is the result for the mover: a win, a draw or a loss. The size may distinguish good
-        wins from better ones.
-
-        Args:
-          states: positions [P, ...] that are not over.
-
-        Returns:
-          float32 [P, num_actions] from the mover's perspective, -inf if illegal.
+        They hold under best play afterwards, and are float32 [P, num_actions] from the mover's
+        perspective, -inf if illegal. The sign is the result: a win, a draw or a loss. The size may
+        distinguish good wins from better ones.
         """
 
 

@@ -44,11 +44,9 @@ class Network(Protocol):
         ...
 
     def apply(self, variables: Params, observations: Array) -> Prediction:
-        """Returns the predictions for B positions.
+        """Returns the predictions for observations, float32 [B, height, width, channels].
 
-        Args:
-          variables: the arrays, as `init` or `for_inference` makes them.
-          observations: float32 [B, height, width, channels].
+        The variables are as `init` or `for_inference` makes them.
         """
         ...
 
@@ -69,10 +67,7 @@ class Network(Protocol):
     def for_inference(self, variables: Variables) -> Params:
         """Returns variables that `apply` needs fewer operations for, to use them many times.
 
-        By default they are the same.
-
-        Args:
-          variables: the arrays, as `init` makes them.
+        By default they are those that it is given, which `init` made.
         """
         return variables
 

@@ -36,11 +36,9 @@ def to_onnx(
     inputs: Sequence[str],
     outputs: Sequence[str],
 ) -> onnx.ModelProto:
-    """Converts a function to an ONNX model with the arguments' shapes and dtypes.
+    """Converts a function of arrays to an ONNX model with the examples' shapes and dtypes.
 
-    Args:
-      function: takes arrays and returns a flat sequence of arrays.
-      *examples: the function's arguments, as arrays or as shapes and dtypes.
+    The function returns a flat sequence of arrays. Examples may be arrays or shapes and dtypes.
 
     Raises:
       UnsupportedPrimitive: the function cannot be converted; the message names the primitive.

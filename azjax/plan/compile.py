@@ -114,11 +114,9 @@ def ahead_mesh(machine: Machine) -> Mesh:
 
 
 def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Compiled:
-    """Compiles a function for the machine that its arguments' shardings name.
+    """Compiles what `jax.jit` returns for the machine that its arguments' shardings name.
 
-    Args:
-      function: what `jax.jit` returns.
-      arguments: pytrees of `jax.ShapeDtypeStruct` with shardings.
+    The arguments are pytrees of `jax.ShapeDtypeStruct`.
 
     Raises:
       DoesNotCompile: XLA does not compile it.

@@ -155,9 +155,7 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
 def what_fits(trainer: Trainer, left: float) -> str:
     """Returns a change of the config that would make a program fit.
 
-    Args:
-      trainer: the run, on the machine's mesh.
-      left: bytes that are left on a chip; negative, since the program does not fit.
+    `left` bytes are left on a chip, a negative number.
     """
     config, chips = trainer.config, trainer.mesh.size
     stored, plies = replay_bytes(trainer) / 2, config.replay.capacity_plies  # without the copy

@@ -218,10 +218,7 @@ def export_player(
     game: Game | None = None,
     network: Network | None = None,
 ) -> None:
-    """Writes the player of a run into a single file.
-
-    Args:
-      run: a run directory, RUN@best or RUN@CYCLE.
+    """Writes the player of a run, RUN@best or RUN@CYCLE into a single file.
 
     Raises:
       UserError: there is no such run or checkpoint, or the file exists.
@@ -233,10 +230,7 @@ def export_player(
 def saved_player(
     spec: NetworkSpec, *, game: Game | None = None, network: Network | None = None
 ) -> SavedPlayer:
-    """Returns what the file of a player holds; that of a run's player may not be written yet.
-
-    Args:
-      spec: a file, or a run's checkpoint.
+    """Returns what the file of a player, or of a run's checkpoint, holds or would hold.
 
     Raises:
       UserError: there is no such file, run or checkpoint.

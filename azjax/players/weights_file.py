@@ -59,8 +59,7 @@ def save_player(
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 
-    Args:
-      about: its results, see `about_run`; None if nothing was measured.
+    Its results are as `about_run` returns them; None if nothing was measured.
 
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.

@@ -54,13 +54,10 @@ class Replay:
 
 
 def pack_policy(policy: Array) -> Array | TopPolicy:
-    """Packs policies for storage.
+    """Packs policies, float32 [..., A], for storage.
 
     If only the likeliest actions are kept and others had weight too, the kept ones are scaled to
     sum to 1. Among equally likely actions, those with the lower numbers are kept.
-
-    Args:
-      policy: float32 [..., A].
     """
     count = policy.shape[-1]
     if count <= _MANY_ACTIONS:

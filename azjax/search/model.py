@@ -32,15 +32,11 @@ class Rules(Protocol):
 
 
 def transition(game: Rules, state: State, action: Array) -> tuple[State, Array, Array]:
-    """Plays one move of one game.
+    """Plays one move of one game; returns the next state, reward and discount, float32 [] each.
 
-    Args:
-      action: int32 [].
-
-    Returns:
-      (next state, reward float32 [], discount float32 []). The reward is the game's result for the
-      player who moved, 0 unless the game ends. The discount is 0 at the end, 1 if the same player
-      moves again, -1 otherwise. Both are 0 if the game was over before the move.
+    The reward is the game's result for the player who moved, 0 unless the game ends. The discount
+    is 0 at the end, 1 if the same player moves again, -1 otherwise. Both are 0 if the game was over
+    before the move.
     """
     mover = game.current_player(state)
     next_state = game.step(state, action)

@@ -27,8 +27,7 @@ from azjax.types import Array, Metrics
 def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
     """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
 
-    Returns:
-      The state after the cycle, and the cycle's metrics, which are equal on all devices.
+    Returns the state after it, and the cycle's metrics, which are equal on all devices.
     """
     keys = cycle_keys(state)
     state, local_stats = self_play(experiment, state, keys)

@@ -101,12 +101,9 @@ class Lanes:
         return tuple(flipped)
 
     def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
-        """Returns whether `length` bits are set, each `step` places after the one before.
+        """Returns whether `length` bits are set, each `step` places after the one before: bool [].
 
         Every lane must end with a clear bit, or runs would continue into the next lane.
-
-        Returns:
-          bool [].
         """
         have = 1
         while have < length:

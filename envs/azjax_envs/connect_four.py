@@ -161,10 +161,9 @@ class ConnectFour(BaseGame):
         return _svg_board(self.rows, self.columns)
 
     def view(self, state: ConnectFourState) -> Array:
-        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+        """Returns the code of each cell, the top row first: 0 empty, 1 player 0, 2 player 1.
 
-        Returns:
-          int32 [rows * columns], the top row first.
+        It is int32 [rows * columns].
         """
         own, taken = self._grid(state.own), self._grid(state.taken)
         mine = self.current_player(state) + 1

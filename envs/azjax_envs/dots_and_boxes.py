@@ -291,14 +291,10 @@ class DotsAndBoxes(BaseGame):
         return self._lanes.unpack(board)[: self.rows, : self.columns]
 
     def _grid(self, right: ArrayLike, below: ArrayLike, box: ArrayLike) -> Array:
-        """Arranges edges and boxes as they are on the board.
+        """Arranges edges and boxes as on the board, bool [2 * rows + 1, 2 * columns + 1].
 
-        Args:
-          right, below, box: bool [rows + 1, columns + 1], the edge to the right of each dot, the
-            edge below it, and the box to its lower right.
-
-        Returns:
-          bool [2 * rows + 1, 2 * columns + 1].
+        They are those to the right of each dot, below it, and to its lower right, bool [rows + 1,
+        columns + 1] each.
         """
         dots = jnp.zeros_like(right)
         even, odd = jnp.stack([dots, right], -1), jnp.stack([below, box], -1)

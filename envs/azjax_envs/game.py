@@ -264,24 +264,17 @@ def settle(state: State, *, over: Array, legal: Array, moved: State, forfeited: 
 
 
 def returns_of(result: Array) -> Array:
-    """Returns the results of both players, given that of player 0.
+    """Returns the results of both players, float32 [2], given that of player 0, integer [].
 
-    Args:
-      result: integer [], 1 for a win, -1 for a loss, 0 for a draw or an unfinished game.
-
-    Returns:
-      float32 [2].
+    A result is 1 for a win, -1 for a loss, and 0 for a draw or an unfinished game.
     """
     return jnp.stack([result, -result]).astype(jnp.float32)
 
 
 def observe_as(game: Game, state: State, player: Array | int) -> Array:
-    """Returns what a player sees, 0 or 1, who need not be the one to move.
+    """Returns what a player sees, 0 or 1, who need not be the one to move, as `observe` does.
 
     A game without `observe_other` is always seen by the player to move.
-
-    Returns:
-      float32 [height, width, channels], as in `observation_shape`.
     """
     observation = game.observe(state)
     if not isinstance(game, HasBothSeats):

@@ -144,10 +144,9 @@ class _Stones(BaseGame):
         return _svg_board(*self._shape)
 
     def view(self, state: StonesState) -> Array:
-        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+        """Returns the code of each cell, the top row first: 0 empty, 1 player 0, 2 player 1.
 
-        Returns:
-          int32 [height * width], the top row first.
+        It is int32 [height * width].
         """
         width = self._shape[1]
         first, taken = unpack(state.first, width), unpack(state.taken, width)

@@ -203,12 +203,9 @@ class Hex(BaseGame):
         return _svg_board(self.size, self.swap)
 
     def view(self, state: HexState) -> Array:
-        """Returns the code of each cell: 0 empty, 1 player 0, 2 player 1.
+        """Returns the code of each cell, int32 [num_actions]: 0 empty, 1 player 0, 2 player 1.
 
         With `swap`, one more code is 1 if the swap is legal, otherwise 0.
-
-        Returns:
-          int32 [num_actions].
         """
         codes = jnp.where(state.chains < 0, 2, jnp.sign(state.chains).astype(jnp.int32))
         return jnp.append(codes, self._may_swap(state)) if self.swap else codes

@@ -74,15 +74,8 @@ def unpack(board: Array, width: int) -> Array:
 def flood(seeds: Array, mask: Array, width: int) -> Array:
     """Returns the cells of `mask` that are connected to `seeds` through cells of `mask`.
 
-    Each pass goes down the rows and up again, and fills every row on its way. The number of passes
-    therefore depends on the turns of a region, not on its length.
-
-    Args:
-      seeds: unsigned [..., height], the cells to start from.
-      mask: unsigned [..., height], the cells that may be filled.
-
-    Returns:
-      unsigned [..., height].
+    All are unsigned [..., height]. Each pass goes down the rows and up again, and fills every row
+    on its way. So the number of passes depends on the turns of a region, not on its length.
     """
     height = mask.shape[-1]
     # A shortest way from run to run of the rows turns from down to up, or back, only in runs of at

@@ -33,14 +33,11 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
 
 
 def materialized(array: Array) -> Array:
-    """Returns the same array, written to memory in its shape.
+    """Returns the same array [n, m, ...], n and m at least 2, written to memory in its shape.
 
     XLA on a CPU fuses a reshape with the array that it reshapes. It then divides the index of each
     element by the old sizes, even if no memory would have to move. A mask of 64 x 73 moves was
     measured to take 40 times as long to unpack. The loop here exchanges two elements twice.
-
-    Args:
-      array: any dtype [n, m, ...], n and m at least 2.
     """
 
     def swap(_: int, array: Array) -> Array:

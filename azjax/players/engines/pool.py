@@ -37,14 +37,11 @@ class Pool:
     def map(
         self, ask: Callable[[EngineProcess, Question], int], questions: Sequence[Question]
     ) -> list[int]:
-        """Answers the questions, in their order.
+        """Answers the questions, in their order; `ask` sends one and returns the engine's action.
 
         Question i of n always goes to the same engine. An engine that is random but seeded
         therefore repeats a match exactly. An engine that fails resigns, with a warning, and is
         started again: one lost game must not lose the others.
-
-        Args:
-          ask: sends one question to an engine and returns the action that it answers.
 
         Raises:
           UserError: an engine cannot be started, has never answered, or fails again and again.

@@ -41,10 +41,9 @@ def offsets(size: int) -> list[tuple[int, int]]:
 
 @functools.cache
 def targets(size: int) -> np.ndarray:
-    """Returns the square that each plane leads to from each square.
+    """Returns the square that each plane leads to from each square, -1 beyond the board.
 
-    Returns:
-      int16 [size * size, planes]; -1 beyond the board.
+    It is int16 [size * size, planes].
     """
     moves = np.array(offsets(size))
     rows = np.arange(size * size)[:, None] // size + moves[:, 0]

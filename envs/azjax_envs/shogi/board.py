@@ -117,13 +117,9 @@ def _reversed(word: Array) -> Array:
 
 
 def unpack(planes: Array | np.ndarray) -> Array | np.ndarray:
-    """Returns the piece on each cell: its kind, plus THEIRS for the opponent's.
+    """Returns the piece on each cell of a board, uint32 [5, 3]: its kind, plus THEIRS for theirs.
 
-    Args:
-      planes: uint32 [5, 3], a board of jax or of numpy.
-
-    Returns:
-      int32 [81], a numpy array if the board is one.
+    It is int32 [81], a numpy array if the board is one.
     """
     bits = planes[:, :, None] >> np.arange(27, dtype=np.uint32)[None, None] & np.uint32(1)
     values = bits << np.arange(NUM_PLANES, dtype=np.uint32)[:, None, None]

@@ -37,14 +37,10 @@ _PROMOTING = ("pawn", "lance", "knight", "silver", "bishop", "rook")
 
 
 def legal_moves(planes: Array, hand: Array) -> tuple[Array, Array]:
-    """Finds the legal moves of the player to move, and whether that player is in check.
+    """Finds the legal moves of the player to move, and whether that player is in check, bool [].
 
-    Args:
-      planes: uint32 [5, 3], the board.
-      hand: uint32 [], the hand of the player to move.
-
-    Returns:
-      uint32 [3, 27], the words of each plane's targets; and bool [].
+    The board is uint32 [5, 3], and the player's hand uint32 []. The moves are the words of each
+    plane's targets, uint32 [3, 27].
     """
     all_pieces, taken = pieces(planes), occupied(planes)
     theirs = tuple(planes[NUM_PLANES - 1])

@@ -90,12 +90,7 @@ def to_text(position: Position) -> str:
 
 
 def to_usi(cells: np.ndarray, player: int, action: int) -> str:
-    """Returns the move in USI.
-
-    Args:
-      cells: int32 [81], the board as the player to move sees it.
-      player: 0 or 1, to move.
-    """
+    """Returns the move in USI; the board, int32 [81], is as the player to move sees it."""
     target, plane = divmod(action, NUM_ACTION_PLANES)
     if plane >= 2 * NUM_MOVES:
         return f"{_LETTERS[plane - 2 * NUM_MOVES + PAWN]}*{_square(target, player)}"

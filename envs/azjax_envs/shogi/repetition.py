@@ -10,15 +10,11 @@ NEVER = np.int16(2**15 - 1)  # in place of a ply, for a side that does not give 
 
 
 def fingerprint(position: Array, player: Array | np.integer) -> Array:
-    """Returns the fingerprint of a position with `player` to move, uint32 [2].
+    """Returns the fingerprint, uint32 [2], of a position, uint32 [n], with `player` to move.
 
     Each of its two numbers is a sum over the words of MurmurHash3's finaliser (Appleby), each word
     salted by its index. Positions that differ in one word always have different fingerprints.
     Others are equal for one pair in 2**63.
-
-    Args:
-      position: uint32 [n].
-      player: 0 or 1, to move.
     """
     words = jnp.append(position, player.astype(jnp.uint32))
     places = np.arange(2 * words.shape[0], dtype=np.uint32).reshape(2, -1)
@@ -49,12 +45,8 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
 def result(since: Array, player: Array, first: Array) -> Array:
     """Returns the value of a position's fourth occurrence for player 0, int8 [].
 
-    A side loses if all its moves since the first occurrence gave check. If that holds for both
-    sides, the game is a draw.
-
-    Args:
-      since: int16 [2], the result of `checking_since`.
-      first: the ply of the first occurrence.
+    A side loses if all its moves since the ply of the first occurrence gave check, by
+    `checking_since`. If that holds for both sides, the game is a draw.
     """
     # The player to move made the first move after that ply, and the opponent the second.
     begins = first + jnp.where(np.arange(2) == player, 1, 2)

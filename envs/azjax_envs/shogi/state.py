@@ -79,13 +79,9 @@ def start() -> ShogiState:
 def begin(
     position: Array, legal: Array, player: Array | np.integer, ply: Array | np.integer
 ) -> ShogiState:
-    """Returns the first state of a game.
+    """Returns the first state of a game, after `ply` plies.
 
-    Args:
-      position: uint32 [18], the position as in `ShogiState.past`.
-      legal: uint32 [3, 27], its legal moves.
-      player: uint8 [], to move.
-      ply: int16 [], the number of plies already played.
+    The position is uint32 [18], as in `ShogiState.past`, and its legal moves uint32 [3, 27].
     """
     is_mate = jnp.all(legal == 0)
     fingerprint = repetition.fingerprint(position[:-1], player)
