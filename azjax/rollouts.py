@@ -44,13 +44,8 @@ def play_randomly(
 ) -> tuple[State, Array]:
     """Plays uniformly random moves in each game, but none that would end it.
 
-    Args:
-      states: positions [B, ...].
-      plies: number of moves in each game, int32 [B].
-      most: upper bound of `plies`.
-
-    Returns:
-      (states [B, ...], number of moves made int32 [B]).
+    Each game of the states [B, ...] gets its number of `plies`, int32 [B], at most `most`.
+    Returns the states and the numbers of moves made, int32 [B].
     """
 
     def ply(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:

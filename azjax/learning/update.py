@@ -102,13 +102,8 @@ def update(
 ) -> tuple[LearnerState, Metrics]:
     """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
 
-    Args:
-      learner: equal on all devices.
-      batch: this device's share of the batch.
-      key: PRNG key of this device, for networks with dropout.
-
-    Returns:
-      The learner after the step, equal on all devices, and the losses' means over the whole batch.
+    The batch is this device's share, and so is the key, for networks with dropout. Returns the
+    learner after the step, equal on all devices, and the losses' means over the whole batch.
     """
     variables = learner.variables
 

@@ -55,11 +55,8 @@ class Network(Protocol):
     ) -> tuple[Prediction, dict[str, Any]]:
         """Returns the predictions to learn from, and the new `variables["stats"]`.
 
-        It is called under `shard_map` over `azjax.sharding.AXIS`. By default it is `apply`.
-
-        Args:
-          variables: the arrays, as `init` makes them.
-          observations: this device's share of the batch, float32 [B, height, width, channels].
+        It is called with this device's share of the batch, float32 [B, height, width, channels],
+        under `shard_map` over `azjax.sharding.AXIS`. By default it is `apply`.
         """
         del key
         return self.apply(variables, observations), variables["stats"]

@@ -124,12 +124,8 @@ def with_game(player: Player, game: Game) -> Player:
 def best_player(name: str) -> tuple[str, str] | None:
     """Returns the best player of a game of which no trained one comes with azjax.
 
-    Args:
-      name: perhaps a game's.
-
-    Returns:
-      (spelling of the player, what to say about it); None if `name` is that of a player or a run,
-      or of nothing.
+    It is its spelling and what to say about it; None if `name` is that of a player or a run, or
+    of nothing.
     """
     if not is_game(name) or name in pretrained() or os.path.isdir(name):
         return None

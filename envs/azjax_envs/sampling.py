@@ -90,19 +90,12 @@ def _for_each(choose: Callable[[Array, Array], Array], draws: Array, rows: Array
 
 
 def _find(bits: Array, counts: Array, most: int) -> tuple[Array, Array]:
-    """Draws one of the counted things with equal probability.
+    """Draws one of the counted things with equal probability, by a random word, uint32 [].
 
-    Up to 16 places are searched one by one, with the running sums written out, because XLA makes
-    slow loops of `cumsum` on a CPU. More places are arranged in columns. The sums of the columns
-    are plain vector code over bytes; then one column is searched.
-
-    Args:
-      bits: uint32 [].
-      counts: numbers of things at each place [n].
-      most: upper bound of the counts.
-
-    Returns:
-      (place int32 [], rank of the thing among those there, from 1).
+    There are at most `most` at each place [n]. Returns the place, int32 [], and the rank of the
+    thing among those there, from 1. Up to 16 places are searched one by one, with the running sums
+    written out, because XLA makes slow loops of `cumsum` on a CPU. More places are arranged in
+    columns. The sums of the columns are plain vector code over bytes; then one column is searched.
     """
     size = counts.shape[0]
     if size <= 16:

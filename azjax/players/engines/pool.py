@@ -21,11 +21,10 @@ Question = TypeVar("Question")
 
 
 class Pool:
-    """Up to one engine per core, started when first needed.
+    """Up to one engine per core, started when first needed, by `start`, and ready for questions.
 
-    Args:
-      start: starts an engine that is ready for questions. The first one is started at once, so that
-        a mistake in its command shows now and not during a match.
+    The first one is started at once, so that a mistake in its command shows now and not during a
+    match.
     """
 
     def __init__(self, start: Callable[[], EngineProcess]):

@@ -30,11 +30,8 @@ _QUIT_S = 1.0  # for an engine to end by itself
 class EngineProcess:
     """One running engine: `send` it lines, then `read` its answers.
 
-    It ends with `close`, with this object, or with Python, whichever comes first.
-
-    Args:
-      command: the program and its arguments.
-      timeout: seconds from `send` until the last line of the answers.
+    It ends with `close`, with this object, or with Python, whichever comes first. It has `timeout`
+    seconds from `send` until the last line of the answers.
 
     Raises:
       UserError: the program is missing or cannot be started. `read` raises it when no line comes in

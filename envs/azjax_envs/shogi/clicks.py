@@ -17,11 +17,8 @@ def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     """Returns the clicks that enter each action, int32 [num_actions, 3].
 
     A row holds the cell that the piece leaves (a hand's cell for a drop), the cell that it enters,
-    both in the numbers of `view`, and 1 for a promotion.
-
-    Args:
-      cells: int32 [81], the board from the perspective of the player to move.
-      player: 0 or 1, to move.
+    both in the numbers of `view`, and 1 for a promotion. `cells`, int32 [81], are the board as the
+    player to move sees it.
     """
     # A piece comes from the first cell behind the target that is not empty.
     behind, inside = _behind()
