@@ -7,14 +7,11 @@ from tests.oracles import chess_players as players
 from tests.oracles.chess_batches import (
     LANES,
     action_of,
-    assert_same,
-    from_start,
-    lane,
+    assert_illegal_actions_lose,
     load,
     look,
     observe,
     perft,
-    step,
 )
 from tests.oracles.chess_games import play, scripted
 from tests.oracles.chess_positions import endings, kinds, planes, positions
@@ -264,18 +261,6 @@ def test_planes():
 
 
 def test_illegal_action_loses():
-    """White is to move in the first lanes, and Black in the others."""
     wrong = [-1, 0, 64 * 73, 2**31 - 1, -(2**31), action_of("e2e5", True, 8), 51 * 73 + 71]
-    start = from_start(GAME)
-    second = step(GAME, start, [action_of("d2d4", True, 8)] * LANES)
-    for states, loser in ((start, 0), (second, 1)):
-        after = step(GAME, states, wrong)
-        seen = look(GAME, after)
-        lost = [-1, 1] if loser == 0 else [1, -1]
-        for i in range(len(wrong)):
-            assert seen["over"][i]
-            assert seen["player"][i] == loser
-            assert seen["returns"][i].tolist() == lost
-            assert not seen["mask"][i].any()
-        again = step(GAME, after, [action_of("e2e4", True, 8)] * LANES)
-        assert_same(lane(again, 0), lane(after, 0))
+    moves = (action_of(move, True, 8) for move in ("d2d4", "e2e4"))
+    assert_illegal_actions_lose(GAME, wrong, *moves)

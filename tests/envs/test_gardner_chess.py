@@ -9,9 +9,8 @@ from tests.oracles import chess_players as players
 from tests.oracles.chess_batches import (
     LANES,
     action_of,
+    assert_illegal_actions_lose,
     assert_same,
-    from_start,
-    lane,
     load,
     look,
     observe,
@@ -159,20 +158,9 @@ def _compare(seen, history):
 
 
 def test_illegal_action_loses():
-    """White is to move in the first lanes, and Black in the others."""
     wrong = [-1, 0, 25 * 49, 2**31 - 1, -(2**31), action_of("e2e4", True, 5), 15 * 49 + 44]
-    start = from_start(GAME)
-    second = step(GAME, start, [action_of("d2d3", True, 5)] * LANES)
-    for states, result in ((start, [-1, 1]), (second, [1, -1])):
-        after = step(GAME, states, wrong)
-        seen = look(GAME, after)
-        assert seen["over"][: len(wrong)].all()
-        assert (seen["player"] == result.index(-1)).all()
-        assert seen["returns"][: len(wrong)].tolist() == [result] * len(wrong)
-        assert not seen["mask"][: len(wrong)].any()
-        again = step(GAME, after, [action_of("e2e3", True, 5)] * len(wrong))
-        for i in range(len(wrong)):
-            assert_same(lane(again, i), lane(after, i))
+    moves = (action_of(move, True, 5) for move in ("d2d3", "e2e3"))
+    assert_illegal_actions_lose(GAME, wrong, *moves)
 
 
 def test_every_action_has_its_own_name():

@@ -129,3 +129,21 @@ def assert_same(after, before):
 
 def from_start(game):
     return stack([jax.device_get(game.init())])
+
+
+def assert_illegal_actions_lose(game, wrong, opening, later):
+    """Plays the wrong actions, a lane each, as White at the start and as Black after `opening`.
+
+    After the end `later`, which was legal before, changes nothing.
+    """
+    start, count = from_start(game), len(wrong)
+    for states, loser in ((start, 0), (step(game, start, [opening] * LANES), 1)):
+        after = step(game, states, wrong)
+        seen = look(game, after)
+        assert seen["over"][:count].all()
+        assert (seen["player"][:count] == loser).all()
+        assert seen["returns"][:count].tolist() == [[2 * loser - 1, 1 - 2 * loser]] * count
+        assert not seen["mask"][:count].any()
+        again = step(game, after, [later] * LANES)
+        for i in range(count):
+            assert_same(lane(again, i), lane(after, i))
