@@ -129,11 +129,21 @@ def test_a_part_that_fails_ends_alone(tmp_path, capsys):
     assert f"Send {tmp_path / 'record.json'}" in printed
 
 
+@dataclasses.dataclass(frozen=True)
+class Short(RecordBenchmark):
+    """The quick record of one game, without the parts that fail above, and without haste."""
+
+    def parts(self):
+        *parts, training = super().parts()
+        kept = [part for part in parts if part.names in ((), ("tic_tac_toe",))]
+        return [*(dataclasses.replace(part, seconds=600) for part in kept), training]
+
+
 def test_the_quick_record_is_complete(tmp_path):
-    RecordBenchmark(tmp_path, quick=True, minutes=20).run()
+    Short(tmp_path, quick=True, minutes=30).run()
     record = json.loads((tmp_path / "record.json").read_text())["parts"]
-    failed = {name for name, figures in record.items() if "problem" in figures}
-    assert failed == {"graphs connect_four", "peers azjax", "peers pgx"}
+    assert {name.split()[0] for name in record} == KINDS.keys() - {"graphs", "peers"}
+    assert not [name for name, figures in record.items() if "problem" in figures]
     assert record["resume tic_tac_toe"]["equal"] is True
     assert record["train tic_tac_toe"]["profile"]["kernels"] > 0
     assert record["training tic_tac_toe"]["cycles"] >= 1
