@@ -47,8 +47,9 @@ test-lowest:
 	JAX_ENABLE_COMPILATION_CACHE=0 $(MAKE) test STACK=lowest
 
 # What `make test` leaves out: the second tier, and the slow tests of protocols, docs and notebooks.
+# Many of the first part wait for processes that they start, so one more worker than cores is busy.
 test-rest: $(VENV)/ready-dev
-	$(UNOPTIMIZED) -m "second_tier and not slow" $(COMPILING)
+	$(UNOPTIMIZED) --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "second_tier and not slow" $(COMPILING)
 	$(PYTEST) -m "second_tier and not slow" tests $(addprefix --ignore=,$(COMPILING))
 	$(PYTEST) -m slow tests/play tests/test_docs.py tests/test_notebooks.py
 
