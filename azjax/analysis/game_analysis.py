@@ -1,18 +1,22 @@
 """The analysis of one game: chances by move, and the moves that changed them."""
 
+import functools
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasPlayerNames
+from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, clicks_of
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from azjax.analysis.page import describe_position
 from azjax.exact.display import Displayed
 from azjax.play.game_record import GameRecord
+from azjax.types import Array, State
 from azjax.web.page import render_review
 from azjax.web.page_data import title_of
 
@@ -136,7 +140,7 @@ class GameAnalysis(Displayed):
         position = self.record.positions[i]
         shown = {move.best, *(action for action, _ in move.visits)} if move else set()
         return {
-            **describe_position(self.game, position.state, sorted(shown)),
+            **_describe_position(self.game, position.state, sorted(shown)),
             "over": position.over,
             "value": round(self.values[i], 4),
             "last": position.action if came else None,
@@ -155,3 +159,28 @@ class GameAnalysis(Displayed):
 def side_names(game: Game) -> tuple[str, str]:
     """Returns what the two sides of a game are called."""
     return game.player_names if isinstance(game, HasPlayerNames) else ("first", "second")
+
+
+def _describe_position(game: Game, state: State, actions: Sequence[int]) -> dict[str, Any]:
+    """Returns the codes of the cells, the cells that won, and the legal actions to draw."""
+    state = jax.device_get(state)
+    view, won = jax.device_get(_facts(game, state))
+    clicks = clicks_of(game, state) if isinstance(game, HasClicks) and actions else None
+    return {
+        "view": np.asarray(view).tolist(),
+        "winning": np.flatnonzero(won).tolist(),
+        "moves": [
+            {
+                "action": action,
+                "name": game.action_to_string(state, action),
+                "clicks": None if clicks is None else clicks[action].tolist(),
+            }
+            for action in actions
+        ],
+    }
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _facts(game: Game, state: State) -> tuple[Array, Array]:
+    view = game.view(state)
+    return view, game.winning_cells(state) if isinstance(game, HasWinningCells) else view < 0

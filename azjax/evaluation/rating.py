@@ -13,15 +13,28 @@ from rich.table import Table
 from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.evaluation.match import MatchResult, play_match, prefixed, short_names
-from azjax.evaluation.rating_plot import RatedPlayer, draw_rating
 from azjax.exact.display import Displayed
 from azjax.games import make_game
 from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
 from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
+from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
 
 RATING_FILE = "rating.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class RatedPlayer:
+    """A checkpoint or an anchor; `low` and `high` are the ends of the 95% interval."""
+
+    name: str
+    cycle: int | None  # None for anchors
+    elo: float
+    low: float
+    high: float
+    games: int
+    score: float  # share of the points in its games
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +144,7 @@ def save_rating(rating: Rating, run: str | Path) -> None:
     """Writes `rating.json` and `plots/rating.png` into a run directory."""
     run = Path(run)
     (run / RATING_FILE).write_text(json.dumps(rating.to_dict(), indent=2) + "\n")
-    draw_rating(run, read_metrics(run), rating.players, zero=rating.zero)
+    _draw(run, read_metrics(run), rating.players, zero=rating.zero)
 
 
 def default_anchors(game: Game) -> tuple[str, ...]:
@@ -185,3 +198,38 @@ def _pairings(checkpoints: list[str], anchors: list[str]) -> list[tuple[str, str
     against = [(checkpoint, anchor) for checkpoint in checkpoints for anchor in anchors]
     among = [(a, b) for i, a in enumerate(anchors) for b in anchors[:i]]
     return neighbours + against + among
+
+
+def _draw(run_dir: Path, lines: Lines, players: Sequence[RatedPlayer], *, zero: str) -> Path:
+    """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines.
+
+    Args:
+      lines: the run's metrics, for the duration of the cycles.
+      players: checkpoints, oldest first, and anchors.
+      zero: the name of the player whose Elo is 0.
+    """
+    figure, (axes,) = figure_over_cycles(lines, 1)
+    for number, anchor in enumerate(x for x in players if x.cycle is None):
+        colour = COLOURS[1 + number % (len(COLOURS) - 1)]
+        axes.axhspan(anchor.low, anchor.high, color=colour, alpha=0.12, linewidth=0)
+        axes.axhline(anchor.elo, color=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+        axes.plot([], [], color=colour, linewidth=1.2, linestyle=(0, (4, 2)), label=anchor.name)
+    checkpoints = [x for x in players if x.cycle is not None]
+    cycles = [x.cycle for x in checkpoints if x.cycle is not None]
+    elo = [x.elo for x in checkpoints]
+    below = [x.elo - x.low for x in checkpoints]
+    above = [x.high - x.elo for x in checkpoints]
+    axes.errorbar(
+        cycles,
+        elo,
+        (below, above),
+        color=COLOURS[0],
+        marker="o",
+        markersize=4.5,
+        linewidth=1.8,
+        elinewidth=1.2,
+        capsize=2.5,
+        label="checkpoints",
+    )
+    axes.set_ylabel(f"Elo ({zero} = 0), with 95% intervals")
+    return save(finish(figure, "Rating"), run_dir, "rating.png")
