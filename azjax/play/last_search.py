@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from azjax.play.game_record import GameRecord
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, SearchInProgress
+from azjax.types import State
 
 _FORGETTING = 0.9  # for how long the slowest end of a search is remembered
 # Another process can take the core away for some milliseconds at any time.
@@ -38,14 +41,22 @@ class LastSearch:
         return [position.action for position in positions[played + 1 :]]
 
 
-def warm_up(search: AnytimeSearch, answer: Callable[[SearchAnalysis], object]) -> LastSearch:
+def warm_up(
+    search: AnytimeSearch, state: State, answer: Callable[[SearchAnalysis], object]
+) -> LastSearch:
     """Compiles a search, and measures how long an answer takes, before a clock runs.
+
+    A line on standard error says what clients wait for.
 
     Args:
       search: the search.
+      state: a position to search.
       answer: what happens between a search and its written move.
     """
-    progress = search.warm_up()
+    with contextlib.suppress(OSError):  # nobody may read it
+        name = search.game.name
+        print(f"azjax: preparing {name}; the next start is faster", file=sys.stderr, flush=True)
+    progress = search.warm_up(state)
     closing = 0.0
     for _ in range(2):  # the first answer compiles
         began = time.monotonic()

@@ -1,42 +1,47 @@
-"""Players without a network as engines: one question to the player stands for a search."""
+"""Players without a search tree as engines, which keep a clock too."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import cast
+import time
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
+from azjax_envs.game import legal_actions
 
-from azjax.config import SearchConfig
 from azjax.errors import UserError
 from azjax.players.base import Player, follows_history, is_jittable
 from azjax.players.load import with_game
-from azjax.players.minimax import MinimaxPlayer, minimax_values
+from azjax.players.minimax import MinimaxPlayer, deepen, start_deepening
+from azjax.players.monte_carlo import MonteCarloPlayer, add_playouts
 from azjax.players.network_players import SearchPlayer
-from azjax.players.uct import UCTPlayer, uct_search
+from azjax.players.uct import UCTPlayer
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis
-from azjax.search.anytime import MEMORY_MB, AnytimeSearch, make_anytime_search
+from azjax.search.anytime import MEMORY_MB, AnytimeSearch, make_anytime_search, slowest_each
 from azjax.types import Array, State
+
+_TIE = 1e-6  # below every difference of values
 
 
 def make_engine_search(player: Player, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
     """Returns the search of a player that is an engine for clients.
 
-    A player with a network searches until it is stopped. Any other is asked once for each move, and
-    takes as long as it does.
+    A player with a network, or by UCT, searches until it is stopped. Minimax and Monte Carlo stop
+    by themselves at their depth or their playouts, or earlier. Any other is asked once for each
+    move, and takes as long as it does.
 
     Args:
       player: the player.
-      memory_mb: megabytes for the tree of a search with a network.
+      memory_mb: megabytes for a search tree.
 
     Raises:
       UserError: the player is an engine itself.
     """
-    if isinstance(player, SearchPlayer):
+    if isinstance(player, SearchPlayer | UCTPlayer):
         return make_anytime_search(player, memory_mb=memory_mb)
     if not hasattr(player, "game") or follows_history(player):
         raise UserError(f"{player.name} is an engine itself, which clients can start without azjax")
@@ -46,10 +51,10 @@ def make_engine_search(player: Player, *, memory_mb: int = MEMORY_MB) -> Anytime
 
 @dataclass(frozen=True)
 class PlayerSearch:
-    """The same interface as `AnytimeSearch`, for a player that decides at once."""
+    """The same interface as `AnytimeSearch`, for a player without a search tree."""
 
     player: Player
-    config: SearchConfig = field(default_factory=lambda: SearchConfig(num_simulations=1))
+    num_simulations: int = 2**31 - 1  # the player knows when it has found its move
 
     @property
     def game(self) -> Game:
@@ -70,34 +75,15 @@ class PlayerSearch:
         if key is None:
             key = jax.random.PRNGKey(0) if after is None else after.next_key
         key, next_key = jax.random.split(key)
-        ask = _ask_jit if is_jittable(self.player) else _ask
-        found = (np.array(x) for x in jax.device_get(ask(self.player, key, state)))
-        scores, visits, values, legal = found
-        if root_actions:
-            legal &= np.isin(np.arange(legal.size), root_actions)
-        scores[~legal], visits[~legal] = -np.inf, 0
-        action = int(np.argmax(scores))
-        visits[action] = max(visits[action], 1)
-        simulations = int(visits.sum())
-        found = SearchAnalysis(
-            simulations=simulations,
-            action=action,
-            value=float(values[action]),
-            draw=0.0,
-            visits=visits,
-            scores=scores,
-            prior=(legal / legal.sum()).astype(np.float32),
-            action_values=values,
-            best_child=np.zeros(simulations + 1, np.int32),
-            action_to_node=np.zeros(simulations + 1, np.int32),
-            root_children={},
-        )
-        return PlayerDecision(found, next_key)
+        chosen = root_actions or legal_actions(self.game, state)
+        allowed = np.isin(np.arange(self.game.num_actions), chosen)
+        begin = _begin_jit if is_jittable(self.player) else _begin
+        work = begin(self.player, key, state)
+        return PlayerDecision(self.player, key, next_key, state, allowed, work).run(0)
 
-    def warm_up(self) -> PlayerDecision:
-        """Compiles the player."""
-        state = jax.jit(self.game.init)()
-        return self.start(state, after=self.start(state))
+    def warm_up(self, state: State) -> PlayerDecision:
+        """Compiles the player by any position."""
+        return replace(self.start(state, after=self.start(state)).run(1), seconds_each=0.0)
 
     def with_game(self, game: Game) -> PlayerSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -106,46 +92,88 @@ class PlayerSearch:
 
 @dataclass(frozen=True)
 class PlayerDecision:
-    """A finished search, as `SearchInProgress`."""
+    """A decision in progress, as `SearchInProgress`."""
 
-    found: SearchAnalysis
+    player: Player
+    key: Array
     next_key: Array
-    full: bool = True
+    state: State
+    allowed: np.ndarray  # bool [A], the moves to choose from
+    work: Any  # what the player knows so far
+    simulations: int = 0  # steps of the player
+    full: bool = False  # whether the player has found its move
     seconds_each: float = 0.0
 
-    @property
-    def simulations(self) -> int:
-        """Number of simulations, or one."""
-        return self.found.simulations
+    def run(self, simulations: int) -> PlayerDecision:
+        """Lets the player go on for so many steps, at most until it has found its move."""
+        if not isinstance(self.player, MinimaxPlayer | MonteCarloPlayer):
+            return replace(self, full=True)
+        began, steps = time.monotonic(), np.int32(simulations)
+        work, full = _go_on(self.player, self.key, self.state, self.allowed, self.work, steps)
+        return replace(
+            self,
+            work=work,
+            full=bool(full),
+            simulations=self.simulations + simulations,
+            seconds_each=slowest_each(began, simulations, self.seconds_each),
+        )
 
     def analysis(self) -> SearchAnalysis:
-        """Returns what the player has found."""
-        return self.found
+        """Returns what the player has found so far."""
+        actions, work = self.allowed.size, jax.device_get(self.work)
+        visits, values = np.zeros(actions, np.int32), np.zeros(actions, np.float32)
+        chosen = np.random.default_rng(np.asarray(self.key)).uniform(0, _TIE, actions)
+        if isinstance(self.player, MinimaxPlayer):
+            values = work.values
+        elif isinstance(self.player, MonteCarloPlayer):
+            totals, visits = work
+            values = totals / np.maximum(visits, 1)
+        else:
+            chosen[work] = 1.0
+        scores = np.where(self.allowed, values + chosen, -np.inf)
+        action = int(np.argmax(scores))
+        visits = np.where(self.allowed, visits, 0)
+        visits[action] = max(visits[action], 1)
+        return SearchAnalysis(
+            simulations=max(self.simulations, 1),
+            action=action,
+            value=float(values[action]),
+            draw=0.0,
+            visits=visits,
+            scores=scores,
+            prior=(self.allowed / self.allowed.sum()).astype(np.float32),
+            action_values=values,
+            best_child=np.zeros(1, np.int32),
+            action_to_node=np.zeros(1, np.int32),
+            root_children={},
+        )
 
 
-def _ask(player: Player, key: Array, state: State) -> tuple[Array, Array, Array, Array]:
-    """Returns each action's score, visits, value and legality in one position, [A] each.
-
-    The player plays the action with the highest score. Values are from the mover's perspective, 0
-    where the player has none.
-    """
-    game = player.game
-    legal = game.legal_action_mask(state)
-    if isinstance(player, UCTPlayer):
-        search = {"simulations": player.simulations, "exploration": player.exploration}
-        tree = uct_search(game, key, expand(state), **search)
-        root = (0, tree.ROOT_INDEX)
-        visits = tree.children_visits[root]
-        values = tree.children_rewards[root]
-        values += tree.children_discounts[root] * tree.children_values[root]
-        return visits + tree.children_prior_logits[root], visits, values, legal
-    visits = jnp.zeros(game.num_actions, jnp.int32)
+def _begin(player: Player, key: Array, state: State) -> Any:
+    """Returns what a player knows at first: for most of them that is the move, int32 []."""
     if isinstance(player, MinimaxPlayer):
-        values = minimax_values(game, player.depth, state)
-        return values + jax.random.uniform(key, values.shape, maxval=1e-3), visits, values, legal
-    action = jnp.asarray(player(key, expand(state)))[0]
-    values = jnp.zeros(game.num_actions)
-    return (jnp.arange(game.num_actions) == action) * 1.0, visits, values, legal
+        return start_deepening(player.game, player.depth, state)
+    if isinstance(player, MonteCarloPlayer):
+        actions = player.game.num_actions
+        return jnp.zeros(actions), jnp.zeros(actions, jnp.int32)
+    return jnp.asarray(player(key, expand(state)))[0]
 
 
-_ask_jit = jax.jit(_ask)
+_begin_jit = jax.jit(_begin)
+
+
+@jax.jit
+def _go_on(
+    player: MinimaxPlayer | MonteCarloPlayer,
+    key: Array,
+    state: State,
+    allowed: Array,
+    work: Any,
+    steps: Array,
+) -> tuple[Any, Array]:
+    """Returns (what the player knows after more steps, whether it has found its move)."""
+    if isinstance(player, MinimaxPlayer):
+        work = deepen(player.game, player.depth, state, work, steps)
+        return work, work.ended(player.depth)
+    totals, counts = add_playouts(player.game, key, state, allowed, *work, rounds=steps)
+    return (totals, counts), (~allowed | (counts >= player.playouts_per_action)).all()

@@ -69,53 +69,94 @@ class _Stack(NamedTuple):
 
 
 def _alpha_beta(game: Game, depth: int, root: State) -> Array:
-    """Returns player 0's value after each action of the root, float32 [num_actions].
-
-    The search is depth-first with an explicit stack, because a traced program has no recursion.
-    Each iteration looks at one action of the top entry. The action gets its value at once if the
-    game ends, or if one ply is left, whose moves are all tried in parallel. Otherwise its position
-    becomes the new top.
-    """
-    levels = depth - 1
-    num_actions = game.num_actions
-
-    def searching(stack: _Stack) -> Array:
-        return stack.top >= 0
+    """Returns player 0's value after each action of the root, float32 [num_actions]."""
 
     def turn(stack: _Stack) -> _Stack:
-        top = stack.top
-        state = take(stack.states, top)
-        legal = game.legal_action_mask(state)
-        left = legal & (jnp.arange(num_actions) >= stack.cursor[top])
-        cut = stack.alpha[top] >= stack.beta[top]
-        finished = cut | ~left.any()
-        action = jnp.argmax(left).astype(jnp.int32)
-        child = game.step(state, action)
-        ended = game.is_terminal(child)
-        at_once = ended | (top == levels - 1)
-        value = jnp.where(ended, game.returns(child)[0], _best_result_after(game, child))
+        return _turn(game, depth, stack)
 
-        # A finished entry passes its value to the one below, a child with a value to the top.
-        receiver = jnp.where(finished, top - 1, top)
-        value = jnp.where(finished, stack.best[top], value)
-        receiving = (finished | at_once) & (receiver >= 0)
-        given = _give(game, stack, receiver, value, receiving, finished, action)
-        cursor = jnp.where((jnp.arange(levels) == top) & ~finished, action + 1, given.cursor)
-        given = given._replace(cursor=cursor)
-        pushing = ~finished & ~at_once
-        pushed = _push(game, given, child, pushing)
-        return pushed._replace(top=jnp.where(finished, top - 1, jnp.where(pushing, top + 1, top)))
+    return jax.lax.while_loop(lambda stack: stack.top >= 0, turn, _stack(game, depth, root)).values
 
-    start = _Stack(
+
+def _stack(game: Game, depth: int, root: State) -> _Stack:
+    """Returns the start of a search that is at most `depth` plies deep, at least 2."""
+    levels = depth - 1
+    return _Stack(
         states=jax.tree.map(lambda x: jnp.broadcast_to(x, (levels, *jnp.shape(x))), root),
         cursor=jnp.zeros(levels, jnp.int32),
         best=jnp.full(levels, -jnp.inf * _sign(game, root)),
         alpha=jnp.full(levels, -jnp.inf),
         beta=jnp.full(levels, jnp.inf),
         top=jnp.where(game.is_terminal(root), -1, 0),
-        values=jnp.full(num_actions, -_sign(game, root)),
+        values=jnp.full(game.num_actions, -_sign(game, root)),
     )
-    return jax.lax.while_loop(searching, turn, start).values
+
+
+def _turn(game: Game, depth: Array | int, stack: _Stack) -> _Stack:
+    """Looks at one action of the top entry.
+
+    The search is depth-first with an explicit stack, because a traced program has no recursion.
+    The action gets its value at once if the game ends, or if one ply is left, whose moves are all
+    tried in parallel. Otherwise its position becomes the new top. Below 0 the search has ended.
+    """
+    num_actions, levels = game.num_actions, stack.best.shape[0]
+    top = stack.top
+    state = take(stack.states, top)
+    legal = game.legal_action_mask(state)
+    left = legal & (jnp.arange(num_actions) >= stack.cursor[top])
+    cut = stack.alpha[top] >= stack.beta[top]
+    finished = cut | ~left.any()
+    action = jnp.argmax(left).astype(jnp.int32)
+    child = game.step(state, action)
+    ended = game.is_terminal(child)
+    at_once = ended | (top == depth - 2)
+    value = jnp.where(ended, game.returns(child)[0], _best_result_after(game, child))
+
+    # A finished entry passes its value to the one below, a child with a value to the top.
+    receiver = jnp.where(finished, top - 1, top)
+    value = jnp.where(finished, stack.best[top], value)
+    receiving = (finished | at_once) & (receiver >= 0)
+    given = _give(game, stack, receiver, value, receiving, finished, action)
+    cursor = jnp.where((jnp.arange(levels) == top) & ~finished, action + 1, given.cursor)
+    given = given._replace(cursor=cursor)
+    pushing = ~finished & ~at_once
+    pushed = _push(game, given, child, pushing)
+    return pushed._replace(top=jnp.where(finished, top - 1, jnp.where(pushing, top + 1, top)))
+
+
+class Deepening(NamedTuple):
+    """A search that is one ply deep, then two, and so on; it can stop after every turn."""
+
+    stack: _Stack  # one ply deeper
+    depth: Array  # int32 [], plies searched so far
+    values: Array  # float32 [num_actions], as `minimax_values` of this depth
+
+    def ended(self, most: int) -> Array:
+        """Returns whether a win is found, or `most` plies are searched, bool []."""
+        return (self.depth >= most) | (self.values.max() >= 1)
+
+
+def start_deepening(game: Game, most: int, state: State) -> Deepening:
+    """Returns a search of one ply, which can go on up to `most` plies."""
+    values = minimax_values(game, 1, state)
+    return Deepening(_stack(game, max(most, 2), state), jnp.int32(1), values)
+
+
+def deepen(game: Game, most: int, state: State, search: Deepening, turns: Array) -> Deepening:
+    """Goes on for so many turns, int32 [], or until the search has ended."""
+    sign, fresh = _sign(game, state), _stack(game, max(most, 2), state)
+
+    def turn(carry: tuple[Array, Deepening]) -> tuple[Array, Deepening]:
+        left, now = carry
+        stack = _turn(game, now.depth + 1, now.stack)
+        done = stack.top < 0
+        values = jnp.where(done, sign * stack.values, now.values)
+        stack = jax.tree.map(lambda x, y: jnp.where(done, x, y), fresh, stack)
+        return left - 1, Deepening(stack, now.depth + done, values)
+
+    def goes_on(carry: tuple[Array, Deepening]) -> Array:
+        return (carry[0] > 0) & ~carry[1].ended(most)
+
+    return jax.lax.while_loop(goes_on, turn, (turns, search))[1]
 
 
 def _give(

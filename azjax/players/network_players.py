@@ -13,6 +13,7 @@ from azjax.network.network import Network, Prediction, Variables
 from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
+from azjax.search.policies import Algorithm, algorithm_of
 from azjax.search.search import Exploration, Search, search
 from azjax.types import Array, State, static
 
@@ -85,6 +86,11 @@ class SearchPlayer(_NetworkPlayer):
     @property
     def name(self) -> str:
         return f"search:{self.config.num_simulations}"
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """The algorithm of azjax's own search."""
+        return algorithm_of(self.config)
 
     def __call__(self, key: Array, states: State) -> Array:
         return self.analyse(key, states).action

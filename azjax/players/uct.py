@@ -1,9 +1,8 @@
 """UCT: Monte Carlo tree search with UCB1 and random playouts, no network."""
 
 import dataclasses
-import functools
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,9 +11,9 @@ from azjax_envs import Game
 
 from azjax.players.base import register_player
 from azjax.pytrees import batch_size, check_key, check_states, take
-from azjax.rollouts import playout_value
 from azjax.search.loop import make_loop_fn
-from azjax.search.model import transition
+from azjax.search.model import make_recurrent_fn, mask_logits, playout_evaluate
+from azjax.search.policies import UCT
 from azjax.types import Array, State, static
 
 
@@ -24,10 +23,8 @@ class UCTPlayer:
     """A player of the most visited action of a UCT search (Kocsis & Szepesvari, "Bandit Based
     Monte-Carlo Planning", 2006).
 
-    Every simulation descends by UCB1, adds one node, and plays one random game from it. Consider a
-    node visited N times through its actions. An action tried n times with mean result q in [-1, 1]
-    from the mover's perspective scores (q + 1) / 2 + exploration * sqrt(ln N / n). Untried actions
-    come first. Ties are broken at random, once for each node.
+    Every simulation descends by UCB1, adds one node, and plays one random game from it; see
+    `azjax.search.policies.UCT`. Ties are broken at random, once for each node.
     """
 
     game: Game = static()
@@ -39,6 +36,20 @@ class UCTPlayer:
     @property
     def name(self) -> str:
         return f"uct:{self.simulations}"
+
+    @property
+    def network(self) -> None:
+        """It has none, see `azjax.search.anytime.TreePlayer`."""
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """It has none."""
+        return {}
+
+    @property
+    def algorithm(self) -> UCT:
+        """The selection of its search."""
+        return UCT(self.simulations, self.exploration)
 
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
@@ -53,7 +64,7 @@ class UCTPlayer:
                 simulations=self.simulations,
                 exploration=self.exploration,
             )
-            # The tie-breaker, below 1 (and -1 if illegal), decides between equal counts.
+            # The tie-breaker, below 1, decides between equal counts.
             root = tree.ROOT_INDEX
             preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
             return jnp.argmax(preference, axis=-1).astype(jnp.int32)
@@ -79,29 +90,15 @@ def uct_search(
     """Searches B states and returns the tree.
 
     A node's `raw_values` is its playout, its `node_values` the mean of all playouts through it.
-    Instead of prior logits each node has its tie-breaker: a random number in [0, 1) for each action
-    that may be tried, and -1 for the others.
+    Instead of prior logits each node has a random number in [0, 1) for each legal action, which
+    breaks ties.
     """
     root_key, search_key = jax.random.split(key)
-    tie_break, value = _evaluate(game, root_key, states)
-
-    def recurrent_fn(
-        _: object, key: Array, actions: Array, states: State
-    ) -> tuple[mctx.RecurrentFnOutput, State]:
-        step = functools.partial(transition, game)
-        states, reward, discount = jax.vmap(step)(states, actions)
-        tie_break, value = _evaluate(game, key, states)
-        output = mctx.RecurrentFnOutput(
-            reward=reward, discount=discount, prior_logits=tie_break, value=value
-        )
-        return output, states
-
-    def select_interior(key: Array, tree: mctx.Tree, node: Array, depth: Array) -> Array:
-        return _ucb1(tree, node, exploration)
-
-    def select_root(key: Array, tree: mctx.Tree, node: Array) -> Array:
-        return _ucb1(tree, node, exploration)
-
+    evaluate = playout_evaluate(game)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
+    tie_break, value = evaluate((), root_key, states)
+    tie_break = mask_logits(tie_break, jax.vmap(game.legal_action_mask)(states))
+    select_root, select_interior = UCT(simulations, exploration).anytime_selection()
     return mctx.search(
         (),
         search_key,
@@ -114,30 +111,3 @@ def uct_search(
             (), recurrent_fn, select_root=select_root, select_interior=select_interior
         ),
     )
-
-
-def _evaluate(game: Game, key: Array, states: State) -> tuple[Array, Array]:
-    """Returns tie-breakers float32 [B, num_actions] and playout values float32 [B]."""
-    tie_key, playout_key = jax.random.split(key)
-    legal = jax.vmap(game.legal_action_mask)(states)
-    # After the end every action stays there. All are open, so that visits to an end spread over
-    # short branches; one action alone would grow into a long chain.
-    open_ = legal | jax.vmap(game.is_terminal)(states)[:, None]
-    noise = jax.random.bits(tie_key, legal.shape, jnp.uint8).astype(jnp.float32) / 256
-    return jnp.where(open_, noise, -1.0), playout_value(game, playout_key, states)
-
-
-def _ucb1(tree: mctx.Tree, node: Array, exploration: float) -> Array:
-    """Returns the action with the highest upper confidence bound at one node: int32 []."""
-    tie_break = tree.children_prior_logits[node]
-    visits = tree.children_visits[node]
-    q = tree.children_rewards[node] + tree.children_discounts[node] * tree.children_values[node]
-    tried = jnp.maximum(visits, 1).astype(q.dtype)
-    total = jnp.maximum(visits.sum(), 1).astype(q.dtype)
-    bound = (q + 1) / 2 + exploration * jnp.sqrt(jnp.log(total) / tried)
-    bound = jnp.where(visits > 0, bound, _UNTRIED + tie_break)
-    return jnp.argmax(jnp.where(tie_break >= 0, bound, -1.0), axis=-1).astype(jnp.int32)
-
-
-# Above every bound of a tried action, and small enough that float32 keeps the tie-breaker.
-_UNTRIED = 1000.0

@@ -7,9 +7,8 @@ import jax
 import mctx
 import numpy as np
 
-from azjax.config import SearchConfig
 from azjax.pytrees import first
-from azjax.search.policies import Algorithm, algorithm_of
+from azjax.search.policies import AnytimeAlgorithm
 from azjax.search.tree import with_root_edges
 from azjax.types import Array
 
@@ -46,10 +45,10 @@ class SearchAnalysis:
 
 
 def analyse_tree(
-    tree: mctx.Tree, simulations: int, draw: float, config: SearchConfig
+    tree: mctx.Tree, simulations: int, draw: float, algorithm: AnytimeAlgorithm
 ) -> SearchAnalysis:
     """Summarises the compact search tree of one game; `draw` is the network's chance of one."""
-    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm_of(config)))
+    nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
     logits = nodes["logits"]
@@ -83,7 +82,7 @@ def analyse_tree(
 
 
 @functools.partial(jax.jit, static_argnames="algorithm")
-def _node_arrays(tree: mctx.Tree, algorithm: Algorithm) -> dict[str, Array]:
+def _node_arrays(tree: mctx.Tree, algorithm: AnytimeAlgorithm) -> dict[str, Array]:
     """Returns the data of the nodes that the analysis needs, without states and most priors."""
     nodes, root = first(tree), tree.ROOT_INDEX
     moves = nodes.extra_data

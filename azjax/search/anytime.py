@@ -4,9 +4,9 @@
     for progress in continue_search(search.start(state), seconds=5):
         print(progress.analysis().value)
 
-The search is the player's own, Gumbel or PUCT. Sequential halving has to know its number of
-simulations beforehand, so Gumbel's rule for the moves below the root holds at the root, too. K
-calls of n simulations give exactly the result of one search of K * n.
+The search is the player's own: Gumbel, PUCT, or UCT with random playouts. Sequential halving has
+to know its number of simulations beforehand, so Gumbel's rule for the moves below the root holds at
+the root, too. K calls of n simulations give exactly the result of one search of K * n.
 """
 
 from __future__ import annotations
@@ -25,13 +25,18 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once
 
-from azjax.config import SearchConfig
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
-from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import algorithm_of, normalise_logits
+from azjax.search.model import (
+    Evaluate,
+    make_recurrent_fn,
+    mask_logits,
+    network_evaluate,
+    playout_evaluate,
+)
+from azjax.search.policies import AnytimeAlgorithm, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State, static
 
@@ -42,17 +47,17 @@ _TINY_S = 1e-6
 _FORGETTING = 0.9  # for how long the slowest of a search's steps is remembered
 
 
-class NetworkPlayer(Protocol):
-    """A player that searches with a network, such as `players.network_players.SearchPlayer`."""
+class TreePlayer(Protocol):
+    """A player that searches a tree: `players.SearchPlayer`, or `UCTPlayer` without a network."""
 
     @property
     def game(self) -> Game: ...
     @property
-    def network(self) -> Network: ...
+    def network(self) -> Network | None: ...
     @property
     def variables(self) -> Variables: ...
     @property
-    def config(self) -> SearchConfig: ...
+    def algorithm(self) -> AnytimeAlgorithm: ...
 
 
 @jax.tree_util.register_dataclass
@@ -65,9 +70,9 @@ class AnytimeSearch:
     """
 
     game: Game = static()
-    network: Network = static()
+    network: Network | None = static()  # None: random playouts
     variables: Variables
-    config: SearchConfig = static()  # num_simulations is the default limit of a move
+    algorithm: AnytimeAlgorithm = static()
     max_nodes: int = static()  # capacity of the tree, including the root
 
     def start(
@@ -94,7 +99,7 @@ class AnytimeSearch:
         state = jax.tree.map(jnp.asarray, state)
         allowed = np.full(self.game.num_actions, not root_actions)
         allowed[list(root_actions)] = True
-        root, draw = _evaluate_root(self, state, allowed)
+        root, draw = _evaluate_root(self, key, state, allowed)
         restricted = bool(root_actions)
         if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
             tree = _allocate(root, self.max_nodes)
@@ -114,18 +119,28 @@ class AnytimeSearch:
             seconds_each=after.seconds_each,
         )
 
-    def warm_up(self) -> SearchInProgress:
-        """Compiles the search, so that later timings measure the search alone.
+    def warm_up(self, state: State) -> SearchInProgress:
+        """Compiles the search by any position, so that later timings measure the search alone.
 
         The first real search can take the memory of what it returns, by `start(..., after=...)`.
         """
-        state = jax.jit(self.game.init)()
         progress = self.start(state).run(1)
         progress.analysis()
         # The first calls after a compilation are slow, too.
         for _ in range(3):
             progress = self.start(state, after=progress, moves=[]).run(1)
         return replace(progress, seconds_each=0.0)
+
+    @property
+    def num_simulations(self) -> int:
+        """The limit of a move without any other."""
+        return self.algorithm.num_simulations
+
+    def evaluation(self) -> Evaluate:
+        """Returns how positions are evaluated."""
+        if self.network is None:
+            return playout_evaluate(self.game)
+        return network_evaluate(self.game, self.network)
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -158,13 +173,12 @@ class SearchInProgress:
         began = time.monotonic()
         key, tree = _run(search, self.key, self.tree, bounds)
         jax.block_until_ready(tree.node_visits)
-        took = (time.monotonic() - began) / max(upper - self.simulations, 1)
-        slowest = max(took, _FORGETTING * self.seconds_each)
+        slowest = slowest_each(began, upper - self.simulations, self.seconds_each)
         return replace(self, key=key, tree=tree, simulations=upper, seconds_each=slowest)
 
     def analysis(self) -> SearchAnalysis:
         """Returns what the search has found so far; the search can continue afterwards."""
-        return analyse_tree(self.tree, self.simulations, self.draw, self.search.config)
+        return analyse_tree(self.tree, self.simulations, self.draw, self.search.algorithm)
 
     def is_used_up(self) -> bool:
         """Returns whether a later search has taken this one's memory."""
@@ -197,8 +211,8 @@ class SearchInProgress:
         return np.flatnonzero(above == node)
 
 
-def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
-    """Returns an anytime search with the player's game, network and algorithm.
+def make_anytime_search(player: TreePlayer, *, memory_mb: int = MEMORY_MB) -> AnytimeSearch:
+    """Returns an anytime search with the player's game, evaluation and algorithm.
 
     Its tree takes `memory_mb` megabytes, and has at most 2**16 nodes.
     """
@@ -208,9 +222,20 @@ def make_anytime_search(player: NetworkPlayer, *, memory_mb: int = MEMORY_MB) ->
         game=game,
         network=player.network,
         variables=player.variables,
-        config=player.config,
+        algorithm=player.algorithm,
         max_nodes=max(2, min(nodes, _MAX_NODES)),
     )
+
+
+def slowest_each(began: float, count: int, before: float) -> float:
+    """Returns the seconds of a simulation, the slowest of late.
+
+    Args:
+      began: when the last step began, by `time.monotonic()`.
+      count: simulations of this step.
+      before: the seconds known before the step.
+    """
+    return max((time.monotonic() - began) / max(count, 1), _FORGETTING * before)
 
 
 def continue_search(
@@ -242,22 +267,24 @@ def continue_search(
 
 
 @jax.jit
-def _evaluate_root(search: AnytimeSearch, state: State, allowed: Array) -> tuple[mctx.Tree, Array]:
+def _evaluate_root(
+    search: AnytimeSearch, key: Array, state: State, allowed: Array
+) -> tuple[mctx.Tree, Array]:
     """Returns (compact tree of the root alone, N = 1, probability of a draw).
 
     Moves outside `allowed`, bool [A], count as illegal at the root.
     """
-    game, network, variables = search.game, search.network, search.variables
+    game, network, evaluate = search.game, search.network, search.evaluation()
     states = expand(state)
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
-    prediction = network.apply(variables, jax.vmap(game.observe)(states))
-    logits = normalise_logits(mask_logits(prediction.policy_logits, mask), mask)
-    select_root, select = algorithm_of(search.config).anytime_selection()
+    logits, value = evaluate(search.variables, key, states)
+    logits = normalise_logits(mask_logits(logits, mask), mask)
+    select_root, select = search.algorithm.anytime_selection()
     tree = mctx.search(
-        variables,
+        search.variables,
         jax.random.PRNGKey(0),  # nothing is drawn before the first simulation
-        root=mctx.RootFnOutput(prior_logits=logits, value=prediction.value, embedding=states),
-        recurrent_fn=make_recurrent_fn(game, network_evaluate(game, network)),
+        root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
+        recurrent_fn=make_recurrent_fn(game, evaluate),
         root_action_selection_fn=select_root,
         interior_action_selection_fn=select,
         num_simulations=0,
@@ -265,9 +292,11 @@ def _evaluate_root(search: AnytimeSearch, state: State, allowed: Array) -> tuple
         # The root alone; the simulations come later.
         loop_fn=lambda lower, upper, body, loop: (loop[0], compact(loop[1])),
     )
-    has_draws = prediction.value_logits.shape[-1] == 3
-    draw = jax.nn.softmax(prediction.value_logits[0])[1] if has_draws else jnp.zeros(())
-    return tree, draw
+    if network is None:
+        return tree, jnp.zeros(())
+    # XLA computes equal predictions once.
+    value_logits = network.apply(search.variables, jax.vmap(game.observe)(states)).value_logits[0]
+    return tree, jax.nn.softmax(value_logits)[1] if len(value_logits) == 3 else jnp.zeros(())
 
 
 _allocate = jax.jit(with_capacity, static_argnames="nodes")
@@ -301,11 +330,10 @@ def _run(
     search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: tuple[Array, Array]
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    evaluate = network_evaluate(search.game, search.network)
-    select_root, select = algorithm_of(search.config).anytime_selection()
+    select_root, select = search.algorithm.anytime_selection()
     loop_fn = make_loop_fn(
         search.variables,
-        _compute_states_first(make_recurrent_fn(search.game, evaluate)),
+        _compute_states_first(make_recurrent_fn(search.game, search.evaluation())),
         select_root=select_root,
         select_interior=select,
     )

@@ -10,6 +10,8 @@ import mctx
 from azjax_envs import Game
 
 from azjax.network.network import Network
+from azjax.pytrees import batch_size
+from azjax.rollouts import playout_value
 from azjax.types import Array, Params, State
 
 Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
@@ -55,6 +57,19 @@ def network_evaluate(game: Game, network: Network) -> Evaluate:
         with jax.named_scope("network"):
             prediction = network.apply(variables, observations)
         return prediction.policy_logits, prediction.value
+
+    return evaluate
+
+
+def playout_evaluate(game: Game) -> Evaluate:
+    """Returns the evaluation by one random playout. Its logits, in [0, 1), are random."""
+
+    def evaluate(params: Params, key: Array, states: State) -> tuple[Array, Array]:
+        del params
+        tie_key, playout_key = jax.random.split(key)
+        shape = (batch_size(states, name="states"), game.num_actions)
+        noise = jax.random.bits(tie_key, shape, jnp.uint8).astype(jnp.float32) / 256
+        return noise, playout_value(game, playout_key, states)
 
     return evaluate
 

@@ -1,14 +1,15 @@
-"""The algorithms of a search, Gumbel and PUCT: mctx's own functions with the loop of `loop.py`.
+"""The algorithms of a search: Gumbel and PUCT by mctx's own functions, and UCT.
 
 `algorithm_of` is the only place that reads `search.algorithm`. An algorithm has
 
-- `search`, whose action is the move to play,
+- `search`, whose action is the move to play (UCT is `players.uct.uct_search`),
 - `anytime_selection`, how a search selects at the root and below that may stop at any time,
 - `scores`, float32 [A], by which the moves with visits rank, of one game's tree with root edges,
 - `constants` of the selection, as `web/page/search.js` reads them.
 """
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
@@ -22,6 +23,9 @@ from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
+
+# Above every bound of a tried action, and small enough that float32 keeps the logits.
+_UNTRIED = 1000.0
 
 Selection = tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]
 
@@ -195,7 +199,44 @@ class PUCT:
         return {"exploration": self.config.pb_c_init}
 
 
+@dataclass(frozen=True)
+class UCT:
+    """UCT (Kocsis & Szepesvari 2006), whose moves rank by their visits.
+
+    Consider a node visited N times through its actions. An action tried n times with mean result q
+    in [-1, 1] from the mover's perspective scores (q + 1) / 2 + exploration * sqrt(ln N / n).
+    Untried actions come first, in the order of the node's logits, which lie in [-1, 1).
+    """
+
+    num_simulations: int
+    exploration: float = math.sqrt(2.0)
+
+    def anytime_selection(self) -> Selection:
+        """Returns the selection by UCB1 for all nodes."""
+        return (
+            lambda key, tree, node: self._select(tree, node),
+            lambda key, tree, node, depth: self._select(tree, node),
+        )
+
+    def scores(self, tree: mctx.Tree) -> Array:
+        return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
+
+    def _select(self, tree: mctx.Tree, node: Array) -> Array:
+        """Returns the action with the highest upper confidence bound at one node: int32 []."""
+        logits, visits = tree.children_prior_logits[node], tree.children_visits[node]
+        q = tree.children_rewards[node] + tree.children_discounts[node] * tree.children_values[node]
+        tried = jnp.maximum(visits, 1).astype(q.dtype)
+        total = jnp.maximum(visits.sum(), 1).astype(q.dtype)
+        bound = (q + 1) / 2 + self.exploration * jnp.sqrt(jnp.log(total) / tried)
+        bound = jnp.where(visits > 0, bound, _UNTRIED + jnp.maximum(logits, -1))
+        legal = logits > jnp.finfo(logits.dtype).min
+        # After the end every action stays there. All are open, so that visits to an end spread over
+        # short branches; one action alone would grow into a long chain.
+        return jnp.argmax(jnp.where(legal | ~legal.any(), bound, -1.0)).astype(jnp.int32)
+
+
 Algorithm = Gumbel | PUCT
+AnytimeAlgorithm = Gumbel | PUCT | UCT
 
 
 def algorithm_of(config: SearchConfig) -> Algorithm:

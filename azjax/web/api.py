@@ -46,6 +46,7 @@ def describe_position(
       IllegalMove: a move is not legal, or the start is no position of the game.
     """
     game, state = search.game, _replay(search.game, moves, start)
+    assert search.network is not None
     facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
     returns = facts["returns"].tolist()

@@ -44,13 +44,15 @@ def _option_text(name: str, value: Option) -> str:
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
-def describe_game(game: Game, search: SearchConfig) -> dict[str, Any]:
-    """Returns the strengths to choose from, and the names of players, wins and choices."""
-    simulations = sorted({*_LEVELS, search.num_simulations})
-    own = search.num_simulations
+def describe_game(game: Game, own: int) -> dict[str, Any]:
+    """Returns the strengths to choose from, and the names of players, wins and choices.
+
+    `own` is the player's own number of simulations.
+    """
+    simulations = sorted({*_LEVELS, own})
     labels = {1: "1 (no search)", own: f"{own} (default)"}
     return {
-        "simulations": search.num_simulations,
+        "simulations": own,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
         "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,

@@ -114,7 +114,7 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         from starlette.routing import Route
     except ImportError as error:
         raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
-    description = describe_game(search.game, search.config)
+    description = describe_game(search.game, search.num_simulations)
     description["notation"] = notation_of(search.game)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(

@@ -143,7 +143,7 @@ def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
         seconds=_SECONDS,
         on_position=lambda state: None if isinstance(game, HasClicks) else names.add(state),
     )
-    description = describe_game(game, search) | describe_model(
+    description = describe_game(game, search.num_simulations) | describe_model(
         game, search, model, None if isinstance(game, HasClicks) else names.names()
     )
     return _Exported(game, model, description, check)

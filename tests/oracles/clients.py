@@ -9,7 +9,6 @@ import time
 import jax
 import numpy as np
 
-from azjax.config import SearchConfig
 from azjax.games import make_game
 from azjax.network.two_headed import make_network
 from azjax.play.gtp.server import serve_gtp
@@ -43,16 +42,13 @@ class Script:
         self._lines += reversed(lines)
 
 
-FOUR = SearchConfig(num_simulations=4)
-
-
 @dataclasses.dataclass(frozen=True)
 class IdleSearch:
     """A search that finds the first legal move at once; replaces an `AnytimeSearch`."""
 
     game: object
     max_nodes: int = 8
-    config: SearchConfig = FOUR
+    num_simulations: int = 4
 
     def start(self, state, *, root_actions=(), after=None, moves=None):
         return IdleProgress(self, state, tuple(root_actions))
@@ -60,8 +56,8 @@ class IdleSearch:
     def with_game(self, game):
         return dataclasses.replace(self, game=game)
 
-    def warm_up(self):
-        return self.start(jax.jit(self.game.init)())
+    def warm_up(self, state):
+        return self.start(state)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Players without a network as engines."""
 
+import itertools
+import time
 import types
 
 import numpy as np
@@ -8,11 +10,13 @@ import pytest
 from azjax_envs import make
 
 from azjax.errors import UserError
+from azjax.play.game_record import start_game
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.player_search import make_engine_search
 from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci
 from azjax.players.load import best_player, load_player
+from azjax.players.minimax import minimax_values
 from tests.oracles.clients import Script, best_moves
 
 GARDNER = make("gardner_chess")
@@ -25,14 +29,48 @@ def uci(spec, *lines):
     return "".join(written).splitlines()
 
 
-@pytest.mark.parametrize("spec", ["uct:200", "minimax:2"])
-def test_a_mate_is_found_and_worth_a_won_game(spec):
-    lines = uci(spec, "isready", f"position fen {MATE}", "go movetime 100")
+@pytest.mark.parametrize("spec", ["uct:200", "minimax:2", "mc:20"])
+def test_a_mate_is_found_and_worth_a_won_game(spec, capsys):
+    lines = uci(spec, "isready", f"position fen {MATE}", "go nodes 200")
+    assert capsys.readouterr().err == "azjax: preparing gardner_chess; the next start is faster\n"
     assert best_moves(lines) == ["e1e5"]
-    (info,) = [line for line in lines if line.startswith("info depth")]
-    assert int(info.split()[info.split().index("cp") + 1]) > 500
-    assert info.split()[-1] == "e1e5"
-    assert ("nodes 200 " in info) == (spec == "uct:200")
+    info = [line for line in lines if line.startswith("info depth")][-1].split()
+    assert int(info[info.index("cp") + 1]) > 500
+    assert info[-1] == "e1e5"
+    assert (info[info.index("nodes") + 1] == "200") == (spec == "uct:200")
+
+
+@pytest.mark.parametrize("spec", ["uct:1000000", "minimax:9", "mc:1000000"])
+def test_a_clock_is_kept(spec):
+    lines, written = ["isready", "go movetime 1000", "go movetime 20"], []
+    search = make_engine_search(load_player(spec, game=GARDNER))
+
+    def write(text):
+        written.append((time.monotonic(), text))
+
+    serve_uci(DIALECTS["uci"], GARDNER, lambda mb: search, Script(lines), write)
+    times = [at for at, text in written if text.startswith(("readyok", "bestmove"))]
+    first, second = (b - a for a, b in itertools.pairwise(times))
+    # All of the time is used. A busy machine may be late; without a clock these take minutes.
+    assert 0.5 < first < 10
+    assert second < 10
+
+
+def test_minimax_goes_deeper_with_time():
+    """Stopped at any turn it has what a whole search of one ply less finds."""
+    game = make("tic_tac_toe")
+    search = make_engine_search(load_player("minimax:9", game=game))
+    state = start_game(game).play(0).play(4).play(1).current.state  # O must stop a row
+    progress, depths = search.start(state), set()
+    while not progress.full:
+        progress = progress.run(3)
+        depth = int(progress.work.depth)
+        if depth in (2, 5) and depth not in depths:
+            depths.add(depth)
+            whole = np.asarray(minimax_values(game, depth, state))
+            np.testing.assert_array_equal(progress.work.values, whole)
+    assert depths == {2, 5}
+    assert progress.analysis().action == 2
 
 
 @pytest.mark.parametrize("spec", ["random", "mc:2", "uct:9", "minimax:1"])

@@ -47,7 +47,7 @@ def choose_move(
     clock = game.clocks[player]
     record = game.give_turn(player).record
     progress = start_search(game.search, record, game.last, root_actions)
-    simulations, seconds = float(game.search.config.num_simulations), math.inf
+    simulations, seconds = float(game.search.num_simulations), math.inf
     if clock is not None:
         simulations = math.inf
         seconds = clock.for_move()

@@ -209,7 +209,7 @@ def _root_actions(engine: EngineState, moves: Sequence[str], record: GameRecord)
 
 
 def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord | None) -> Limits:
-    simulations = engine.search.config.num_simulations
+    simulations = engine.search.num_simulations
     mover = 0 if record is None else record.current.mover
     return read_go(words, engine.dialect.colours, mover, simulations)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from azjax_envs import Game
@@ -20,6 +21,7 @@ from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
 from azjax.play.uci.go import go
 from azjax.play.uci.position import read_position
+from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import MEMORY_MB
 
 _MAX_MB = 2**16
@@ -99,10 +101,20 @@ def _warm_up(engine: EngineState) -> EngineState:
         return engine
     game, name = engine.game, engine.dialect.notation.name
     start = start_game(game)
-    start.play(legal_actions(game, start.current.state)[0])
-    text = getattr(game, f"to_{name}")(start.current.state)
-    read_position(game, engine.dialect.notation, [name, *text.split()], None)
-    last = warm_up(engine.search, lambda found: start.move_names([found.action]))
+
+    def prepare_rules() -> None:
+        start.play(legal_actions(game, start.current.state)[0])
+        text = getattr(game, f"to_{name}")(start.current.state)
+        read_position(game, engine.dialect.notation, [name, *text.split()], None)
+
+    with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
+        rules = another.submit(prepare_rules)
+
+        def answer(found: SearchAnalysis) -> None:
+            rules.result()
+            start.move_names([found.action])
+
+        last = warm_up(engine.search, start.current.state, answer)
     return replace(engine, last=last)
 
 

@@ -233,7 +233,7 @@ async function replay(from, names) {
   stop();
   const request = current;
   const moves = [];
-  if (from && !game.notation) throw new Error("This page takes moves only, not positions.");
+  if (from && !game.notation) throw new Error("This page takes moves from the start; azjax play --web takes positions, too.");
   if (from) await engine.position([], from);
   for (const [i, name] of names.entries()) {
     const { player, moves: legal } = await engine.position(actions(moves), from);

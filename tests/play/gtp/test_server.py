@@ -42,9 +42,9 @@ def texts(lines, game=GO):
 def test_answers_do_not_wait_for_a_compilation(lines, kinds, monkeypatch):
     events, warm_up = [], IdleSearch.warm_up
 
-    def recorded(self):
+    def recorded(self, state):
         events.append("compiled")
-        return warm_up(self)
+        return warm_up(self, state)
 
     monkeypatch.setattr(IdleSearch, "warm_up", recorded)
     serve_gtp(IdleSearch(GO), Script(lines.split(", ")), events.append)

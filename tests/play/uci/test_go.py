@@ -6,7 +6,6 @@ import pyffish
 import pytest
 from azjax_envs import make
 
-from azjax.config import SearchConfig
 from azjax.play.clock import Clock
 from azjax.play.game_record import start_game
 from azjax.play.uci import go as go_module
@@ -39,7 +38,7 @@ class SlowScript(Script):
 def typed(lines, max_nodes=10**9, dialect="uci", simulations=4):
     """Returns the output for lines that come slowly."""
     written, game = [], {"uci": GARDNER, "usi": make("shogi")}[dialect]
-    search = IdleSearch(game, max_nodes, SearchConfig(num_simulations=simulations))
+    search = IdleSearch(game, max_nodes, simulations)
     serve_uci(DIALECTS[dialect], game, lambda megabytes: search, SlowScript(lines), written.append)
     return "".join(written).splitlines()
 
@@ -116,7 +115,7 @@ class LateScript(Script):
 @pytest.mark.parametrize(("milliseconds", "in_time"), [(9_990, False), (10_100, True)])
 def test_the_time_counts_from_the_arrival_of_the_command(milliseconds, in_time):
     written = []
-    search = IdleSearch(GARDNER, 10**9, SearchConfig(num_simulations=4))
+    search = IdleSearch(GARDNER, 10**9, 4)
     lines = LateScript(["position startpos", f"go movetime {milliseconds}"])
     serve_uci(DIALECTS["uci"], GARDNER, lambda megabytes: search, lines, written.append)
     lines = "".join(written).splitlines()
