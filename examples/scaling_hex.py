@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 from azjax_envs import Game, make
+from scipy.optimize import least_squares
 
 import azjax
 from azjax.bench.training import cycle_operations, forward_operations
@@ -36,7 +37,6 @@ PERFECT = {3: "exact", 5: "hex_5x5", 6: "hex_6x6"}  # the last two nearly so
 SEARCHED = (5, 64)  # board and width of the second figure
 SIMULATIONS = (1, 4, 16, 64)
 GAMES = 64  # of a match
-MARGIN = 75  # Elo from untrained and from perfect play, between which slopes are fitted
 
 
 def config_of(size: int, width: int) -> azjax.Config:
@@ -114,9 +114,8 @@ def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = N
         if key not in done:
             widest = files(folder, size, max(WIDTHS), seed=0)[0]
             players = [load(name, game, widest) for name in pair]
-            match = azjax.play_match(
-                game, *players, jax.random.PRNGKey(number), num_games=GAMES, opening_plies=2
-            )
+            seed = jax.random.PRNGKey(number)
+            match = azjax.play_match(game, *players, seed, num_games=GAMES, opening_plies=2)
             done[key] = [match.score, match.effective_games / GAMES]
             file.write_text(json.dumps(done, indent=1))
         a, b = map(names.index, pair)
@@ -132,24 +131,29 @@ def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = N
 
 
 def fit(elo: np.ndarray, *columns: np.ndarray) -> np.ndarray:
-    """Fits Elo by least squares, for trained players between untrained and perfect play.
+    """Fits Jones's curve: a floor, a plane that rises with the columns, and the best's Elo, 0.
 
     Returns:
-      The coefficients of the columns and of 1, then those of 2,000 bootstraps, [2001, n + 1].
+      The plane's coefficients of the columns and of 1, then those of 500 bootstraps, [501, n].
     """
-    data = np.stack([*columns, np.ones(len(elo)), elo], axis=1)[elo < -MARGIN]
-    draws = np.random.default_rng(0).integers(len(data), size=(2001, len(data)))
-    draws[0] = np.arange(len(data))
-    return np.array([np.linalg.lstsq(data[d, :-1], data[d, -1], rcond=None)[0] for d in draws])
+    data, n = np.stack([*columns, np.ones(len(elo)), elo]), len(columns) + 1
+
+    def misses(p: np.ndarray, data: np.ndarray) -> np.ndarray:
+        # The floor may depend on all columns but the first, the training's compute.
+        return np.clip(p[:n] @ data[:-1], p[n:] @ data[1:-1], 0) - data[-1]
+
+    rising = data[:, (elo > 0.8 * elo.min()) & (elo < 0.1 * elo.min())]
+    plane = np.linalg.lstsq(rising[:-1].T, rising[-1], rcond=None)[0]
+    start = [*plane, *np.zeros(n - 2), elo.min()]
+    draws = np.random.default_rng(0).integers(len(elo), size=(501, len(elo)))
+    draws[0] = np.arange(len(elo))
+    return np.array([least_squares(misses, start, args=(data[:, d],)).x[:n] for d in draws])
 
 
 def tell(name: str, values: np.ndarray) -> None:
     """Prints a figure, the first value, with its 95% interval."""
-    print(
-        "{} {:.3g} [{:.3g}, {:.3g}]".format(
-            name, values[0], *np.percentile(values[1:], [2.5, 97.5])
-        )
-    )
+    low, high = np.percentile(values[1:], [2.5, 97.5])
+    print(f"{name} {values[0]:.3g} [{low:.3g}, {high:.3g}]")
 
 
 def main(folder: str | Path = "runs/scaling_hex") -> None:
@@ -164,27 +168,25 @@ def main(folder: str | Path = "runs/scaling_hex") -> None:
         rows = [[f"{file}:16" for file in files(folder, size, *run)] for run in runs]
         elo, cost, _ = rate(folder, rows, size, PERFECT.get(size))
         (dots,) = left.plot(cost, elo, ".", label=f"{size}x{size}")
-        floor, board = elo[cost == 0].max() + MARGIN, []
+        board = []
         for seed in range(SEEDS):
             x, y = (v.reshape(len(WIDTHS), SEEDS, -1)[:, seed].ravel() for v in (cost, elo))
             order = np.argsort(x, kind="stable")
             best = [i for n, i in enumerate(order) if y[i] >= y[order[: n + 1]].max()]
             left.plot(x[best], y[best], color=dots.get_color())
-            board += [(y[i], x[i], size) for i in best if y[i] > floor]
+            board += [(y[i], x[i], size) for i in best if x[i] > 0]
         tell(f"Elo for 10 times the compute, {size}x{size}:", fit(*np.array(board).T[:2])[:, 0])
         frontier += board
     slopes = fit(*np.array(frontier).T)
     tell("Elo for 10 times the compute, all boards:", slopes[:, 0])
     tell("compute for a larger board, times", 10 ** (-slopes[:, 1] / slopes[:, 0]))
-    rows = [
-        [f"{f}:{n}" for f in files(folder, *SEARCHED, s)] for n in SIMULATIONS for s in range(SEEDS)
-    ]
+    pairs = itertools.product(SIMULATIONS, range(SEEDS))
+    rows = [[f"{f}:{n}" for f in files(folder, *SEARCHED, seed)] for n, seed in pairs]
     elo, cost, search = rate(folder, rows, SEARCHED[0])
     means = (v.reshape(len(SIMULATIONS), SEEDS, -1).mean(1) for v in (cost, elo))
     for n, x, y in zip(SIMULATIONS, *means, strict=True):
-        right.plot(x, y, "o-", label=f"{n} simulations")
-    trained = elo > elo[cost == 0].max() + MARGIN
-    slopes = fit(elo[trained], cost[trained], search[trained])
+        right.plot(x, y, "o-", label=f"simulations: {n}")
+    slopes = fit(*(x[cost > 0] for x in (elo, cost, search)))
     tell("Elo for 10 times the training:", slopes[:, 0])
     tell("Elo for 10 times the search:", slopes[:, 1])
     tell("search that 10 times the training is worth, log10:", slopes[:, 0] / slopes[:, 1])
