@@ -94,6 +94,7 @@ SECOND_TIER = (
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",
     "web/test_browser.py::test_moves_of_two_clicks_on_the_local_server",
     "web/test_page.py",
+    "web/test_every_game.py::test_a_whole_game_by_clicks",
     "web/test_gallery.py",
     "web/test_command.py::test_the_page_of_a_pretrained_player",
     "web/test_server.py::test_a_search_finds_the_winning_move",
