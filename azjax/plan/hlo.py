@@ -26,12 +26,17 @@ class Shape:
     @property
     def bytes(self) -> int:
         """Bytes in main memory, with the padding of a TPU's tiles."""
+        return 0 if self.memory else self.bytes_anywhere
+
+    @property
+    def bytes_anywhere(self) -> int:
+        """Bytes in any kind of memory, with the padding of a TPU's tiles."""
         dims = list(self.dims)
         for size, place in zip(reversed(self.tile), self.minor_to_major, strict=False):
             dims[place] = -(-dims[place] // size) * size
         digits = re.search(r"\d+", self.dtype)
         bits = _BITS.get(self.dtype, int(digits[0]) if digits else 0)
-        return 0 if self.memory else math.prod(dims) * bits // 8
+        return math.prod(dims) * bits // 8
 
 
 @dataclass(frozen=True)

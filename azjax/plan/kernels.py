@@ -67,7 +67,7 @@ def kernel_of(program: Program, instruction: Instruction, table: Table) -> Kerne
             flops += product
             dtype = inner_table[inner.operands[0]].shapes[0].dtype
     collective = next((name for name in _COLLECTIVES if instruction.opcode.startswith(name)), "")
-    sent = [shape.bytes for shape in instruction.shapes] if collective else []
+    sent = [shape.bytes_anywhere for shape in instruction.shapes] if collective else []
     if instruction.opcode in ("all-gather-start", "collective-permute-start"):
         sent = sent[1:2]  # (operand, result, ...)
     moved = float(_bytes(program, instruction, table))

@@ -148,6 +148,13 @@ def test_launches_repeat_with_their_loops():
     assert whole.collectives() == {"all-reduce": (1, 8 * 8 * 4)}
 
 
+def test_what_a_collective_sends_counts_in_any_memory():
+    shape = "f32[9,200]{1,0:T(8,128)S(1)}"  # in a TPU's vector memory, in tiles
+    lines = f"  %x = {shape} parameter(0)", f"  ROOT %y = {shape} all-reduce(%x), to_apply=%sum"
+    text = "\n".join(["HloModule jit_f", "", "ENTRY %main () -> f32[9,200] {", *lines, "}"])
+    assert launches(hlo.parse(text)).collectives() == {"all-reduce": (1, 16 * 256 * 4)}
+
+
 def test_loops_are_named_by_their_scopes():
     whole = launches(hlo.parse(GPU))
     assert [(x.label, x.repetitions, x.source) for x in whole.loops] == [
