@@ -77,7 +77,7 @@ def test_a_whole_game_by_clicks(browser, name):
     assert game.is_terminal(state)
     first, second = np.asarray(game.returns(state))
     players = getattr(game, "player_names", None) or ("first", "second")
-    words = "A draw" if first == second else f"{players[second > first].capitalize()} wins"
+    words = "A draw" if first == second else f"{players[int(second > first)].capitalize()} wins"
     assert status == f"{words} after {len(names)} moves"
     assert [codes[str(i)] for i in range(len(codes))] == np.asarray(game.view(state)).tolist()
     assert errors == []
