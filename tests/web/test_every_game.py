@@ -52,7 +52,11 @@ def test_no_family_is_missing():
     assert families == set(available_games())
 
 
-@pytest.mark.parametrize("name", GAMES)
+# The rules of these take longest to compile.
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("chess", "shogi")]
+
+
+@pytest.mark.parametrize("name", [*SLOW, *sorted(GAMES.keys() - {"chess", "shogi"})])
 def test_a_whole_game_by_clicks(browser, name):
     game, start, errors = make(name), GAMES[name], []
     app = server.make_app(make_anytime_search(untrained(name), memory_mb=1), about="")

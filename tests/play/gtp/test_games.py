@@ -76,7 +76,8 @@ def test_whole_games_against_gnu_go_under_a_referee(engine, seat):
 
 @needs("gnugo")
 def test_gnu_go_understands_our_handicaps_and_files_and_we_its(engine, tmp_path):
-    other = EngineProcess([gnugo.program(), "--mode", "gtp"], timeout=60)
+    # Black is ahead by its handicap; were GNU Go to resign, the game would be over.
+    other = EngineProcess([gnugo.program(), "--mode", "gtp", "--never-resign"], timeout=60)
     for process in (engine, other):
         for line in ("boardsize 5", "clear_board", "komi 0.5"):
             assert command(process, line) is not None
