@@ -83,8 +83,9 @@ def resume_game(path: Path, game: Game) -> GameRecord:
     Raises:
       UserError: the file holds no such game, or the game is over.
     """
-    games = list(read_games(path, game))
+    found = read_games(path, game)
     try:
+        games = list(found)
         if not games:
             raise UserError("it holds no game")
         record = games[-1]().record

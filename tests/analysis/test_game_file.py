@@ -132,7 +132,7 @@ def test_nothing_is_lost_and_the_game_goes_on(end, tmp_path, capsys, monkeypatch
         ("resume", "a.txt", "a1 a1", "a.txt: move 2: 'a1' is not legal here"),
         ("resume", "a.txt", "a1 b1 a2 b2 a3", "its last game is over after 5 moves"),
         ("resume", "a.txt", "a1 b1 a2 b2 a3 b3", "move 6, b3, comes after the end"),
-        ("resume", "a.txt", "# hex_5x5\nc3", "it has moves of hex_5x5"),
+        ("resume", "a.txt", "# hex_5x5\nc3", "a.txt: it has moves of hex_5x5"),
         ("resume", "a.pgn", "1. e4", "files .pgn are of chess, not tic_tac_toe"),
     ],
 )
