@@ -105,7 +105,7 @@ class PlayerDecision:
     seconds_each: float = 0.0
 
     def run(self, simulations: int) -> PlayerDecision:
-        """Lets the player go on for so many steps, at most until it has found its move."""
+        """Gives the player more steps. It stops early where it has found its move."""
         if not isinstance(self.player, MinimaxPlayer | MonteCarloPlayer):
             return replace(self, full=True)
         began, steps = time.monotonic(), np.int32(simulations)

@@ -142,7 +142,7 @@ def start_deepening(game: Game, most: int, state: State) -> Deepening:
 
 
 def deepen(game: Game, most: int, state: State, search: Deepening, turns: Array) -> Deepening:
-    """Goes on for so many turns, int32 [], or until the search has ended."""
+    """Continues a search for `turns`, int32 []. It stops early at its end."""
     sign, fresh = _sign(game, state), _stack(game, max(most, 2), state)
 
     def turn(carry: tuple[Array, Deepening]) -> tuple[Array, Deepening]:

@@ -59,7 +59,7 @@ def save_player(
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 
-    Its results are as `about_run` returns them; None if nothing was measured.
+    `about` is what `about_run` returns, or None if nothing was measured.
 
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.
