@@ -10,7 +10,7 @@ import jax
 import mctx
 from azjax_envs import Game
 
-from azjax.bench.timing import interleave, matrix_share, peak_memory, show, spread
+from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, show, spread
 from azjax.bench.training import evaluate_repeatedly, forward_operations
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
@@ -47,8 +47,12 @@ class SearchBenchmark:
     def run(self) -> None:
         show(self.measure(), as_json=self.json)
 
-    def measure(self) -> dict[str, Any]:
-        """Returns the times in milliseconds, by contestant, and what they were measured on."""
+    def measure(self, wait: Callable[[], None] = at_once) -> dict[str, Any]:
+        """Returns the times in milliseconds, by contestant, and what they were measured on.
+
+        Args:
+          wait: called when everything is compiled, before it is timed.
+        """
         game = game_from_name(self.game)
         settings = NetworkConfig(blocks=self.blocks, channels=self.channels, dtype=self.dtype)
         network = make_network(game, settings)
@@ -72,7 +76,7 @@ class SearchBenchmark:
             name: functools.partial(jax.jit(f), variables, key, states)
             for name, f in contestants.items()
         }
-        seconds = interleave(compiled, self.repeats)
+        seconds = interleave(compiled, self.repeats, wait)
         facts: dict[str, Any] = {
             "benchmark": f"{self.simulations} simulations, {self.game}, batch {self.batch}, "
             f"{self.blocks} blocks x {self.channels} channels in {self.dtype}",

@@ -15,15 +15,24 @@ from azjax.plan.machines import chip_of
 Name = TypeVar("Name")
 
 
+def at_once() -> None:
+    """Waits for nothing."""
+
+
 def interleave(
-    contestants: Mapping[Name, Callable[[], Any]], repeats: int
+    contestants: Mapping[Name, Callable[[], Any]],
+    repeats: int,
+    wait: Callable[[], None] = at_once,
 ) -> dict[Name, list[float]]:
     """Returns the seconds of each call, [repeats] for each contestant.
 
     All contestants are called in each round. The first round compiles, and its times are dropped.
+    After it `wait` is called: it may wait until the machine is free.
     """
     seconds: dict[Name, list[float]] = {name: [] for name in contestants}
     for turn in range(repeats + 1):
+        if turn == 1:
+            wait()
         for name, call in contestants.items():
             started = time.perf_counter()
             jax.block_until_ready(call())

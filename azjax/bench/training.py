@@ -22,6 +22,7 @@ from jax.sharding import Mesh
 from rich.console import Console
 
 from azjax.bench.timing import (
+    at_once,
     interleave,
     matrix_share,
     peak_memory,
@@ -63,8 +64,17 @@ class TrainingBenchmark:
     def run(self) -> None:
         show(self.measure(), as_json=self.json)
 
-    def measure(self) -> dict[str, Any]:
-        """Returns the times in milliseconds, by contestant, and what they were measured on."""
+    def measure(
+        self,
+        wait: Callable[[], None] = at_once,
+        look: Callable[[Callable[[], Metrics]], None] = lambda _: None,
+    ) -> dict[str, Any]:
+        """Returns the times in milliseconds, by contestant, and what they were measured on.
+
+        Args:
+          wait: called when everything is compiled, before it is timed.
+          look: is given a function that runs one more cycle, to profile it.
+        """
         config = load_config(self.config)
         # Learning begins as soon as the first games have ended.
         replay = dataclasses.replace(config.replay, min_positions=1)
@@ -83,7 +93,8 @@ class TrainingBenchmark:
         if mesh.size > 1:
             alone = make_trainer(game, config, make_mesh(jax.devices()[:1]))
             contestants["cycle on one device"] = LearningCycle(alone.cycle, alone.init(key))
-        seconds = interleave(contestants, self.repeats)
+        seconds = interleave(contestants, self.repeats, wait)
+        look(learning)
         in_the_loop = seconds_in_the_loop(trainer, learning.state, cycles=4 * self.repeats)
         seconds = {"cycle": seconds["cycle"], "cycle in azjax train": in_the_loop} | seconds
         medians = {name: median(times) for name, times in seconds.items()}

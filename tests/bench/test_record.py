@@ -130,6 +130,40 @@ def test_a_part_that_fails_ends_alone(tmp_path, capsys):
 
 
 @dataclasses.dataclass(frozen=True)
+class SideBySide(RecordBenchmark):
+    """Parts that compile at the same time, of which two cannot be measured."""
+
+    def side_by_side(self):
+        return True
+
+    def parts(self):
+        return [
+            Part("machine", (), 120),
+            Part("rules", ("tic_tac_toe",), 120),
+            Part("rules", ("tic_tac_two",), 120),
+            Part("graphs", ("connect_four",), 120),
+            Part("training", ("tic_tac_toe",), 0),
+        ]
+
+
+def test_parts_that_compile_side_by_side(tmp_path, capsys):
+    SideBySide(tmp_path, quick=True, minutes=10).run()
+    record = json.loads((tmp_path / "record.json").read_text())["parts"]
+    assert "steps/s" in record["rules tic_tac_toe"]["summary"]
+    assert "did you mean 'tic_tac_toe'" in record["rules tic_tac_two"]["problem"]
+    assert "without an NVIDIA GPU" in record["graphs connect_four"]["problem"]
+    assert "3 have compiled" in capsys.readouterr().out
+
+
+def test_parts_that_do_not_compile_in_time_start_again(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("azjax.bench.record.record._COMPILING", 1e-4)
+    SideBySide(tmp_path, quick=True, minutes=10).run()
+    record = json.loads((tmp_path / "record.json").read_text())["parts"]
+    assert "steps/s" in record["rules tic_tac_toe"]["summary"]
+    assert "0 have compiled" in capsys.readouterr().out
+
+
+@dataclasses.dataclass(frozen=True)
 class Short(RecordBenchmark):
     """The quick record of one game, without the parts that fail above, and without haste."""
 

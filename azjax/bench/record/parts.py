@@ -6,8 +6,10 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
@@ -26,23 +28,23 @@ from azjax.bench.random_play import RandomPlayer, Rules, play, spread_out
 from azjax.bench.record.trace import profile
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, spread
-from azjax.bench.training import LearningCycle, TrainingBenchmark
+from azjax.bench.training import TrainingBenchmark
 from azjax.config import Config, SearchConfig
 from azjax.config.toml import load_config, save_config
 from azjax.devices import describe_machine, usable_cores
 from azjax.errors import UserError
-from azjax.games import game_from_name, make_game
+from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.players.load import export_player
 from azjax.rollouts import random_openings
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from azjax.training.loop import resume, train
-from azjax.training.trainer import make_trainer
 
 _PACKAGES = ("azjax", "jax", "jaxlib", "flax", "optax", "chex", "mctx", "orbax-checkpoint", "numpy")
 _IN_PGX = {"tic_tac_toe", "connect_four", "othello", "hex", "go_9x9", "go_19x19", "chess", "shogi"}
 _IN_PGX |= {"gardner_chess"}
+READY = ".ready"  # ends the name of the file by which a part says that it waits for its turn
 # What XLA may put into a GPU's command buffers; the last two are loops and branches.
 _IN_GRAPHS = "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
 
@@ -53,14 +55,21 @@ class Settings:
 
     folder: str  # of the record
     quick: bool = False
-    warm: bool = False  # only to compile: the figures do not count
     peers: str = ""  # the folder `benchmarks/peers` of a checkout
     seconds: float = 60.0  # that the part has
+    turn: str = ""  # the file that exists when the part may be timed; "" for at once
 
     @property
     def repeats(self) -> int:
         """Repeats of a measurement."""
-        return 1 if self.warm or self.quick else 5
+        return 1 if self.quick else 5
+
+    def wait(self) -> None:
+        """Says that everything is compiled, and waits until the part may be timed."""
+        if self.turn:
+            Path(f"{self.turn}{READY}").touch()
+            while not os.path.exists(self.turn):
+                time.sleep(0.02)
 
 
 class Say(Protocol):
@@ -101,17 +110,17 @@ def rules(settings: Settings, say: Say, name: str) -> None:
         say(equal=equal, summary="equal" if equal else "NOT EQUAL to the CPU's")
         if not equal:
             raise UserError("the states after random play differ from those of the CPU")
-    rates = _rates(settings, ours, game.max_steps)
-    say(azjax=rates, summary=f"{max(rates.values()):,} steps/s")
-    if name not in _IN_PGX:
-        return
-    if find_spec("pgx") is None:
+    contestants = {"azjax": ours}
+    if name in _IN_PGX and find_spec("pgx") is None:
         say(pgx=None, note="pgx is not installed, so there is no comparison")
-        return
-    theirs = _rates(settings, _pgx_rules(name), game.max_steps)
-    times = max(rates.values()) / max(theirs.values())
-    say(pgx=theirs, times=round(times, 2))
-    say(summary=f"{max(rates.values()):,} steps/s, {times:.3g} times pgx's")
+    elif name in _IN_PGX:
+        contestants["pgx"] = _pgx_rules(name)
+    rates = _rates(settings, contestants, game.max_steps)
+    best = {library: max(found.values()) for library, found in rates.items()}
+    say(**rates, summary=f"{best['azjax']:,} steps/s")
+    if "pgx" in best:
+        times = best["azjax"] / best["pgx"]
+        say(times=round(times, 2), summary=f"{best['azjax']:,} steps/s, {times:.3g} times pgx's")
 
 
 def _equal_everywhere(found: Rules, plies: int) -> bool:
@@ -126,13 +135,21 @@ def _equal_everywhere(found: Rules, plies: int) -> bool:
     return all(jax.tree.leaves(jax.tree.map(np.array_equal, *ends)))
 
 
-def _rates(settings: Settings, found: Rules, length: int) -> dict[int, int]:
-    """Returns steps a second by the number of games at once."""
-    batches, seconds = ((64,), 0.02) if settings.quick else ((4096, 65536), 0.3)
-    warm = spread_out(found, jnp.int32(length))
-    players = {batch: RandomPlayer(found, warm, batch, seconds) for batch in batches}
-    times = interleave(players, settings.repeats)
-    return {batch: round(players[batch].steps / median(times[batch])) for batch in batches}
+def _rates(
+    settings: Settings, contestants: dict[str, Rules], length: int
+) -> dict[str, dict[int, int]]:
+    """Returns steps a second of each library, by the number of games at once."""
+    batches, seconds = ((64,), 0.02) if settings.quick else ((4096, 65536), 0.1)
+    players = {}
+    for library, found in contestants.items():
+        warm = spread_out(found, jnp.int32(length))
+        for batch in batches:
+            players[library, batch] = RandomPlayer(found, warm, batch, seconds)
+    times = interleave(players, settings.repeats, settings.wait)
+    rates: dict[str, dict[int, int]] = {library: {} for library in contestants}
+    for (library, batch), player in players.items():
+        rates[library][batch] = round(player.steps / median(times[library, batch]))
+    return rates
 
 
 def _pgx_rules(name: str) -> Rules:
@@ -157,7 +174,7 @@ def searches(settings: Settings, say: Say, name: str) -> None:
     size: dict[str, Any] = {"batch": 8, "simulations": 4, "blocks": 1, "channels": 8}
     if not settings.quick:
         size = {"batch": 1024, "simulations": 32, "blocks": 6, "channels": 128, "dtype": "bfloat16"}
-    facts = SearchBenchmark(game=name, **size, repeats=settings.repeats).measure()
+    facts = SearchBenchmark(game=name, **size, repeats=settings.repeats).measure(settings.wait)
     ratios = ", ".join(
         f"{key} {facts[key]['ratio']:.3g}" for key in ("gumbel", "puct", "stock mctx, gumbel")
     )
@@ -167,20 +184,19 @@ def searches(settings: Settings, say: Say, name: str) -> None:
 def cycles(settings: Settings, say: Say, name: str) -> None:
     """Measures a training cycle, alone and in `azjax train`, and profiles one."""
     name = _config_of(settings, name)
-    facts = TrainingBenchmark(config=name, repeats=settings.repeats).measure()
+
+    def look(cycle: Callable[[], Any]) -> None:
+        try:
+            say(profile=profile(cycle))
+        except UserError as error:  # the times are worth having without it
+            say(note=one_line(error))
+
+    facts = TrainingBenchmark(name, repeats=settings.repeats).measure(settings.wait, look)
     say(**facts)
     bare, looped = (facts[key]["median"] for key in ("cycle", "cycle in azjax train"))
     rate = facts["positions per second"]
     line = f"{bare} ms, in azjax train {looped} ms, {rate:,} positions/s"
     say(summary=line)
-    if settings.warm:
-        return
-    config = _learning_soon(load_config(name))
-    trainer = make_trainer(make_game(config), config)
-    learning = LearningCycle(trainer.cycle, trainer.init(jax.random.PRNGKey(config.seed)))
-    table = profile(learning)
-    kernels = f"{table['kernels']:,} kernels, busy {table['busy']:.0%}"
-    say(profile=table, summary=f"{line}; {kernels}")
 
 
 def _config_of(settings: Settings, name: str) -> str:
@@ -230,12 +246,13 @@ def graphs(settings: Settings, say: Say, name: str) -> None:
     for what, chosen in options.items():
         try:
             compiled = lowered.compile(compiler_options=chosen)
-        except jax.errors.JaxRuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             say(**{what: None}, note=f"this jaxlib refuses the option: {one_line(error)}")
             continue
         programs[what] = functools.partial(compiled, variables, key, states)
-    found = {what: spread(times) for what, times in interleave(programs, settings.repeats).items()}
-    line = ", ".join(f"{what} {times['median']} ms" for what, times in found.items())
+    times = interleave(programs, settings.repeats, settings.wait)
+    found = {what: spread(seconds) for what, seconds in times.items()}
+    line = ", ".join(f"{what} {spent['median']} ms" for what, spent in found.items())
     say(**found, summary=f"a search by PUCT: {line}")
 
 
@@ -263,6 +280,7 @@ def peers(settings: Settings, say: Say, name: str) -> None:
     else:
         loop = azjax_loop.EqualLoop(chosen)
     loop.iterate()
+    settings.wait()
     rates = []
     for _ in range(settings.repeats):
         started = time.perf_counter()
@@ -277,7 +295,7 @@ def resumed(settings: Settings, say: Say, name: str) -> None:
     config = _without_evaluations(_learning_soon(config))
     config = dataclasses.replace(config, cycles=2 * half)
     folder, quiet = Path(settings.folder) / "runs", Console(file=open(os.devnull, "w"))  # noqa: SIM115
-    ways = [folder / f"{way}{'_warm' if settings.warm else ''}" for way in ("straight", "resumed")]
+    ways = [folder / way for way in ("straight", "resumed")]
     straight = jax.device_get(train(config, ways[0], console=quiet).learner)
     train(config, ways[1], console=quiet, on_cycle=lambda progress: progress.cycle == half)
     again = jax.device_get(resume(ways[1], console=quiet).learner)
@@ -298,7 +316,11 @@ def _without_evaluations(config: Config) -> Config:
 
 def training(settings: Settings, say: Say, name: str) -> None:
     """Trains for the time that is left, and exports the player."""
-    end, folder = time.monotonic() + settings.seconds, Path(settings.folder)
+    # As if somebody stopped it, since the next cycle would wait for a function that is asked.
+    stop = threading.Timer(settings.seconds, os.kill, (os.getpid(), signal.SIGINT))
+    stop.daemon = True
+    stop.start()
+    folder = Path(settings.folder)
     config = _without_evaluations(load_config(_config_of(settings, name)))
     measured = folder / "parts" / f"{file_name('train', name)}.json"
     if measured.exists():
@@ -309,12 +331,8 @@ def training(settings: Settings, say: Say, name: str) -> None:
             config = dataclasses.replace(config, cycles=max(1, min(config.cycles, fitting)))
     run = folder / "run"
     with open(folder / "logs" / "training.txt", "w") as log:
-        state = train(
-            config,
-            run,
-            console=Console(file=log, width=120),
-            on_cycle=lambda progress: time.monotonic() > end,
-        )
+        state = train(config, run, console=Console(file=log, width=120))
+    stop.cancel()
     cycle = int(state.cycle)
     say(config=name, cycles=cycle, planned=config.cycles, summary=f"{cycle} cycles")
     shutil.copy(run / "metrics.jsonl", folder / "metrics.jsonl")

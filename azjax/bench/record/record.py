@@ -1,21 +1,19 @@
 """`azjax bench record`: a machine's record, in parts that each fail alone."""
 
-import concurrent.futures
 import dataclasses
 import json
 import os
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from azjax.bench.games import GAMES
-from azjax.bench.record.parts import Settings, file_name, one_line
+from azjax.bench.record.parts import Settings, file_name
+from azjax.bench.record.process import Process, most_at_once
 from azjax.config.toml import load_config, shipped_configs
+from azjax.devices import usable_cores
 from azjax.errors import UserError
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0"
@@ -43,9 +41,16 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class _Host:
-    environment: dict[str, str]  # of the parts
+    programs: str  # the folder of compiled programs
     on_gpu: bool = False
-    interrupted: threading.Event = dataclasses.field(default_factory=threading.Event)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Variables of the parts, where the user has not set them."""
+        return {
+            "JAX_COMPILATION_CACHE_DIR": self.programs,
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +58,8 @@ class RecordBenchmark:
     """The record of a machine: rules, searches, cycles, profiles and a training, in one command.
 
     Each part is a process with a time limit. What it finds is written at once, so that nothing is
-    lost when a part fails. All parts compile side by side, and are timed one after the other.
+    lost when a part fails. With four cores or more, all parts compile side by side. Then each waits
+    for its turn to be timed alone.
     """
 
     out: Path
@@ -90,23 +96,25 @@ class RecordBenchmark:
     def _run_all(self, end: float) -> None:
         """Runs all parts until a time, by `time.monotonic`."""
         first, *rest = self.parts()
+        waiting: dict[str, Process] = {}
         with tempfile.TemporaryDirectory() as programs:
-            kept = {
-                "JAX_COMPILATION_CACHE_DIR": programs,
-                "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.2",
-            }
-            host = _Host(kept | dict(os.environ))
+            host = _Host(programs)
             try:
                 platform = self._time(first, end, host).get("platform")
                 host = dataclasses.replace(host, on_gpu=platform == "gpu")
-                cores = os.cpu_count() or 1
-                if cores >= _FEWEST_CORES and not self.quick:
-                    self._compile(rest[:-1], end, cores, host)
+                if self.side_by_side():
+                    waiting = self._compile(rest[:-1], end, host)
                 for part in rest:
-                    self._time(part, end, host)
+                    self._time(part, end, host, waiting.pop(part.title, None))
             except KeyboardInterrupt:
-                host.interrupted.set()
                 print("interrupted; the record holds what was measured", file=sys.stderr)
+            finally:
+                for process in waiting.values():
+                    process.stop()
+
+    def side_by_side(self) -> bool:
+        """Returns whether the parts compile at the same time."""
+        return usable_cores() >= _FEWEST_CORES and not self.quick
 
     def parts(self) -> list[Part]:
         """Returns the parts, the cheapest and most valuable first, and the training last."""
@@ -138,81 +146,79 @@ class RecordBenchmark:
         (self.out / "record.md").write_text(markdown(record) + "\n")
         return record
 
-    def _compile(self, parts: list[Part], end: float, cores: int, host: _Host) -> None:
-        """Runs all parts at once and drops their figures: their programs stay in the cache."""
+    def _compile(self, parts: list[Part], end: float, host: _Host) -> dict[str, Process]:
+        """Starts parts side by side, and returns those that have compiled, by title."""
         limit = _COMPILING * (end - time.monotonic())
         print(f"compiling {len(parts)} parts side by side, {limit:.0f} s at most", flush=True)
         stop = time.monotonic() + limit
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            concurrent.futures.ThreadPoolExecutor(cores) as pool,
-        ):
-            waiting = []
-            for i, part in enumerate(parts):
-                settings = self._settings(part, limit, folder=f"{folder}/{i}", warm=True)
-                file = Path(folder) / f"{i}.json"
-                logs = self.out / "logs"
-                waiting.append(pool.submit(_run, part, settings, file, logs, stop, host))
-            try:
-                concurrent.futures.wait(waiting)
-            except KeyboardInterrupt:
-                host.interrupted.set()
-                raise
+        left = parts[::-1][-most_at_once() :]  # trainings first, since they compile longest
+        started: dict[str, Process] = {}
+        try:
+            while time.monotonic() < stop:
+                compiling = [process for process in started.values() if not process.waits]
+                if not left and not compiling:
+                    break
+                if left and len(compiling) < usable_cores():
+                    part = left.pop(0)
+                    started[part.title] = self._start(part, stop + part.seconds, host, waits=True)
+                time.sleep(0.05)
+        except BaseException:
+            for process in started.values():
+                process.stop()
+            raise
+        for title in [title for title, process in started.items() if not process.waits]:
+            started.pop(title).stop()  # it starts again in its turn; some programs are in the cache
+        print(f"{len(started)} have compiled after {limit - stop + time.monotonic():.0f} s")
+        return started
 
-    def _time(self, part: Part, end: float, host: _Host) -> dict[str, Any]:
-        """Runs one part alone and returns its figures."""
+    def _time(
+        self, part: Part, end: float, host: _Host, waiting: Process | None = None
+    ) -> dict[str, Any]:
+        """Runs one part alone, or lets it go on that has compiled, and returns its figures."""
         left = end - time.monotonic()
-        file = self.out / "parts" / f"{file_name(part.kind, *part.names)}.json"
         is_training = part.kind == "training"  # which ends by itself, and then saves its player
         seconds = min(part.seconds, left - _SAVING if is_training else left)
+        started = time.monotonic()
+        file = self._file(part)
+        if waiting is not None and waiting.failed:  # beside the others; now it is alone
+            waiting = None
         if seconds < _SHORTEST:
             problem: str | None = "left out, since there was no time left"
         else:
-            settings = self._settings(part, seconds, folder=str(self.out))
-            stop = time.monotonic() + seconds + (2 * _SAVING if is_training else 0)
-            problem = _run(part, settings, file, self.out / "logs", stop, host)
+            process = waiting or self._start(part, seconds, host)
+            try:
+                process.go_on()
+                problem = process.join(seconds + (2 * _SAVING if is_training else 0))
+            finally:
+                process.stop()
         figures = _read(file) or {"part": part.title}
         if problem and "problem" not in figures:
             figures["problem"] = problem
-            file.write_text(json.dumps(figures, indent=1))
+        figures["seconds"] = round(time.monotonic() - started, 1)
+        file.write_text(json.dumps(figures, indent=1))
         self.join()
         print(f"{part.title}: {_line(figures)}", flush=True)
         return figures
 
-    def _settings(self, part: Part, seconds: float, *, folder: str, warm: bool = False) -> Settings:
+    def _start(self, part: Part, seconds: float, host: _Host, *, waits: bool = False) -> Process:
+        """Starts a part; if it `waits`, it goes on until everything is compiled."""
+        turn = f"{host.programs}/{file_name(part.kind, *part.names)}" if waits else ""
         peers = str(self.peers.resolve()) if self.peers else ""
-        return Settings(folder, quick=self.quick, warm=warm, peers=peers, seconds=seconds)
-
-
-def _run(
-    part: Part, settings: Settings, file: Path, logs: Path, stop: float, host: _Host
-) -> str | None:
-    """Runs a part until a time, by `time.monotonic`, and returns its problem in one line."""
-    if time.monotonic() > stop:
-        return "its time is over"
-    environment = dict(host.environment)
-    flags = part.flags if host.on_gpu else _FAST_TO_COMPILE if settings.quick else ""
-    environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {flags}".strip()
-    if settings.warm:
-        environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # several processes share the device
-    facts = json.dumps(dataclasses.asdict(settings))
-    words = [sys.executable, "-m", "azjax.bench.record", facts, str(file), part.kind, *part.names]
-    log = logs / f"{file_name(part.kind, *part.names)}{'_compiling' if settings.warm else ''}.txt"
-    with open(log, "w") as output:
-        process = subprocess.Popen(
-            words, stdout=output, stderr=output, env=environment, start_new_session=True
+        settings = Settings(
+            str(self.out), quick=self.quick, peers=peers, seconds=seconds, turn=turn
         )
-        try:
-            while (code := process.poll()) is None:
-                if time.monotonic() > stop or host.interrupted.is_set():
-                    return "stopped at its time limit"
-                time.sleep(0.05)
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-    lines = [line for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    return f"ended with code {code}: {one_line(lines[-1] if lines else '')}" if code else None
+        environment = host.environment | dict(os.environ)
+        flags = part.flags if host.on_gpu else _FAST_TO_COMPILE if self.quick else ""
+        environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {flags}".strip()
+        if waits:
+            environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # several share the device
+        facts = json.dumps(dataclasses.asdict(settings))
+        words = [sys.executable, "-m", "azjax.bench.record", facts, str(self._file(part))]
+        log = self.out / "logs" / f"{file_name(part.kind, *part.names)}.txt"
+        return Process([*words, part.kind, *part.names], environment, log, turn)
+
+    def _file(self, part: Part) -> Path:
+        return self.out / "parts" / f"{file_name(part.kind, *part.names)}.json"
 
 
 def _read(file: Path) -> dict[str, Any]:
