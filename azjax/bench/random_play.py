@@ -20,8 +20,8 @@ import numpy as np
 from azjax_envs.sampling import choose_legal, mix_bits
 
 WARM_LANES = 32  # games that are played first, to have positions of all ages
-FEW_PLIES = 4  # of a game's first program
-PROGRAM_S = 0.1  # of a program at least, because its start counts, too
+FEW_PLIES = 100  # of a game's first program; large games are slow to compile and need no other
+PROGRAM_S = 0.01  # of a program at least, because its start counts, too
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -207,9 +207,8 @@ def run_cycles(
         quiet=not lead,
     )
     suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
-    pipeline = Pipeline(trainer, state, first)
     waiting = True  # for the first update
-    with log, StopSignals() as stopping:
+    with log, StopSignals() as stopping, Pipeline(trainer, state, first) as pipeline:
         if first and trainer.learning_rate is not None:
             _note_learning_rate(log, run_dir, first, trainer, state)
         _note_arithmetic(log, trainer)

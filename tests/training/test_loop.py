@@ -96,7 +96,9 @@ def test_a_cycle_is_two_programs_and_one_transfer(ahead, tmp_path, monkeypatch):
 
     def begin():
         within.enter_context(mock.patch.object(jax, "device_get", fetch))
-        within.enter_context(jax.transfer_guard("disallow"))
+        # For all threads, since one of its own starts the cycles.
+        jax.config.update("jax_transfer_guard", "disallow")
+        within.callback(jax.config.update, "jax_transfer_guard", "allow")
         within.enter_context(jax.profiler.trace(tmp_path / "profile"))
 
     log, changes = RunLogger.cycle, {3: begin, 7: within.close}

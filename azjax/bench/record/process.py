@@ -26,14 +26,24 @@ class Process:
         return self._process.poll() is not None or os.path.exists(self._turn + READY)
 
     @property
+    def ended(self) -> bool:
+        """Whether it has ended well."""
+        return self._process.poll() == 0
+
+    @property
     def failed(self) -> bool:
         """Whether it has ended with an error."""
         return bool(self._process.poll())
 
+    def pause(self) -> None:
+        """Lets it wait, while it compiles, until its turn."""
+        os.killpg(self._process.pid, signal.SIGSTOP)
+
     def go_on(self) -> None:
-        """Lets it go on once it has compiled."""
-        if self._turn:
+        """Lets it go on; it is measured once it has compiled."""
+        if self._turn and self._process.poll() is None:
             Path(self._turn).touch()
+            os.killpg(self._process.pid, signal.SIGCONT)
 
     def join(self, seconds: float) -> str | None:
         """Waits for the end, for some seconds at most, and returns its problem in one line."""

@@ -104,7 +104,10 @@ class RecordBenchmark:
                 host = dataclasses.replace(host, on_gpu=platform == "gpu")
                 if self.side_by_side():
                     waiting = self._compile(rest[:-1], end, host)
-                for part in rest:
+                ready = {title for title, process in waiting.items() if process.waits}
+                *others, training = rest
+                # A part that still compiles must not take the time of those that have.
+                for part in [*sorted(others, key=lambda x: x.title not in ready), training]:
                     self._time(part, end, host, waiting.pop(part.title, None))
             except KeyboardInterrupt:
                 print("interrupted; the record holds what was measured", file=sys.stderr)
@@ -147,7 +150,7 @@ class RecordBenchmark:
         return record
 
     def _compile(self, parts: list[Part], end: float, host: _Host) -> dict[str, Process]:
-        """Starts parts side by side, and returns those that have compiled, by title."""
+        """Starts parts side by side, and pauses those that have not compiled in time."""
         limit = _COMPILING * (end - time.monotonic())
         print(f"compiling {len(parts)} parts side by side, {limit:.0f} s at most", flush=True)
         stop = time.monotonic() + limit
@@ -166,9 +169,11 @@ class RecordBenchmark:
             for process in started.values():
                 process.stop()
             raise
-        for title in [title for title, process in started.items() if not process.waits]:
-            started.pop(title).stop()  # it starts again in its turn; some programs are in the cache
-        print(f"{len(started)} have compiled after {limit - stop + time.monotonic():.0f} s")
+        late = [process for process in started.values() if not process.waits]
+        for process in late:
+            process.pause()
+        spent = limit - stop + time.monotonic()
+        print(f"{len(started) - len(late)} have compiled after {spent:.0f} s", flush=True)
         return started
 
     def _time(
@@ -182,8 +187,10 @@ class RecordBenchmark:
         file = self._file(part)
         if waiting is not None and waiting.failed:  # beside the others; now it is alone
             waiting = None
-        if seconds < _SHORTEST:
-            problem: str | None = "left out, since there was no time left"
+        if waiting is not None and waiting.ended:
+            problem: str | None = None
+        elif seconds < _SHORTEST:
+            problem = "left out, since there was no time left"
         else:
             process = waiting or self._start(part, seconds, host)
             try:
