@@ -3,15 +3,15 @@
 import dataclasses
 import functools
 import json
+import math
 import os
 import platform
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,6 +37,7 @@ from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.players.load import export_player
 from azjax.rollouts import random_openings
+from azjax.runs.loggers import Value
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from azjax.training.loop import resume, train
@@ -314,13 +315,27 @@ def _without_evaluations(config: Config) -> Config:
     )
 
 
+class _Ending:
+    """A logger that stops the run at a time, as a user would.
+
+    A function `on_cycle` could stop it as well, but the next cycle would wait for that.
+    """
+
+    def __init__(self, end: float) -> None:
+        self._end = end
+
+    def write(self, kind: str, cycle: int, scalars: Mapping[str, Value]) -> None:
+        if time.monotonic() > self._end:
+            self._end = math.inf
+            signal.raise_signal(signal.SIGINT)
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
 def training(settings: Settings, say: Say, name: str) -> None:
     """Trains for the time that is left, and exports the player."""
-    # As if somebody stopped it, since the next cycle would wait for a function that is asked.
-    stop = threading.Timer(settings.seconds, os.kill, (os.getpid(), signal.SIGINT))
-    stop.daemon = True
-    stop.start()
-    folder = Path(settings.folder)
+    end, folder = time.monotonic() + settings.seconds, Path(settings.folder)
     config = _without_evaluations(load_config(_config_of(settings, name)))
     measured = folder / "parts" / f"{file_name('train', name)}.json"
     if measured.exists():
@@ -331,8 +346,7 @@ def training(settings: Settings, say: Say, name: str) -> None:
             config = dataclasses.replace(config, cycles=max(1, min(config.cycles, fitting)))
     run = folder / "run"
     with open(folder / "logs" / "training.txt", "w") as log:
-        state = train(config, run, console=Console(file=log, width=120))
-    stop.cancel()
+        state = train(config, run, console=Console(file=log, width=120), loggers=[_Ending(end)])
     cycle = int(state.cycle)
     say(config=name, cycles=cycle, planned=config.cycles, summary=f"{cycle} cycles")
     shutil.copy(run / "metrics.jsonl", folder / "metrics.jsonl")
