@@ -65,7 +65,7 @@ def test_exact_of_a_large_game():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("shogi", "no player of shogi comes with azjax, .*; azjax train shogi trains one; "),
+        ("go", "no player of go comes with azjax, .*; azjax train go trains one; "),
         ("hex_9x9:64", "no player of hex_9x9 comes with azjax, .*; azjax train CONFIG trains one"),
         ("otello_6x6", r"there is no player or run 'otello_6x6'; did you mean othello_6x6\?$"),
         ("randon", r"there is no player or run 'randon'; did you mean random\?$"),
