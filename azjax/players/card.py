@@ -35,7 +35,7 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
       position suite the "suite", "player", "positions" and "mistakes"; "weakest", the class of
       positions with the largest share of mistakes by search, if there are any; "values", the
       "suite", "player", "positions" and "right" of the first moves' values, where they are known;
-      and "matches", for each opponent except random play the "player", "opponent", "games",
+      and "matches", for each opponent the "player", "opponent", "games",
       "score", and the scores when moving "first" and "second".
     """
     about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
@@ -225,13 +225,12 @@ def _results(report: dict[str, Any]) -> dict[str, Any]:
                 kept = {k: value[k] for k in ("suite", "positions", "right")}
                 values.append({"player": player["name"], **kept})
         for match in player["matches"]:
-            if match["player_b"] != "random":
-                kept = {k: match[k] for k in ("games", "score")}
-                for seat in _SEATS:
-                    wins, draws, losses = match[f"as_{seat}"]
-                    kept[seat] = (wins + draws / 2) / (wins + draws + losses)
-                names = {"player": player["name"], "opponent": match["player_b"]}
-                matches.append(names | kept)
+            kept = {k: match[k] for k in ("games", "score")}
+            for seat in _SEATS:
+                wins, draws, losses = match[f"as_{seat}"]
+                kept[seat] = (wins + draws / 2) / (wins + draws + losses)
+            names = {"player": player["name"], "opponent": match["player_b"]}
+            matches.append(names | kept)
     results: dict[str, Any] = {"report": scores, "matches": matches}
     if values:
         results["values"] = values

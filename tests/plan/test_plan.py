@@ -308,8 +308,10 @@ def test_compiled_for_a_gpu(config):
 # one search are enough to show that, and compile in a fraction of the time.
 @no_plugin
 def test_gardners_head_compiles_for_a_gpu_without_a_flag():
-    changes = "--network.blocks 1 --learning.updates-per-cycle 1 --selfplay.full-search-fraction 1"
-    flags = (*changes.split(), "--no-measure")
+    tower = "--network.architecture resnet --network.blocks 1 --network.channels 96"
+    head = "--network.policy-head planes --network.convolutions 0 --network.no-residual"
+    few = "--learning.updates-per-cycle 1 --selfplay.full-search-fraction 1"
+    flags = (*tower.split(), *head.split(), *few.split(), "--no-measure")
     (plan,) = plans("gpu/gardner_chess", "h100", flags=flags)
     assert plan["problem"] == ""
     assert plan["flags"] == []

@@ -114,11 +114,11 @@ def test_an_engine_is_not_wrapped():
 @pytest.mark.parametrize(
     ("name", "spec"),
     [
-        ("chess", "uct:100"),
-        ("shogi", "uct:100"),
+        ("go", "uct:100"),
         ("tic_tac_toe", "exact"),
         ("hex_9x9", "uct:1000"),
         ("connect_four", None),  # a trained one comes with azjax
+        ("chess", None),
         ("uct:3", None),
         ("nothing", None),
     ],
