@@ -23,13 +23,6 @@ def one_cell(cell: Array, height: int, width: int) -> Array:
     return jnp.where(np.arange(height) == cell // width, bit, np.zeros((), word))
 
 
-def every_cell(size: int) -> Array:
-    """Returns a board of each cell of a square board alone, [size * size, size]."""
-    row, column = np.divmod(np.arange(size**2)[:, None], size)
-    words = np.where(np.arange(size) == row, 1 << column, 0)
-    return jnp.asarray(words.astype(word_type(size)))
-
-
 def only_if(condition: Array, board: Array) -> Array:
     """Returns `board` where `condition` holds, and an empty board elsewhere."""
     return jnp.where(condition, board, jnp.zeros_like(board))
@@ -69,6 +62,13 @@ def unpack(board: Array, width: int) -> Array:
     """Unpacks words [..., height] into bool [..., height, width]."""
     shifts = np.arange(width, dtype=board.dtype).reshape((1,) * board.ndim + (width,))
     return board[..., None] >> shifts & 1 != 0
+
+
+def pack(cells: Array) -> Array:
+    """Packs bool [..., height, width] into words [..., height]."""
+    word = word_type(cells.shape[-1])
+    values = np.asarray(1, word) << np.arange(cells.shape[-1], dtype=word)
+    return jnp.sum(jnp.where(cells, values, 0), axis=-1, dtype=word)
 
 
 def flood(seeds: Array, mask: Array, width: int) -> Array:

@@ -8,6 +8,7 @@ from azjax_envs import make, row_bitboard
 from azjax_envs.go import rules, superko
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.ndimage import label
 
 from tests.oracles.go_positions import POSITIONS, Position
 from tests.oracles.go_rules import GoRules
@@ -126,6 +127,22 @@ def test_random_games_in_the_forms_of_a_gpu(size, suicide, games, bans, monkeypa
     for module in (row_bitboard, rules, superko):
         monkeypatch.setattr(module, "on_gpu", lambda form, elsewhere: form)
     assert agree(make("go", size=size, komi=0.5, suicide=suicide), games) >= bans
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 9, 19])
+def test_sums_over_chains(size):
+    random = np.random.default_rng(size)
+    stones = random.random((60, size, size)) < random.uniform(0.2, 0.95, (60, 1, 1))
+    words = random.integers(0, 2**32, (2, *stones.shape), np.uint32)
+    numbers, expected = np.full(stones.shape, -1, np.int32), np.zeros((*stones.shape, 2), np.uint32)
+    for board in range(len(stones)):
+        chains, count = label(stones[board])
+        for chain in range(1, count + 1):
+            cells = chains == chain
+            numbers[board][cells] = random.choice(np.flatnonzero(cells))
+            expected[board][cells] = words[:, board][:, cells].sum(axis=1, dtype=np.uint32)
+    found = jax.jit(jax.vmap(lambda n, a, b: rules.sums_over_chains(n, (a, b))))(numbers, *words)
+    np.testing.assert_array_equal(np.where(stones[..., None], found, 0), expected)
 
 
 @pytest.mark.slow
