@@ -79,6 +79,7 @@ SECOND_TIER = (
     # External engines, whole games through the protocols, thousands of wrong lines.
     "players/engines/test_programs.py",
     "play/gtp/test_games.py",
+    "play/gtp/test_gomill.py",
     "play/test_player_search.py::test_a_clock_is_kept",
     "play/test_player_search.py::test_any_player_answers_whatever_the_limit",
     "play/gtp/test_nonsense.py",

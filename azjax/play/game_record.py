@@ -10,6 +10,7 @@ import jax
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
+from azjax_envs.xla_cpu import jit_for_few_calls
 
 from azjax.types import Array, State
 
@@ -109,7 +110,7 @@ def _start(game: Game, key: Array | None) -> tuple[State, _Facts]:
     return state, _facts(game, state)
 
 
-@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jit_for_few_calls, static_argnums=0)
 def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
     state = game.step(state, action)
     return state, _facts(game, state)

@@ -7,12 +7,14 @@ import gc
 import sys
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+
+from azjax_envs.game import legal_actions
 
 from azjax.play.game_record import GameRecord
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, SearchInProgress
-from azjax.types import State
 
 _FORGETTING = 0.9  # for how long the slowest end of a search is remembered
 # Another process can take the core away for some milliseconds at any time.
@@ -42,23 +44,35 @@ class LastSearch:
 
 
 def warm_up(
-    search: AnytimeSearch, state: State, answer: Callable[[SearchAnalysis], object]
+    search: AnytimeSearch,
+    start: GameRecord,
+    answer: Callable[[SearchAnalysis], object],
+    prepare: Callable[[], object] = lambda: None,
 ) -> LastSearch:
-    """Compiles a search, and measures how long an answer takes, before a clock runs.
+    """Compiles a search and the rules, and measures how long an answer takes, before a clock runs.
 
     A line on standard error says what clients wait for.
 
     Args:
       search: the search.
-      state: a position to search.
+      start: a game to search.
       answer: what happens between a search and its written move.
+      prepare: compiles what the protocol needs besides.
     """
     with contextlib.suppress(OSError):  # nobody may read it
         name = search.game.name
         print(f"azjax: preparing {name}; the next start is faster", file=sys.stderr, flush=True)
-    progress = search.warm_up(state)
+
+    def prepare_rules() -> None:
+        start.play(legal_actions(search.game, start.current.state)[0])
+        prepare()
+
+    with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
+        rules = another.submit(prepare_rules)
+        progress = search.warm_up(start.current.state)
+        rules.result()
     closing = 0.0
-    for _ in range(2):  # the first answer compiles
+    for _ in range(2):  # the first answer is slower
         began = time.monotonic()
         answer(progress.analysis())
         closing = time.monotonic() - began

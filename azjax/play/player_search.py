@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
+from azjax_envs.xla_cpu import jit_for_few_calls
 
 from azjax.errors import UserError
 from azjax.players.base import Player, follows_history, is_jittable
@@ -159,7 +160,7 @@ def _begin(player: Player, key: Array, state: State) -> Any:
     return jnp.asarray(player(key, expand(state)))[0]
 
 
-_begin_jit = jax.jit(_begin)
+_begin_jit = jit_for_few_calls(_begin, optimised=True)
 
 
 @jax.jit

@@ -10,6 +10,7 @@ from azjax_envs import Game
 from azjax.play.game_record import GameRecord, Position, start_game
 from azjax.players.base import Analysis, Player, follows_history
 from azjax.players.engines.batch import DECLARED_WIN
+from azjax.players.engines.uci import UciPlayer
 from azjax.pytrees import expand, first
 from azjax.types import Array, State
 
@@ -81,7 +82,10 @@ class Session:
         if follows_history(self.player):
             history = [(each.moved_by, each.move) for each in self.record.positions[1:]]
             states = jax.device_get(expand(self.current.state))
-            return int(self.player(choice_key, states, [history])[0]), None  # type: ignore[call-arg]
+            player = self.player
+            if isinstance(player, UciPlayer):  # a game from a file may begin anywhere
+                player = replace(player, start=self.record.positions[0].state)
+            return int(player(choice_key, states, [history])[0]), None  # type: ignore[call-arg]
         run = _choose_jit if self.player.jittable else _choose
         action, analysis = jax.device_get(run(self.player, choice_key, self.current.state))
         return int(action), analysis

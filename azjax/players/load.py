@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import jax
 from azjax_envs import Game
@@ -16,8 +16,6 @@ from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables
-from azjax.network.own_network import network_of
-from azjax.network.two_headed import in_fast_arithmetic
 from azjax.players.base import Player
 from azjax.players.card import about_run, describe_training
 from azjax.players.engines.gtp import gtp_player
@@ -40,8 +38,10 @@ from azjax.players.spec import (
 )
 from azjax.players.uct import UCTPlayer
 from azjax.players.weights_file import SavedPlayer, load_saved, pretrained, save_player
-from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.keys import first_keys
+
+if TYPE_CHECKING:  # Orbax and Flax take half a second: they are imported where a player needs them
+    from azjax.runs.checkpoint import Checkpoints
 
 START_FILE = "start.safetensors"
 """A run's copy of the player whose network it began with, where there is one."""
@@ -152,6 +152,8 @@ def untrained_player(
 
     By default it has the number of simulations of the run's evaluations.
     """
+    from azjax.network.own_network import network_of
+
     config = load_run_config(run_dir)
     game = own_game(config, game, owner=str(run_dir))
     network = network_of(game, config.network, network, owner=str(run_dir))
@@ -189,6 +191,9 @@ def load_network(
     Raises:
       UserError: there is no run, or no such intact checkpoint.
     """
+    from azjax.network.own_network import network_of
+    from azjax.runs.checkpoint import Checkpoints
+
     run_dir = Path(run_dir)
     config = load_run_config(run_dir)
     game = own_game(config, game, owner=str(run_dir))
@@ -245,6 +250,8 @@ def saved_player(
 
 def checkpoint_cycle(run: NetworkSpec) -> int | None:
     """Returns the cycle of a run's checkpoint; None if there is no checkpoint."""
+    from azjax.runs.checkpoint import Checkpoints
+
     with Checkpoints(run.path, read_only=True) as checkpoints:
         if run.checkpoint == "newest":
             return max(checkpoints.cycles(), default=None)
@@ -274,6 +281,9 @@ def _network_player(
     trust: bool,
     warn: Callable[[str], None],
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
+    from azjax.network.own_network import network_of
+    from azjax.network.two_headed import in_fast_arithmetic
+
     if spec.source == "run":
         config = load_run_config(spec.path)
         game, network, variables = load_network(
@@ -315,7 +325,7 @@ def _number(spec: BuiltinSpec) -> int:
     return spec.number
 
 
-def _best(run_dir: Path, checkpoints: Checkpoints) -> int:
+def _best(run_dir: Path, checkpoints: "Checkpoints") -> int:
     cycle = checkpoints.best()
     if cycle is None:
         raise UserError(f"{run_dir}@best: no checkpoint was evaluated; {run_dir} is the newest one")

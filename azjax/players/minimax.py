@@ -84,9 +84,9 @@ def _stack(game: Game, depth: int, root: State) -> _Stack:
         states=jax.tree.map(lambda x: jnp.broadcast_to(x, (levels, *jnp.shape(x))), root),
         cursor=jnp.zeros(levels, jnp.int32),
         best=jnp.full(levels, -jnp.inf * _sign(game, root)),
-        alpha=jnp.full(levels, -jnp.inf),
-        beta=jnp.full(levels, jnp.inf),
-        top=jnp.where(game.is_terminal(root), -1, 0),
+        alpha=jnp.full(levels, -jnp.inf, jnp.float32),
+        beta=jnp.full(levels, jnp.inf, jnp.float32),
+        top=jnp.where(game.is_terminal(root), jnp.int32(-1), 0),
         values=jnp.full(game.num_actions, -_sign(game, root)),
     )
 

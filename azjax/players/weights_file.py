@@ -25,7 +25,6 @@ from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import game_config, own_game
 from azjax.network.network import Network, Variables
-from azjax.network.own_network import network_of
 from azjax.players.card import checked_about, describe_in_short, describe_player
 from azjax.players.compact_weights import pack_weights, unpack_weights
 
@@ -99,6 +98,8 @@ def load_saved(
     Raises:
       UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.
     """
+    from azjax.network.own_network import network_of  # which imports Flax
+
     header, weights = _read(path)
     config = _parse_config(path, header["config"])
     about = checked_about(path, _parse_json(path, "results", header["about"]))

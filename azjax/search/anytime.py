@@ -15,6 +15,7 @@ import functools
 import math
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -23,7 +24,7 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
@@ -124,8 +125,15 @@ class AnytimeSearch:
 
         The first real search can take the memory of what it returns, by `start(..., after=...)`.
         """
-        progress = self.start(state).run(1)
-        progress.analysis()
+        key, bounds = jax.random.PRNGKey(0), (np.int32(0), np.int32(1))
+        allowed = np.ones(self.game.num_actions, bool)
+        root, _ = _evaluate_root.eval_shape(self, key, state, allowed)
+        tree = jax.eval_shape(functools.partial(with_capacity, nodes=self.max_nodes), root)
+        with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
+            compiled = another.submit(lambda: _run.lower(self, key, tree, bounds).compile())
+            progress = self.start(state, after=self.start(state), moves=[])
+            progress.analysis()
+            compiled.result()
         # The first calls after a compilation are slow, too.
         for _ in range(3):
             progress = self.start(state, after=progress, moves=[]).run(1)
@@ -138,9 +146,7 @@ class AnytimeSearch:
 
     def evaluation(self) -> Evaluate:
         """Returns how positions are evaluated."""
-        if self.network is None:
-            return playout_evaluate(self.game)
-        return network_evaluate(self.game, self.network)
+        return _evaluation(self.game, self.network)
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -266,7 +272,14 @@ def continue_search(
         yield progress
 
 
-@jax.jit
+@functools.cache
+def _evaluation(game: Game, network: Network | None) -> Evaluate:
+    # Traced once for all programs, because that takes a second of a large network or game.
+    evaluate = playout_evaluate(game) if network is None else network_evaluate(game, network)
+    return jax.jit(evaluate, inline=True)
+
+
+@functools.partial(jit_for_few_calls, optimised=True)
 def _evaluate_root(
     search: AnytimeSearch, key: Array, state: State, allowed: Array
 ) -> tuple[mctx.Tree, Array]:

@@ -12,11 +12,13 @@ import socket
 import threading
 import webbrowser
 from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from azjax_envs import Game
 
 from azjax.errors import UserError
+from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.search.anytime import AnytimeSearch, make_anytime_search
 from azjax.web.api import IllegalMove, describe_position, notation_of, search_position
@@ -82,7 +84,10 @@ def serve(
     listener = _listen(port)
     address = f"http://{HOST}:{listener.getsockname()[1]}/"
     announce(f"{player.game.name}: preparing {player.name} ...")
-    describe_position(search, [])
+    with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
+        described = another.submit(describe_position, search, [])
+        search.warm_up(start_game(search.game).current.state)
+        described.result()
     list(search_position(search, [], 1))
     announce(f"play at {address} (Ctrl-C to stop)")
     if browser:

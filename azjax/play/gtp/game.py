@@ -60,7 +60,7 @@ class GtpGame:
     def warm_up(self) -> GtpGame:
         """Returns the same game, with all compiled that a move needs."""
         start = start_game(self.game)
-        last = warm_up(self.search, start.current.state, lambda found: start.play(found.action))
+        last = warm_up(self.search, start, lambda found: start.play(found.action))
         return replace(self, last=last)
 
     def clear(self) -> GtpGame:

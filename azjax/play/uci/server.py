@@ -9,11 +9,9 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
 
 from azjax.play.game_record import start_game
 from azjax.play.last_search import warm_up
@@ -21,7 +19,6 @@ from azjax.play.stdin import TOO_LONG, LineSource
 from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
 from azjax.play.uci.go import go
 from azjax.play.uci.position import read_position
-from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import MEMORY_MB
 
 _MAX_MB = 2**16
@@ -102,19 +99,11 @@ def _warm_up(engine: EngineState) -> EngineState:
     game, name = engine.game, engine.dialect.notation.name
     start = start_game(game)
 
-    def prepare_rules() -> None:
-        start.play(legal_actions(game, start.current.state)[0])
+    def prepare() -> None:
         text = getattr(game, f"to_{name}")(start.current.state)
         read_position(game, engine.dialect.notation, [name, *text.split()], None)
 
-    with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
-        rules = another.submit(prepare_rules)
-
-        def answer(found: SearchAnalysis) -> None:
-            rules.result()
-            start.move_names([found.action])
-
-        last = warm_up(engine.search, start.current.state, answer)
+    last = warm_up(engine.search, start, lambda x: start.move_names([x.action]), prepare)
     return replace(engine, last=last)
 
 

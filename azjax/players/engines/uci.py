@@ -51,11 +51,12 @@ class UciPlayer(EnginePlayer):
 
     protocol: Protocol
     limit: str  # what follows "go"
+    start: State | None = None  # where games begin; None for the game's own start
 
     def questions(self, positions: Sequence[State], history: History | None) -> list[str]:
         if history is None:
             return [self._write(state) for state in positions]
-        start = self._write(jax.device_get(self.game.init()))
+        start = self._write(jax.device_get(self.game.init() if self.start is None else self.start))
         return [" ".join([start, "moves", *(text for _, text in line)]) for line in history]
 
     def _write(self, state: State) -> str:

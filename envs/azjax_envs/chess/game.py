@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import jax
@@ -13,7 +14,7 @@ from azjax_envs.base_game import BaseGame
 from azjax_envs.chess import actions, clicks, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
 from azjax_envs.game import Symmetries, returns_of, settle
-from azjax_envs.xla_cpu import computed_once, materialized
+from azjax_envs.xla_cpu import computed_once, jit_for_few_calls, materialized
 
 
 class _ChessGame(BaseGame):
@@ -86,7 +87,10 @@ class _ChessGame(BaseGame):
         Raises:
           ValueError: if the text is not a FEN, or its position is impossible.
         """
-        return _position(self, strict, **notation.parse_fen(text, self._size, strict=strict))
+        fields = notation.parse_fen(text, self._size, strict=strict)
+        # In a thread, which has no part in what the caller may be tracing.
+        with ThreadPoolExecutor(1) as another:
+            return another.submit(_position, self, strict, **fields).result()
 
     def to_fen(self, state: ChessState) -> str:
         """Returns the position in Forsyth-Edwards notation.
@@ -190,7 +194,7 @@ class GardnerChess(_ChessGame):
         return Symmetries(cells=cells, actions=places.reshape(2, -1).astype(np.int32))
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@functools.partial(jit_for_few_calls, static_argnums=(0, 1))
 def _position(game: _ChessGame, draws: bool, **fields: Array) -> ChessState:
     return make_state(game._size, **fields, plies=game.max_steps, draws=draws)
 
@@ -198,5 +202,4 @@ def _position(game: _ChessGame, draws: bool, **fields: Array) -> ChessState:
 @functools.cache
 def _start(game: _ChessGame) -> ChessState:
     """Returns the start as numpy arrays, so that the cache holds no tracer."""
-    with jax.ensure_compile_time_eval():
-        return jax.device_get(game.from_fen(game._start))
+    return jax.device_get(game.from_fen(game._start))

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.analysis.game_file import resume_game
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
+from azjax.play.session import start_session
 from azjax.players.engines import pool, process
 from azjax.players.engines.gtp import GtpPlayer
 from azjax.players.load import load_player
@@ -316,3 +318,16 @@ def test_options_that_an_engine_has_not(tmp_path, options, complaint):
 def test_an_engine_that_plays_another_game(tmp_path):
     with pytest.raises(UserError, match="it does not play gardner; Fairy-Stockfish does"):
         load_player(scripted("uci", "well", tmp_path / "notes"), game=make("gardner_chess"))
+
+
+def test_a_resumed_game_is_sent_from_its_own_start(tmp_path):
+    """The engine refuses the move of Black's king from chess's own start."""
+    notes, fen = tmp_path / "notes", "4k3/8/8/8/8/8/4P3/4K3 b - - 3 20"
+    (tmp_path / "a.pgn").write_text(f'[FEN "{fen}"]\n\n20... Kd7 *\n')
+    record = resume_game(tmp_path / "a.pgn", CHESS)
+    engine = load_player(scripted("uci", "well", notes), game=CHESS)
+    session = start_session(CHESS, engine, humans=(1,), key=KEY, record=record)
+    action, _ = session.choose()
+    engine.close()
+    assert session.play(action).record.moves == ("e8d7", "e1d1")  # the first one in order
+    assert f"position fen {fen} moves e8d7" in notes.read_text().splitlines()
