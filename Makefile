@@ -18,17 +18,18 @@ CONSTRAINTS := $(or $($(filter pinned newest lowest latest,$(STACK))),\
   $(error STACK is pinned, newest, lowest or latest, not $(STACK)))
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS)
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist worksteal --durations 10
+# Tests wait for processes that they start, so one more worker than cores is busy.
+workers := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST := $(BIN)/python -m pytest --numprocesses $(workers) --dist worksteal --durations 10
 # Tests that compile much and compute little are faster without LLVM's optimizations: 178 s instead of
 # 255 for four modules. Tests that compute much would be slower, so they keep the optimizations.
 UNOPTIMIZED := XLA_FLAGS="--xla_backend_optimization_level=0 $$XLA_FLAGS" $(PYTEST)
-COMPILING := $(addprefix tests/,cli learning network notebook replay runs search selfplay training)
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
 # A virtual environment without pip, which Debian makes where python3-venv is missing, is made again.
 .DELETE_ON_ERROR:
 
-.PHONY: venv train test test-rest test-all test-lowest slow lint docs demo plan
+.PHONY: venv train test test-all test-lowest slow lint docs demo plan
 
 # Everything that tests need.
 venv: $(VENV)/ready-dev
@@ -46,14 +47,11 @@ test: $(VENV)/ready-dev
 test-lowest:
 	JAX_ENABLE_COMPILATION_CACHE=0 $(MAKE) test STACK=lowest
 
-# What `make test` leaves out: the second tier, and the slow tests of protocols, docs and notebooks.
-# Many of the first part wait for processes that they start, so one more worker than cores is busy.
-test-rest: $(VENV)/ready-dev
-	$(UNOPTIMIZED) --numprocesses $$(($$(getconf _NPROCESSORS_ONLN) + 1)) -m "second_tier and not slow" $(COMPILING)
-	$(PYTEST) -m "second_tier and not slow" tests $(addprefix --ignore=,$(COMPILING))
-	$(PYTEST) -m slow tests/play tests/test_docs.py tests/test_notebooks.py
-
-test-all: test test-rest
+# The second tier, too. What compiles much is with the first, because each start of pytest takes a
+# while and leaves cores idle at its end.
+test-all: $(VENV)/ready-dev
+	$(UNOPTIMIZED) -m "not slow and not optimized"
+	$(PYTEST) -m "optimized and not slow"
 
 # Tests that take minutes each, of the files in TESTS or all of them.
 slow: $(VENV)/ready-dev

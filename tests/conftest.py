@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from azjax.cli import main as cli
-from tests.second_tier import SECOND_TIER
+from tests.second_tier import OPTIMIZED, SECOND_TIER
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -90,6 +90,8 @@ def pytest_collection_modifyitems(config, items):
         for entry in SECOND_TIER:
             if name.startswith(entry):
                 item.add_marker(pytest.mark.second_tier)
+                if name.startswith(OPTIMIZED):
+                    item.add_marker(pytest.mark.optimized)
                 unused.discard(entry)
     whole = not config.option.file_or_dir and not config.option.keyword
     if whole and unused:

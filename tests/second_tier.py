@@ -5,6 +5,21 @@ so that the list stays true. Some tests of every module, and of every game's rul
 its reference, stay in `make test`.
 """
 
+# Where tests of the second tier compute much, measure, or are whole programs as users start them.
+# These are marked `optimized` and keep XLA's optimizations. The others compile much.
+OPTIMIZED = (
+    "bench/",
+    "envs/",
+    "exact/",
+    "plan/",
+    "play/",
+    "players/",
+    "soak/",
+    "test_notebooks.py",
+    "test_readme.py",
+    "test_wheels.py",
+)
+
 SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
@@ -187,6 +202,7 @@ SECOND_TIER = (
     "selfplay/test_resignation.py::test_players_resign_in_training",
     "selfplay/test_selfplay.py::test_fast_searches_are_short_and_without_noise",
     "selfplay/test_selfplay.py::test_transitions_are_games_played_by_the_rules[dots_and_boxes_2x2-puct]",
+    "test_docs.py::test_python_snippets_run",
     "test_docs.py::test_pictures_show_the_games_own_drawing[chess]",
     "test_docs.py::test_pictures_show_the_games_own_drawing[dots_and_boxes]",
     "test_docs.py::test_pictures_show_the_games_own_drawing[gardner_chess]",

@@ -86,7 +86,6 @@ def test_pip_is_used_in_an_environment(page):
     assert not pip or re.search(r"^(.* && )?\. \S+/bin/activate\b", before, re.MULTILINE)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_python_snippets_run(snippet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

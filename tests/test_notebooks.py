@@ -15,7 +15,6 @@ nbclient = pytest.importorskip("nbclient")
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NAMES = [path.stem for path in NOTEBOOKS]
-QUICK = {"05_add_your_own_game"}
 LARGEST = 1 << 20
 PATIENCE_S = 600  # for one cell, on a busy machine
 
@@ -43,13 +42,7 @@ def test_there_are_five():
     assert [name[:2] for name in NAMES] == ["01", "02", "03", "04", "05"]
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=[] if path.stem in QUICK else pytest.mark.slow, id=path.stem)
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=NAMES)
 # These warnings come from the client's own libraries.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 def test_they_run(path, tmp_path, monkeypatch):

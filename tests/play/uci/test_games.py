@@ -73,7 +73,6 @@ def test_a_player_without_a_network_by_python_chess():
             assert analysis.wait().move is None
 
 
-@pytest.mark.slow
 def test_several_lines_by_python_chess(tmp_path):
     """Each line begins with another move, and the best one comes first."""
     file = untrained(tmp_path / "chess.safetensors", "chess")
@@ -93,7 +92,6 @@ def test_several_lines_by_python_chess(tmp_path):
         assert engine.play(board, chess.engine.Limit(nodes=60)).move == moves[0]
 
 
-@pytest.mark.slow
 @needs("stockfish")
 def test_whole_games_of_chess_against_stockfish_by_python_chess(tmp_path):
     """python-chess uses clocks, pondering and analysis."""

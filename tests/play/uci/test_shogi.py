@@ -80,7 +80,6 @@ def test_a_mate_waits_for_the_client():
     assert output == ["info depth 0 score mate 0", "readyok", "bestmove resign"]
 
 
-@pytest.mark.slow
 def test_a_whole_game_of_shogi_by_cshogi(tmp_path):
     """cshogi is the client and referee; limits are nodes and byoyomi, and the game ends in mate."""
     from cshogi import usi
