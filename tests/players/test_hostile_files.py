@@ -180,7 +180,7 @@ def test_a_network_that_the_file_cannot_hold_is_not_built(file, tmp_path, monkey
     config = json.loads(header["config"])
     config["network"] |= {"blocks": 900}
     bad = signed(tmp_path / "bad.safetensors", arrays, header | {"config": json.dumps(config)})
-    monkeypatch.setattr("azjax.players.weights_file.network_of", None)
+    monkeypatch.setattr("azjax.network.own_network.network_of", None)
     assert "do not fit the network" in refusal(bad)
 
 

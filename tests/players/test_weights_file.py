@@ -131,9 +131,9 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
     report = {"cycle": 4, "players": [scored]}
     (tmp_path / "report.json").write_text(json.dumps(report))
     kept = ABOUT["report"][0] | {"player": "policy"}
-    played = {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.75}
-    played |= {"first": 1.0, "second": 0.5}
-    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": [played]}
+    result = {"games": 8, "score": 0.75, "first": 1.0, "second": 0.5}
+    played = [{"player": "policy", "opponent": name} | result for name in ("random", "uct:100")]
+    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": played}
     assert about_run(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
 
 
