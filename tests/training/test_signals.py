@@ -157,8 +157,10 @@ def test_a_real_process_gives_a_long_evaluation_up_and_a_second_signal_ends_it(t
     assert [x["cycle"] for x in lines_of(run)] == [1, 2, 3]
     assert newest_cycle(run) == 3
 
-    # Cycle 4 takes minutes now. The first signal would stop the run after it.
-    config = load_config(run / "config.toml", {"search": {"num_simulations": 200_000}})
+    # Cycle 4 takes minutes now. The first signal would stop the run after it. Gumbel's search would
+    # be long to trace, because of its table of visits.
+    long = {"algorithm": "puct", "num_simulations": 200_000}
+    config = load_config(run / "config.toml", {"search": long})
     save_config(config, run / "config.toml")
     process = tiny.start_azjax("resume", run)
     with tiny.killed_at_the_end(process):

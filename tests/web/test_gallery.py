@@ -91,9 +91,11 @@ def check_headline(headline, about):
         assert headline.endswith(" of random games, with 64 simulations.")
         return
     searches = {row["player"]: row for row in about["matches"] if "search:" in row["player"]}
-    row = searches.get("search:400") or searches["search:64"]
+    first = next(row for row in about["matches"] if row["player"] == "search:64")
+    row = searches.get("search:400") or first
     assert headline.endswith(f", {how(row['player']).lower()}.")
     names = {
+        "uct:100": "UCT-100",
         "uct:1000": "UCT-1000",
         "gtp:gnugo --level 10": "GNU Go at level 10",
         "uci:fairy-stockfish?depth=2": "Fairy-Stockfish at depth 2",
