@@ -26,11 +26,12 @@ def jit_for_few_calls(
 
     @functools.cache
     def jitted() -> Any:  # at the first call, because asking for the platform starts JAX
-        faster: dict[str, bool | int] = {"xla_cpu_use_fusion_emitters": False}
-        if not optimised:
-            faster["xla_backend_optimization_level"] = 0
-        if jax.default_backend() != "cpu":
-            faster = {}
+        faster: dict[str, bool | int] = {}
+        if jax.default_backend() == "cpu":
+            if _has_older_fusions():
+                faster["xla_cpu_use_fusion_emitters"] = False
+            if not optimised:
+                faster["xla_backend_optimization_level"] = 0
         return jax.jit(function, compiler_options=faster, **options)
 
     @functools.wraps(function)
@@ -39,6 +40,17 @@ def jit_for_few_calls(
 
     call.eval_shape = lambda *args: jitted().eval_shape(*args)  # type: ignore[attr-defined]
     return call
+
+
+@functools.cache
+def _has_older_fusions() -> bool:
+    """Returns whether XLA can fuse without its emitters, which jax 0.12 cannot."""
+    options = {"xla_cpu_use_fusion_emitters": False}
+    try:
+        jax.jit(lambda: jnp.zeros(()), compiler_options=options).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return False
+    return True
 
 
 def computed_once(*values: Any) -> tuple[Any, ...]:
