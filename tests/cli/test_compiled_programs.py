@@ -90,6 +90,8 @@ def test_a_second_start_compiles_nothing_large(tmp_path):
         )
         return {path.name for path in tmp_path.glob("cache/azjax/programs/*/*-cache")}
 
-    first = programs_after_training("one")
+    first, second = programs_after_training("one"), programs_after_training("two")
     assert any("cycle" in name for name in first)
-    assert programs_after_training("two") == first
+    # A program whose compilation takes about the least time that is kept may be new in the second.
+    functions = {name.split("-")[0] for name in first}
+    assert {name for name in second if name.split("-")[0] in functions} == first
