@@ -39,6 +39,7 @@ from azjax.learning.loss import alphazero_loss
 from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
+from azjax.network.nnx_arrays import variable_shapes
 from azjax.network.two_headed import TwoHeadedNetwork, make_network
 from azjax.plan.measure import full_plies
 from azjax.runs.checkpoint import Checkpoints
@@ -206,7 +207,7 @@ def forward_operations(network: TwoHeadedNetwork) -> float:
       UserError: JAX may not use the CPU.
     """
     observations = jax.ShapeDtypeStruct((1, *network.observation_shape), jnp.float32)
-    variables = jax.eval_shape(network.init, jax.random.key(0))
+    variables = variable_shapes(network)
     variables = jax.eval_shape(network.for_inference, variables)
     try:
         cpu = jax.devices("cpu")[0]

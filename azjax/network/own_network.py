@@ -15,6 +15,7 @@ from azjax.config.own_parts import call_own, own_part
 from azjax.errors import UserError
 from azjax.network.flax_network import flax_network
 from azjax.network.network import Network, Variables
+from azjax.network.nnx_arrays import variable_shapes
 from azjax.network.two_headed import make_network
 from azjax.pytrees import check_array
 
@@ -53,7 +54,7 @@ def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) 
         )
     count = 2
     example = jax.ShapeDtypeStruct((count, *game.observation_shape), jnp.float32)
-    variables = jax.eval_shape(network.init, jax.random.key(0))
+    variables = variable_shapes(network)
     if not isinstance(variables, dict) or set(variables) != {"params", "stats"}:
         raise UserError('the variables of a network must be {"params": ..., "stats": ...}')
     prediction = jax.eval_shape(network.apply, variables, example)

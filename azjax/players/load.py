@@ -191,6 +191,7 @@ def load_network(
     Raises:
       UserError: there is no run, or no such intact checkpoint.
     """
+    from azjax.network.nnx_arrays import variable_shapes
     from azjax.network.own_network import network_of
     from azjax.runs.checkpoint import Checkpoints
 
@@ -199,7 +200,7 @@ def load_network(
     game = own_game(config, game, owner=str(run_dir))
     network = network_of(game, config.network, network, owner=str(run_dir))
     device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
-    shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
+    shapes = variable_shapes(network)
     abstract = jax.tree.map(
         lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=device), shapes
     )

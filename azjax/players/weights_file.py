@@ -98,7 +98,9 @@ def load_saved(
     Raises:
       UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.
     """
-    from azjax.network.own_network import network_of  # which imports Flax
+    # These import Flax.
+    from azjax.network.nnx_arrays import variable_shapes
+    from azjax.network.own_network import network_of
 
     header, weights = _read(path)
     config = _parse_config(path, header["config"])
@@ -116,7 +118,7 @@ def load_saved(
     if not own and max(config.network.blocks, config.network.convolutions) > len(weights):
         raise misfit
     network = network_of(game, config.network, network, owner=str(path))
-    shapes = jax.eval_shape(network.init, jax.ShapeDtypeStruct((2,), "uint32"))
+    shapes = variable_shapes(network)
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
     expected = {_name(keys): x for keys, x in flat}
     if {k: x.shape for k, x in expected.items()} != {k: x.shape for k, x in weights.items()}:

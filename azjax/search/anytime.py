@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
-from azjax.network.network import Network, Variables
+from azjax.network.network import Network, Prediction, Variables
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
@@ -34,12 +34,11 @@ from azjax.search.model import (
     Evaluate,
     make_recurrent_fn,
     mask_logits,
-    network_evaluate,
     playout_evaluate,
 )
 from azjax.search.policies import AnytimeAlgorithm, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
-from azjax.types import Array, State, static
+from azjax.types import Array, Params, State, static
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
@@ -146,7 +145,15 @@ class AnytimeSearch:
 
     def evaluation(self) -> Evaluate:
         """Returns how positions are evaluated."""
-        return _evaluation(self.game, self.network)
+        if self.network is None:
+            return _playout_evaluate(self.game)
+        predict = _network_predict(self.game, self.network)
+
+        def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
+            prediction = predict(variables, states)
+            return prediction.policy_logits, prediction.value
+
+        return evaluate
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -272,11 +279,18 @@ def continue_search(
         yield progress
 
 
+# Both are traced once for all programs, because that takes a second of a large network or game.
 @functools.cache
-def _evaluation(game: Game, network: Network | None) -> Evaluate:
-    # Traced once for all programs, because that takes a second of a large network or game.
-    evaluate = playout_evaluate(game) if network is None else network_evaluate(game, network)
-    return jax.jit(evaluate, inline=True)
+def _playout_evaluate(game: Game) -> Evaluate:
+    return jax.jit(playout_evaluate(game), inline=True)
+
+
+@functools.cache
+def _network_predict(game: Game, network: Network) -> Callable[[Params, State], Prediction]:
+    def predict(variables: Params, states: State) -> Prediction:
+        return network.apply(variables, jax.vmap(game.observe)(states))
+
+    return jax.jit(predict, inline=True)
 
 
 @functools.partial(jit_for_few_calls, optimised=True)
@@ -308,7 +322,7 @@ def _evaluate_root(
     if network is None:
         return tree, jnp.zeros(())
     # XLA computes equal predictions once.
-    value_logits = network.apply(search.variables, jax.vmap(game.observe)(states)).value_logits[0]
+    value_logits = _network_predict(game, network)(search.variables, states).value_logits[0]
     return tree, jax.nn.softmax(value_logits)[1] if len(value_logits) == 3 else jnp.zeros(())
 
 

@@ -99,6 +99,7 @@ def tree_capacity(game: Game, memory: int) -> int:
     return nodes
 
 
+@functools.cache
 def _node_bytes(game: Game, *, children: bool) -> int:
     state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
     return state + 4 * (_NODE_NUMBERS + (2 if children else 1) * game.num_actions)
