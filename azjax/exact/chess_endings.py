@@ -182,6 +182,7 @@ def _whole_graph(game: Chess) -> tuple[np.ndarray, ...]:
 def _all_moves(game: Chess, states: ChessState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns all legal moves of positions: rows, actions, and the index of the position after."""
     rows, actions = np.nonzero(np.asarray(_legal(game, states)))
+    states = jax.device_get(states)  # whose rows numpy takes in a tenth of the time
     after = np.empty(len(rows), np.int32)
     for start in range(0, len(rows), _CHUNK):
         part = slice(start, start + _CHUNK)
