@@ -256,7 +256,8 @@ BUDGETS = {
     "dots_and_boxes": 60,
     "mancala": 60,
     "go_9x9": 110,
-    "go_19x19": 150,
+    # A simulation takes 3 ms, by the estimate; 15 kernels are a hundredth of it.
+    "go_19x19": 170,
     "gardner_chess": 120,
     "chess": 120,
     "shogi": 150,
@@ -290,8 +291,9 @@ def test_the_record_keeps_the_budgets():
         assert facts[game]["waits for predicates"] == 0, game
         convolutions = 2 * 6 + 2  # of the blocks, before them, and of the heads
         assert facts[game]["forward"] <= 2.5 * convolutions, game
-    assert facts["go_9x9"]["step"] <= 60
-    assert facts["go_19x19"]["step"] <= 80
+    assert facts["go_9x9"]["step"] <= 30
+    assert facts["go_19x19"]["step"] <= 40
+    assert facts["go_19x19"]["estimated us"] <= 3300
     assert facts["connect_four"]["estimated share of the forward"] >= 0.7
     assert facts["go_9x9"]["estimated share of the forward"] >= 0.6
 
