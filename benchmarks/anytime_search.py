@@ -87,9 +87,7 @@ class AnytimePlayer:
             interior_action_selection_fn=select,
             num_simulations=self.config.num_simulations,
             invalid_actions=~mask,
-            loop_fn=make_loop_fn(
-                variables, recurrent_fn, select_root=select_root, select_interior=select
-            ),
+            loop_fn=make_loop_fn(variables, recurrent_fn, (select_root, select)),
         )
         visits = tree.summary().visit_counts
         if self.rule == "gumbel":

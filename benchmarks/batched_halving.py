@@ -23,7 +23,6 @@ import jax
 import jax.numpy as jnp
 import tyro
 from azjax_envs import Game
-from jax.sharding import NamedSharding
 
 from azjax.config import Config, NetworkConfig, ReplayConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
@@ -34,7 +33,6 @@ from azjax.network.two_headed import make_network
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import mask_logits, network_evaluate, transition
-from azjax.sharding import EVERYWHERE
 from azjax.types import Array, State, static
 
 _VISITS = 50.0  # Gumbel's c_visit, to which the most visits of a move would be added
@@ -167,7 +165,7 @@ def _mistakes(player: SearchPlayer) -> dict[str, Any]:
 def _launches(player: SearchPlayer) -> dict[str, Any]:
     """Returns the kernels of a move on a GPU, of both searches by their sizes."""
     # Imported here because only this needs the compilers for GPUs.
-    from azjax.plan.compile import ahead_mesh, compile_ahead
+    from azjax.plan.compile import ahead_mesh, compile_ahead, placed
     from azjax.plan.launches import launches
     from azjax.plan.machines import kernel_seconds, machine
     from azjax.plan.measure import measure_runs
@@ -189,14 +187,8 @@ def _launches(player: SearchPlayer) -> dict[str, Any]:
 
     def count(found: Any, games: int) -> dict[str, Any]:
         states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(games))
-        placed = jax.tree.map(
-            lambda x: jax.ShapeDtypeStruct(
-                x.shape, x.dtype, sharding=NamedSharding(mesh, EVERYWHERE)
-            ),
-            (found, key, states),
-        )
         move = jax.jit(lambda found, key, states: found(key, states))
-        program = launches(compile_ahead(move, placed).program, runs)
+        program = launches(compile_ahead(move, placed((found, key, states), mesh)).program, runs)
         seconds = program.total(lambda kernel: kernel_seconds(kernel, here))
         row = {"kernels": round(program.kernels), "ms": round(1e3 * seconds, 3)}
         return {"games": games} | row

@@ -28,18 +28,17 @@ from azjax.bench import random_play
 from azjax.bench.games import rules_of
 from azjax.config.toml import load_config
 from azjax.games import game_from_name, make_game
-from azjax.plan.compile import ahead_mesh, compile_ahead
-from azjax.plan.counting import Counts, count
+from azjax.plan.compile import ahead_mesh, compile_ahead, placed
+from azjax.plan.counting import Runs, count
+from azjax.plan.hlo import Path as Names
 from azjax.plan.hlo import Program
 from azjax.plan.kernels import READ
-from azjax.plan.launches import Path as Names
-from azjax.plan.launches import Runs, launches
+from azjax.plan.launches import launches
 from azjax.plan.machines import machine
 from azjax.players.load import load_player
 from azjax.search.model import network_evaluate
 from azjax.selfplay import selfplay
 from azjax.selfplay.openings import start_games
-from azjax.sharding import EVERYWHERE
 from azjax.training.trainer import make_trainer
 
 # Steps a second of random play, by the number of games at once.
@@ -65,25 +64,22 @@ GO_LENGTH = 113  # plies of the games of go during the measured run
 PLIES = 1000.0  # that a loop of random play is taken to repeat
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class MeasuredRuns(Runs):
     """The repetitions of one program."""
 
-    counts: Counts | None
-    updates: int | None  # of a cycle; None for random play
+    updates: int | None = None  # of a cycle; None for random play
     full: float = 1.0  # share of full searches
 
     def trips(self, path: Names) -> tuple[float, str]:
         if path.count("while") == 1:  # not in another loop
             return (PLIES if self.updates is None else self.updates), "known"
-        found = self.counts.repetitions(path) if self.counts else None
-        return super().trips(path) if found is None else (found, "measured")
+        return super().trips(path)
 
-    def branches(self, path: Names, kernels: list[float]) -> tuple[list[float], str]:
+    def shares(self, path: Names, kernels: list[float]) -> tuple[list[float], str]:
         if self.updates is not None and path.count("while") == 1:
             return [1 - self.full, self.full], "known"
-        found = self.counts.shares(path, len(kernels)) if self.counts else None
-        return super().branches(path, kernels) if found is None else (found, "measured")
+        return super().shares(path, kernels)
 
 
 def rows(program: Program, runs: MeasuredRuns, parts: float) -> list[list[Any]]:
@@ -107,7 +103,7 @@ def random_play_rows(name: str, batch: int, mesh: Any) -> list[list[Any]]:
     def play(states: Any, now: jax.Array, plies: jax.Array) -> Any:
         return random_play.play.__wrapped__(rules, states, now, plies)
 
-    counts = None
+    counts = Runs()
     if name in WITH_WAITS:
         lanes = jnp.arange(batch) % random_play.WARM_LANES
         warm = jax.tree.map(lambda x: x[lanes], random_play.spread_out(rules, game.max_steps))
@@ -115,20 +111,15 @@ def random_play_rows(name: str, batch: int, mesh: Any) -> list[list[Any]]:
         counts = count(play, states, jnp.uint32(1000), jnp.int32(COUNTED_PLIES[batch]))
     states = jax.tree.map(lambda x: jax.ShapeDtypeStruct((batch, *x.shape), x.dtype), rules.start)
     numbers = (jax.ShapeDtypeStruct((), jnp.uint32), jax.ShapeDtypeStruct((), jnp.int32))
-    placed = jax.tree.map(
-        lambda x: jax.ShapeDtypeStruct(
-            x.shape, x.dtype, sharding=jax.NamedSharding(mesh, EVERYWHERE)
-        ),
-        (states, *numbers),
-    )
-    return rows(compile_ahead(jax.jit(play), placed).program, MeasuredRuns(counts, None), PLIES)
+    program = compile_ahead(jax.jit(play), placed((states, *numbers), mesh)).program
+    return rows(program, MeasuredRuns(counts.loops, counts.branches), PLIES)
 
 
 def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
     """Returns the kernels of a training cycle."""
     config = load_config(name)
     game = make_game(config)
-    counts = None
+    counts = Runs()
     if game.name in WITH_WAITS:
         player = load_player(game.name, game=game)
         evaluate, variables = network_evaluate(game, player.network), player.variables
@@ -156,7 +147,9 @@ def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
     trainer = make_trainer(game, config, mesh)
     program = compile_ahead(trainer.cycle, (trainer.abstract_state(),)).program
     full = config.selfplay.full_search_fraction
-    return rows(program, MeasuredRuns(counts, config.learning.updates_per_cycle, full), 1.0)
+    updates = config.learning.updates_per_cycle
+    runs = MeasuredRuns(counts.loops, counts.branches, updates=updates, full=full)
+    return rows(program, runs, 1.0)
 
 
 def main() -> None:

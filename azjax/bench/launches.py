@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import tyro
 from azjax_envs import Game
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import Mesh
 from rich.console import Console
 from rich.table import Table
 
@@ -20,13 +20,12 @@ from azjax.config import Config, NetworkConfig, ReplayConfig, SearchConfig, Self
 from azjax.config.schema import GameConfig
 from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
-from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead
-from azjax.plan.kernels import Kernel
+from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead, placed
+from azjax.plan.counting import Runs
 from azjax.plan.launches import NETWORK, Launches, launches, scopes
 from azjax.plan.machines import Machine, kernel_seconds, machine
-from azjax.plan.measure import MeasuredRuns, measure_runs
+from azjax.plan.measure import measure_runs
 from azjax.plan.quiet import quiet
-from azjax.sharding import EVERYWHERE
 from azjax.types import Array, State
 
 GAMES = (
@@ -114,7 +113,7 @@ class LaunchesBenchmark:
         return facts
 
     def _count(
-        self, name: str, game: Game, config: Config, mesh: Mesh, runs: MeasuredRuns
+        self, name: str, game: Game, config: Config, mesh: Mesh, runs: Runs
     ) -> dict[str, Any]:
         here = machine(self.on)
         settings = NetworkConfig(
@@ -145,14 +144,8 @@ class LaunchesBenchmark:
         problems: dict[str, str] = {}
         for part, (function, arguments) in programs.items():
             print(f"{name}: compiling {part} for {here.name}", file=sys.stderr, flush=True)
-            placed = jax.tree.map(
-                lambda x: jax.ShapeDtypeStruct(
-                    x.shape, x.dtype, sharding=NamedSharding(mesh, EVERYWHERE)
-                ),
-                arguments,
-            )
             try:
-                compiled = compile_ahead(jax.jit(function), placed)
+                compiled = compile_ahead(jax.jit(function), placed(arguments, mesh))
             except DoesNotCompile as error:
                 problems[part] = str(error)
                 continue
@@ -175,9 +168,7 @@ class LaunchesBenchmark:
         simulations, count = whole.within("simulations"), whole.runs("simulations")
         network = simulations.within(NETWORK)
 
-        def seconds(kernel: Kernel) -> float:
-            return kernel_seconds(kernel, here) / count
-
+        seconds = functools.partial(kernel_seconds, machine=here)
         forward, kernels = network.kernels / count, simulations.kernels / count
         return {
             "forward": round(forward, 1),
@@ -187,7 +178,7 @@ class LaunchesBenchmark:
             "estimated share of the forward": round(
                 network.total(seconds) / simulations.total(seconds), 3
             ),
-            "estimated us": round(1e6 * simulations.total(seconds), 1),
+            "estimated us": round(1e6 * simulations.total(seconds) / count, 1),
             "loops": [
                 {"in": loop.label, "times": round(loop.repetitions, 2)}
                 for loop in whole.loops

@@ -20,9 +20,7 @@ def at_once() -> None:
 
 
 def interleave(
-    contestants: Mapping[Name, Callable[[], Any]],
-    repeats: int,
-    wait: Callable[[], None] = at_once,
+    contestants: Mapping[Name, Callable[[], Any]], repeats: int, wait: Callable[[], None] = at_once
 ) -> dict[Name, list[float]]:
     """Returns the seconds of each call, [repeats] for each contestant.
 
@@ -43,11 +41,8 @@ def interleave(
 
 def spread(times: list[float]) -> dict[str, float]:
     """Returns the median, minimum and maximum of seconds, in milliseconds."""
-    return {
-        "median": round(1e3 * statistics.median(times), 1),
-        "min": round(1e3 * min(times), 1),
-        "max": round(1e3 * max(times), 1),
-    }
+    measures = {"median": statistics.median, "min": min, "max": max}
+    return {name: round(1e3 * measure(times), 1) for name, measure in measures.items()}
 
 
 def peak_memory() -> dict[str, float]:

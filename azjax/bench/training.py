@@ -21,14 +21,7 @@ from azjax_envs import Game
 from jax.sharding import Mesh
 from rich.console import Console
 
-from azjax.bench.timing import (
-    at_once,
-    interleave,
-    matrix_share,
-    peak_memory,
-    show,
-    spread,
-)
+from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, show, spread
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import describe_machine, use_all_cores

@@ -4,6 +4,7 @@ A fractional number may be an array that jax traces: a value of a sweep, see `do
 value is not known, so it is not checked. What decides shapes or programs must be a plain number.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -20,22 +21,23 @@ def at_least(config: Any, low: float, *keys: str) -> None:
     for key in keys:
         if isinstance(low, int) and getattr(config, key) >= 2**31:
             raise UserError(f"{_assignment(config, key)} must be below 2**31")
-        if not _traced(config, key) and not getattr(config, key) >= low:
-            raise UserError(f"{_assignment(config, key)} must be at least {low}")
+    _check(config, keys, lambda value: value >= low, f"at least {low}")
 
 
 def above(config: Any, low: float, *keys: str) -> None:
     """Raises a UserError for the first key whose value is not above `low`."""
-    for key in keys:
-        if not _traced(config, key) and not getattr(config, key) > low:
-            raise UserError(f"{_assignment(config, key)} must be above {low}")
+    _check(config, keys, lambda value: value > low, f"above {low}")
 
 
 def between(config: Any, low: float, high: float, *keys: str) -> None:
     """Raises a UserError for the first key whose value is outside [low, high]."""
+    _check(config, keys, lambda value: low <= value <= high, f"between {low} and {high}")
+
+
+def _check(config: Any, keys: tuple[str, ...], fits: Callable[[Any], bool], wanted: str) -> None:
     for key in keys:
-        if not _traced(config, key) and not low <= getattr(config, key) <= high:
-            raise UserError(f"{_assignment(config, key)} must be between {low} and {high}")
+        if not _traced(config, key) and not fits(getattr(config, key)):
+            raise UserError(f"{_assignment(config, key)} must be {wanted}")
 
 
 def plain(config: Any, *keys: str) -> None:

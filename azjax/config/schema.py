@@ -66,8 +66,8 @@ class NetworkConfig:
     compute in float32 instead, which is faster there."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "blocks", "channels", "policy_channels", "value_channels")
-        at_least(self, 1, "value_hidden", "filters")
+        at_least(self, 1, "blocks", "channels", "filters", "policy_channels", "value_channels")
+        at_least(self, 1, "value_hidden")
         at_least(self, 0, "pooling_every", "convolutions")
         if len(set(self.auxiliary)) < len(self.auxiliary):
             raise UserError(f"network.auxiliary = {list(self.auxiliary)} contains duplicates")
@@ -170,8 +170,7 @@ class SelfPlayConfig:
     Zero)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "parallel_games", "plies_per_cycle")
-        at_least(self, 1, "fast_simulations")
+        at_least(self, 1, "parallel_games", "plies_per_cycle", "fast_simulations")
         at_least(self, 0, "sampled_plies", "opening_plies")
         at_least(self, 0.0, "final_temperature")
         above(self, 0.0, "temperature", "full_search_fraction", "resign_disabled_fraction")

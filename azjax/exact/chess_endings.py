@@ -13,6 +13,7 @@ import numpy as np
 from azjax_envs.chess import Chess
 from azjax_envs.chess.state import ChessState, make_state
 
+from azjax.exact.chunks import in_chunks
 from azjax.pytrees import batch_size, take
 from azjax.types import Array
 
@@ -165,10 +166,7 @@ def _judge(index: Array) -> tuple[Array, Array]:
 def _whole_graph(game: Chess) -> tuple[np.ndarray, ...]:
     """Returns the moves of all positions: rows, indices after them; which are mate, possible."""
     rows, after = [], []
-    mated, possible = np.zeros(_SIZE, bool), np.zeros(_SIZE, bool)
-    for start in range(0, _SIZE, _CHUNK):
-        index = np.arange(start, start + _CHUNK)
-        possible[index], mated[index] = _judge(jnp.asarray(index))
+    possible, mated = in_chunks(_judge, _CHUNK, np.arange(_SIZE))
     index = np.flatnonzero(possible)
     for start in range(0, len(index), _CHUNK):
         part = index[start : start + _CHUNK]
@@ -183,13 +181,11 @@ def _all_moves(game: Chess, states: ChessState) -> tuple[np.ndarray, np.ndarray,
     """Returns all legal moves of positions: rows, actions, and the index of the position after."""
     rows, actions = np.nonzero(np.asarray(_legal(game, states)))
     states = jax.device_get(states)  # whose rows numpy takes in a tenth of the time
-    after = np.empty(len(rows), np.int32)
-    for start in range(0, len(rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        # One size, to compile once.
-        filled = np.resize(np.arange(len(rows))[part], _CHUNK)
-        found = _after(game, take(states, rows[filled]), jnp.asarray(actions[filled]))
-        after[part] = np.asarray(found)[: len(rows[part])]
+
+    def play(rows: np.ndarray, actions: np.ndarray) -> tuple[Array]:
+        return (_after(game, take(states, rows), jnp.asarray(actions)),)
+
+    (after,) = in_chunks(play, _CHUNK, rows, actions)
     return rows, actions, after
 
 

@@ -17,12 +17,10 @@ class Codec:
     """A codec between states of `game` and uint32 words. All methods are pure and unbatched.
 
     Booleans take one bit, everything else its own bytes, so two states are equal exactly when
-    their words are. `salt` selects the hash of `key`. Another salt separates two states that share
-    a key by chance.
+    their words are.
     """
 
     game: Game
-    salt: int = 0
 
     @property
     def num_words(self) -> int:
@@ -55,7 +53,7 @@ class Codec:
         places = np.arange(1, self.num_words + 1, dtype=np.uint32)
         halves = []
         for half in (1, 2):
-            seed = np.uint32((0x9E3779B9 * (2 * self.salt + half)) & 0xFFFFFFFF)
+            seed = np.uint32((0x9E3779B9 * half) & 0xFFFFFFFF)
             constants = _mix(places * np.uint32(0x85EBCA6B) ^ seed)
             mixed = jnp.sum(_mix(words ^ constants), dtype=jnp.uint32)
             halves.append(_mix(mixed + seed))

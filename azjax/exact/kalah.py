@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs.mancala import Mancala, MancalaState
 
+from azjax.exact.chunks import in_chunks
 from azjax.types import Array, static
 
 MOST_POSITIONS = 11_000_000  # of a table; enough for all 24 seeds of (4, 3)
@@ -77,7 +78,7 @@ def best_margins(game: Mancala, seeds: int) -> np.ndarray:
     for left in range(1, seeds + 1):
         first = math.comb(left - 1 + holes, holes)
         counts = _of_seeds(left, holes)
-        moves = _all_moves(game, counts)
+        moves = in_chunks(functools.partial(_moves_of_counts, game), _CHUNK, counts)
         weight = counts @ pits_to_the_right.astype(np.uint16)
         order = np.argsort(weight, kind="stable")
         starts = np.flatnonzero(np.diff(weight[order], prepend=-1))
@@ -91,18 +92,9 @@ def best_margins(game: Mancala, seeds: int) -> np.ndarray:
     return margins
 
 
-def _all_moves(game: Mancala, counts: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Returns `_moves` of positions [M, 2 * pits] and which are legal, [M, pits] each."""
-    parts = []
-    for first in range(0, len(counts), _CHUNK):
-        rows = np.minimum(np.arange(first, first + _CHUNK), len(counts) - 1)
-        part = _moves_of_counts(game, counts[rows])
-        parts.append([np.asarray(x)[: len(counts) - first] for x in part])
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
-
-
 @functools.partial(jax.jit, static_argnums=0)
 def _moves_of_counts(game: Mancala, counts: np.ndarray) -> tuple[Array, ...]:
+    """Returns `_moves` of positions [M, 2 * pits] and which are legal, [M, pits] each."""
     no = jnp.zeros((), jnp.bool_)
 
     def one(counts: Array) -> tuple[Array, ...]:

@@ -24,9 +24,9 @@ from azjax.exact.dots_and_boxes import (
     DotsAndBoxesEndgames,
     dots_and_boxes_table,
 )
-from azjax.exact.endgames import Endgames
 from azjax.exact.kalah import kalah_table, seeds_known, seeds_left
-from azjax.pytrees import batch_size
+from azjax.exact.solver import solve
+from azjax.pytrees import batch_size, take
 from azjax.types import Array, State
 
 GameT = TypeVar("GameT")
@@ -159,6 +159,30 @@ def _chess(game: Chess) -> ExactValues:
         complete=False,
         draw=ChessEndings.draw_positions,
     )
+
+
+_CHUNK = 256  # positions solved at once, which share their descendants and the memory
+
+
+@dataclasses.dataclass(frozen=True)
+class Endgames:
+    """Exact values of positions, found by solving everything that they can reach."""
+
+    game: Game
+    payoff: str  # as in `solve`; the sign of a value is the result
+
+    def action_scores(self, states: State) -> np.ndarray:
+        """Returns the values of all actions, see `Scorer`.
+
+        Raises:
+          UserError: more positions can be reached than fit into memory.
+        """
+        scores = []
+        for first in range(0, batch_size(states, name="states"), _CHUNK):
+            start = take(states, slice(first, first + _CHUNK))
+            solution = solve(self.game, start=start, payoff=self.payoff, max_states=20_000_000)
+            scores.append(solution.action_values(solution.lookup(start)))
+        return np.concatenate(scores)
 
 
 # From each of these positions a few hundred or thousand others can be reached.

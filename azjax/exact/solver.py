@@ -48,24 +48,11 @@ def solve(
         raise UserError(f'{game.name} keeps no score: only payoff="returns" is possible')
     graph = enumerate_states(game, payoff, max_states, max_bytes, progress, start)
     values = _value_backwards(game, graph)
-    order = np.argsort(graph.keys)
-    return Solution(
-        game=game,
-        payoff=payoff,
-        salt=graph.salt,
-        words=graph.words,
-        sorted_keys=graph.keys[order],
-        order=order.astype(np.int32),
-        children=graph.children,
-        movers=graph.movers,
-        terminal=graph.terminal,
-        plies=graph.plies,
-        values=values,
-    )
+    return Solution(**vars(graph), game=game, payoff=payoff, values=values)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Solution(Displayed):
+class Solution(Displayed, Graph):
     """A solved game with N states; prints a summary of itself.
 
     States are in the order of their fewest plies from the start. State 0 is the start, or the first
@@ -75,14 +62,6 @@ class Solution(Displayed):
 
     game: Game
     payoff: str
-    salt: int
-    words: np.ndarray  # uint32 [N, W], the states packed by `Codec(game, salt)`
-    sorted_keys: np.ndarray  # uint64 [N]
-    order: np.ndarray  # int32 [N], the state of each sorted key
-    children: np.ndarray  # int32 [N, num_actions], -1 where an action is illegal
-    movers: np.ndarray  # int8 [N]
-    terminal: np.ndarray  # bool [N]
-    plies: np.ndarray  # int32 [N], the fewest plies from the start
     values: np.ndarray  # float32 [N]
 
     @property
@@ -105,11 +84,11 @@ class Solution(Displayed):
 
     def states(self, indices: np.ndarray) -> State:
         """Returns the states [M, ...] at `indices` [M]."""
-        return _unpack(Codec(self.game, self.salt), self.words[np.asarray(indices)])
+        return _unpack(Codec(self.game), self.words[np.asarray(indices)])
 
     def lookup(self, states: State) -> np.ndarray:
         """Returns the indices of states [M, ...], int32 [M]; each must be reachable."""
-        words, keys = jax.tree.map(np.asarray, pack_all(Codec(self.game, self.salt), states))
+        words, keys = jax.tree.map(np.asarray, pack_all(Codec(self.game), states))
         keys = join(keys)
         place = np.minimum(np.searchsorted(self.sorted_keys, keys), self.num_states - 1)
         found = self.order[place]

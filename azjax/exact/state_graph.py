@@ -11,6 +11,7 @@ import numpy as np
 from azjax_envs import Game, HasScore
 
 from azjax.errors import UserError
+from azjax.exact.chunks import in_chunks
 from azjax.exact.codec import Codec, join, pack_all
 from azjax.pytrees import batch_size, expand
 from azjax.rollouts import play_randomly, random_openings
@@ -30,9 +31,9 @@ class TooLargeError(UserError):
 class Graph:
     """All N reachable states, in the order in which they were found: by their fewest plies."""
 
-    salt: int
-    words: np.ndarray  # uint32 [N, W]
-    keys: np.ndarray  # uint64 [N]
+    words: np.ndarray  # uint32 [N, W], the states packed by `Codec(game)`
+    sorted_keys: np.ndarray  # uint64 [N]
+    order: np.ndarray  # int32 [N], the state of each sorted key
     children: np.ndarray  # int32 [N, num_actions], -1 where an action is illegal
     movers: np.ndarray  # int8 [N]
     terminal: np.ndarray  # bool [N]
@@ -42,7 +43,7 @@ class Graph:
     @property
     def plies(self) -> np.ndarray:
         """Fewest plies to each state, int32 [N]."""
-        sizes = np.diff(np.append(self.layer_starts, len(self.keys)))
+        sizes = np.diff(np.append(self.layer_starts, len(self.order)))
         return np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
 
 
@@ -56,30 +57,23 @@ def enumerate_states(
 ) -> Graph:
     """Returns the graph of all reachable states; arguments as in `azjax.exact.solver.solve`.
 
-    Duplicates are found by sorted 64-bit keys. States with equal keys are compared word by word. In
-    the unlikely case that they differ, everything is repeated with another hash.
+    Duplicates are found by sorted 64-bit keys. States with equal keys are compared word by word.
 
     Raises:
       TooLargeError: the graph is larger than allowed.
-      UserError: the game has a position without legal moves.
+      UserError: the game has a position without legal moves, or two states have one key, as happens
+        about once in ten million graphs of two million states.
     """
+    codec = Codec(game)
+    limit = min(max_states, max_bytes // _bytes_per_state(codec))
     if start is None and game.num_actions >= _MANY_ACTIONS:
-        _check_random_games(Codec(game), max_states, max_bytes)
+        _check_random_games(codec, limit)
     if start is None:
         start = expand(game.init())
-    for salt in range(8):
-        try:
-            codec = Codec(game, salt)
-            packed = pack_all(codec, start)
-            return _enumerate(codec, packed, payoff, max_states, max_bytes, progress)
-        except _SharedKeyError:
-            continue
-    raise UserError(
-        f"{game.name}: equal states differ in their bytes, so they cannot be identified"
-    )
+    return _enumerate(codec, pack_all(codec, start), payoff, limit, progress)
 
 
-def _check_random_games(codec: Codec, max_states: int, max_bytes: int) -> None:
+def _check_random_games(codec: Codec, limit: int) -> None:
     """Raises a TooLargeError if random games show within seconds that a game is too large.
 
     Of n random positions at one ply, some repeat if there are few of them: as in the birthday
@@ -88,7 +82,6 @@ def _check_random_games(codec: Codec, max_states: int, max_bytes: int) -> None:
     limit shows at most 4 once in 10^9 times.
     """
     game = codec.game
-    limit = min(max_states, max_bytes // _bytes_per_state(codec))
     num_games = math.isqrt(2 * _EXPECTED_REPETITIONS * limit) + 1
     key = jax.random.PRNGKey(0)
     states, _ = random_openings(game, key, num_games, 0)
@@ -112,16 +105,11 @@ def _play_on(codec: Codec, key: Array, states: State) -> tuple[State, Array]:
     return states, pack_all(codec, states)[1]
 
 
-class _SharedKeyError(Exception):
-    """Two different states have one key."""
-
-
 def _enumerate(
     codec: Codec,
     start: tuple[Array, Array],
     payoff: str,
-    max_states: int,
-    max_bytes: int,
+    limit: int,
     progress: Callable[[int, int], None] | None,
 ) -> Graph:
     game = codec.game
@@ -141,10 +129,14 @@ def _enumerate(
             if (~legal.any(-1) & ~per_state[1]).any():
                 raise UserError(f"{game.name} has a position without legal moves that is not over")
             children = np.full(legal.shape, -1, np.int32)
-            children[legal] = found.add(*_all_children(codec, found.words[done:stop], legal, batch))
+            if legal.any():  # legal actions may be rare, so they are listed
+                parents, actions = np.nonzero(legal)
+                play = functools.partial(_children, codec)
+                words, keys = in_chunks(play, batch, found.words[done + parents], actions)
+                children[legal] = found.add(join(keys), words)
             expanded.append((children, *per_state))
             done = stop
-            _check_size(codec, found.count, layer_starts, max_states, max_bytes)
+            _check_size(codec, found.count, layer_starts, limit)
             if progress is not None:
                 progress(found.count, len(layer_starts))
         if found.count > layer_end:
@@ -152,9 +144,9 @@ def _enumerate(
     columns = zip(*expanded, strict=True)
     children, movers, terminal, payoffs = (np.concatenate(column) for column in columns)
     return Graph(
-        salt=codec.salt,
         words=found.words[: found.count].copy(),
-        keys=found.keys_in_order(),
+        sorted_keys=found.sorted_keys,
+        order=found.order,
         children=children,
         movers=movers,
         terminal=terminal,
@@ -185,29 +177,10 @@ def _look(codec: Codec, payoff: str, words: np.ndarray) -> tuple[Array, ...]:
     return jax.vmap(one)(jnp.asarray(words))
 
 
-def _all_children(
-    codec: Codec, words: np.ndarray, legal: np.ndarray, batch: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Plays the L legal actions (bool [M, num_actions]) of M states.
-
-    Legal actions may be rare, so they are listed and played in batches of one size. Returns keys
-    uint64 [L] and words uint32 [L, W] of the positions after them.
-    """
-    parents, actions = np.nonzero(legal)
-    keys = np.empty(len(parents), np.uint64)
-    child_words = np.empty((len(parents), codec.num_words), np.uint32)
-    for first in range(0, len(parents), batch):
-        rows = np.minimum(np.arange(first, first + batch), len(parents) - 1)
-        some_words, some_keys = _children(codec, words[parents[rows]], actions[rows])
-        here = slice(first, first + batch)
-        count = len(keys[here])
-        child_words[here] = np.asarray(some_words)[:count]
-        keys[here] = join(some_keys)[:count]
-    return keys, child_words
-
-
 @functools.partial(jax.jit, static_argnums=0)
 def _children(codec: Codec, words: np.ndarray, actions: np.ndarray) -> tuple[Array, Array]:
+    """Returns words uint32 [L, W] and keys uint32 [L, 2] of the positions after L legal actions."""
+
     def one(words: Array, action: Array) -> Array:
         return codec.pack(codec.game.step(codec.unpack(words), action))
 
@@ -222,8 +195,8 @@ class _Found:
         words, keys = np.asarray(start[0]), join(start[1])
         self.words = np.empty((0, codec.num_words), np.uint32)  # [capacity, W]
         self.count = 0
-        self._sorted_keys = np.empty(0, np.uint64)
-        self._order = np.empty(0, np.int32)
+        self.sorted_keys = np.empty(0, np.uint64)
+        self.order = np.empty(0, np.int32)
         self.add(keys, words)
 
     def add(self, keys: np.ndarray, words: np.ndarray) -> np.ndarray:
@@ -231,25 +204,19 @@ class _Found:
         unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         representatives = words[first]
         self._check_equal(representatives[inverse], words)
-        place = np.searchsorted(self._sorted_keys, unique)
+        place = np.searchsorted(self.sorted_keys, unique)
         known = np.zeros(len(unique), bool)
         inside = place < self.count
-        known[inside] = self._sorted_keys[place[inside]] == unique[inside]
+        known[inside] = self.sorted_keys[place[inside]] == unique[inside]
         index = np.empty(len(unique), np.int32)
-        index[known] = self._order[place[known]]
+        index[known] = self.order[place[known]]
         self._check_equal(self.words[index[known]], representatives[known])
         new = ~known
         index[new] = self.count + np.arange(new.sum(), dtype=np.int32)
         self._append(representatives[new])
-        self._sorted_keys = np.insert(self._sorted_keys, place[new], unique[new])
-        self._order = np.insert(self._order, place[new], index[new])
+        self.sorted_keys = np.insert(self.sorted_keys, place[new], unique[new])
+        self.order = np.insert(self.order, place[new], index[new])
         return index[inverse]
-
-    def keys_in_order(self) -> np.ndarray:
-        """Returns the keys in the order of the states, uint64 [N]."""
-        keys = np.empty_like(self._sorted_keys)
-        keys[self._order] = self._sorted_keys
-        return keys
 
     def _append(self, words: np.ndarray) -> None:
         needed = self.count + len(words)
@@ -263,7 +230,7 @@ class _Found:
     @staticmethod
     def _check_equal(left: np.ndarray, right: np.ndarray) -> None:
         if not np.array_equal(left, right):
-            raise _SharedKeyError
+            raise UserError("two different states have one key, so they cannot be told apart")
 
 
 def _bytes_per_state(codec: Codec) -> int:
@@ -271,13 +238,10 @@ def _bytes_per_state(codec: Codec) -> int:
     return 4 * codec.num_words + 12 + 4 * codec.game.num_actions + 14
 
 
-def _check_size(
-    codec: Codec, count: int, layer_starts: list[int], max_states: int, max_bytes: int
-) -> None:
-    per_state = _bytes_per_state(codec)
-    limit = min(max_states, max_bytes // per_state)
+def _check_size(codec: Codec, count: int, layer_starts: list[int], limit: int) -> None:
     if count <= limit:
         return
+    per_state = _bytes_per_state(codec)
     log_total = _log_projected_total(np.diff(layer_starts), codec.game.max_steps)
     log_total = max(log_total, math.log(count))
     raise TooLargeError(

@@ -4,9 +4,10 @@ JAX renames the parameters of its primitives: from 0.11 on, `scan` has no `num_c
 constants of a loop and a called function are told here by their numbers and shapes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from jax.extend import core
 
 
@@ -43,6 +44,24 @@ def called_function(equation: Any) -> Any:
         if hasattr(jaxpr, "eqns") and _shapes(jaxpr) == _shapes(equation):
             return part if hasattr(part, "consts") else core.ClosedJaxpr(jaxpr, ())
     return None
+
+
+def interpret(
+    jaxpr: Any, consts: Iterable[Any], inputs: Iterable[Any], apply: Callable[..., Sequence[Any]]
+) -> list[Any]:
+    """Returns the outputs of a jaxpr; `apply` makes an equation and its inputs into its outputs."""
+    values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
+    values.update(zip(jaxpr.invars, inputs, strict=True))
+
+    def read(variable: Any) -> Any:
+        if isinstance(variable, core.Literal):
+            return np.asarray(variable.val, variable.aval.dtype)  # type: ignore[attr-defined]
+        return values[variable]
+
+    for equation in jaxpr.eqns:
+        results = apply(equation, [read(x) for x in equation.invars])
+        values.update(zip(equation.outvars, results, strict=True))
+    return [read(x) for x in jaxpr.outvars]
 
 
 def evaluate(equation: Any, inputs: Sequence[Any]) -> list[Any]:

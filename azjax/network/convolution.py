@@ -17,7 +17,7 @@ def same_convolution(x: Array, kernel: Array) -> Array:
     of loops and conditions it converts other layouts; inside, a gradient took 24 times as long. So
     on CPU the gradient is written as convolutions that the routine takes as they are.
     """
-    return _convolve(x, kernel, (kernel.shape[0] // 2, kernel.shape[1] // 2))
+    return _convolve(x, kernel, kernel)
 
 
 def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -34,25 +34,24 @@ same_convolution.defvjp(_forward, _backward)
 
 
 def _gradients(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
-    margins = (kernel.shape[0] // 2, kernel.shape[1] // 2)
-    return jax.vjp(lambda x, kernel: _convolve(x, kernel, margins), x, kernel)[1](gradient)
+    return jax.vjp(lambda x, kernel: _convolve(x, kernel, kernel), x, kernel)[1](gradient)
 
 
 def _gradients_by_convolutions(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
     """Computes the gradients with all boards' channels last and all kernels' outputs last."""
-    margins = (kernel.shape[0] // 2, kernel.shape[1] // 2)
     turned = jnp.flip(kernel, (0, 1)).transpose(0, 1, 3, 2)
     # The kernel's gradient: each input channel acts as a board, and the batch as its channels.
-    by_channel = _convolve(x.transpose(3, 1, 2, 0), gradient.transpose(1, 2, 0, 3), margins)
-    return _convolve(gradient, turned, margins), by_channel.transpose(1, 2, 0, 3)
+    by_channel = _convolve(x.transpose(3, 1, 2, 0), gradient.transpose(1, 2, 0, 3), kernel)
+    return _convolve(gradient, turned, kernel), by_channel.transpose(1, 2, 0, 3)
 
 
-def _convolve(x: Array, kernel: Array, margins: tuple[int, int]) -> Array:
+def _convolve(x: Array, kernel: Array, padded_for: Array) -> Array:
+    """Convolves `x`, padded so that a kernel as large as `padded_for` keeps the board's size."""
     return jax.lax.conv_general_dilated(
         x,
         kernel,
         window_strides=(1, 1),
-        padding=[(margin, margin) for margin in margins],
+        padding=[(size // 2, size // 2) for size in padded_for.shape[:2]],
         dimension_numbers=("NHWC", "HWIO", "NHWC"),
     )
 

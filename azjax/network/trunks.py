@@ -14,32 +14,24 @@ from azjax.sharding import AXIS
 from azjax.types import Array
 
 
-def make_trunk(
-    observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
-) -> nnx.Module:
-    """Returns the trunk that the config describes.
+def make_trunk(shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs) -> nnx.Module:
+    """Returns the trunk that the config describes, for observations of the given shape.
 
     Its call maps (observations [B, height, width, planes], train) to features: [B, height, width,
     channels], or [B, channels] for a dense trunk.
     """
     trunk = ConvTrunk if config.architecture == "resnet" else DenseTrunk
-    return trunk(observation_shape, config, rngs)
+    return trunk(shape, config, rngs)
 
 
 class ConvTrunk(nnx.Module):
     """A convolution, then residual blocks (He et al. 2016), as in AlphaGo Zero."""
 
-    def __init__(
-        self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
-    ):
-        planes, every = observation_shape[2], config.pooling_every
+    def __init__(self, shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs):
+        planes, every = shape[2], config.pooling_every
         self.stem = Conv(planes, config.channels, 3, config, rngs)
-
-        def block(number: int) -> nnx.Module:
-            pools = every and number % every == 0
-            return (PoolingBlock if pools else Block)(config, rngs)
-
-        self.blocks = nnx.List([block(i + 1) for i in range(config.blocks)])
+        pools = [every > 0 and (i + 1) % every == 0 for i in range(config.blocks)]
+        self.blocks = nnx.List([Block(config, rngs, pools=each) for each in pools])
 
     def __call__(self, x: Array, train: bool) -> Array:
         x = jax.nn.relu(self.stem(x, train))
@@ -49,38 +41,27 @@ class ConvTrunk(nnx.Module):
 
 
 class Block(nnx.Module):
-    """Two 3x3 convolutions with a skip connection."""
+    """Two 3x3 convolutions with a skip connection, possibly with global pooling (KataGo, Wu 2019).
 
-    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
-        width = config.channels
-        self.first = Conv(width, width, 3, config, rngs)
-        self.second = Conv(width, width, 3, config, rngs)
-
-    def __call__(self, x: Array, train: bool) -> Array:
-        y = jax.nn.relu(self.first(x, train))
-        return jax.nn.relu(x + self.second(y, train))
-
-
-class PoolingBlock(nnx.Module):
-    """A residual block with global pooling (KataGo, Wu 2019).
-
-    The first convolution has additional channels. Their mean and maximum over the board go through
-    a dense layer, whose outputs are added to the other channels of every cell.
+    For pooling, the first convolution has additional channels. Their mean and maximum over the
+    board go through a dense layer, whose outputs are added to the other channels of every cell.
     """
 
-    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs):
-        width = config.channels
-        self.pooled = max(width // 4, 1)
+    def __init__(self, config: NetworkConfig, rngs: nnx.Rngs, *, pools: bool):
+        width, dtype = config.channels, jnp.dtype(config.dtype)
+        self.pooled = max(width // 4, 1) if pools else 0
         self.first = Conv(width, width + self.pooled, 3, config, rngs)
-        self.spread = nnx.Linear(2 * self.pooled, width, dtype=jnp.dtype(config.dtype), rngs=rngs)
+        if pools:
+            self.spread = nnx.Linear(2 * self.pooled, width, dtype=dtype, rngs=rngs)
         self.second = Conv(width, width, 3, config, rngs)
 
     def __call__(self, x: Array, train: bool) -> Array:
-        both = self.first(x, train)
-        y, pooled = both[..., self.pooled :], jax.nn.relu(both[..., : self.pooled])
-        whole = jnp.concatenate([pooled.mean((1, 2)), pooled.max((1, 2))], axis=-1)
-        y = jax.nn.relu(y + self.spread(whole)[:, None, None])
-        return jax.nn.relu(x + self.second(y, train))
+        y = self.first(x, train)
+        if self.pooled:
+            y, pooled = y[..., self.pooled :], jax.nn.relu(y[..., : self.pooled])
+            whole = jnp.concatenate([pooled.mean((1, 2)), pooled.max((1, 2))], axis=-1)
+            y = y + self.spread(whole)[:, None, None]
+        return jax.nn.relu(x + self.second(jax.nn.relu(y), train))
 
 
 class NormalisedLayers(nnx.Module):
@@ -97,10 +78,8 @@ class DenseTrunk(NormalisedLayers):
     Residual layers add their output to their input, x + relu(norm(dense(x))), but for the first.
     """
 
-    def __init__(
-        self, observation_shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs
-    ):
-        height, width, planes = observation_shape
+    def __init__(self, shape: tuple[int, int, int], config: NetworkConfig, rngs: nnx.Rngs):
+        height, width, planes = shape
         dtype = jnp.dtype(config.dtype)
         # Only the matrix products use `dtype`, and they accumulate in float32. They take most of
         # the time, and XLA's CPU backend is slow at everything else in bfloat16.

@@ -48,27 +48,25 @@ def scan(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list
     if length * len(closed.jaxpr.eqns) <= _UNROLLED:
         stacked: list[list[str]] = [[""] * length for _ in outputs]
         for i in order:
-            here = [_row(graph, x, graph.constant(np.int64(i)), i) for x in rows]
+            here = [x[i] if isinstance(x, np.ndarray) else _row(graph, x, i) for x in rows]
             result = run(graph, closed, [*fixed, *carried, *here])
             carried = result[:of_carry]
             for column, value in zip(stacked, result[of_carry:], strict=True):
-                column[i] = graph.node("Unsqueeze", graph.name_of(value), graph.shape(0))
+                column[i] = graph.node("Unsqueeze", value, [0])
         joined = [graph.node("Concat", *column, axis=0) for column in stacked]
     else:
 
         def body(inner: Graph, number: str, carried: Sequence[Value]) -> tuple[str, list, list]:
-            i = inner.node("Gather", graph.constant(np.array(order, np.int64)), number)
+            i = inner.node("Gather", order, number)
             here = [_row(inner, x, i) for x in rows]
             result = run(inner, closed, [*fixed, *carried, *here])
-            return inner.constant(np.array(True)), result[:of_carry], result[of_carry:]
+            return inner.name_of(np.array(True)), result[:of_carry], result[of_carry:]
 
-        trips = graph.constant(np.int64(length))
-        results = _loop(graph, trips, "", carried, body, outputs)
+        results = _loop(graph, graph.name_of(length), "", carried, body, outputs)
         carried, made = results[:of_carry], results[of_carry:]
         joined = [x.name for x in made]
         if params["reverse"]:
-            back = graph.constant(np.array(order, np.int64))
-            joined = [graph.node("Gather", name, back, axis=0) for name in joined]
+            joined = [graph.node("Gather", name, order, axis=0) for name in joined]
     stacks = [
         Tensor(name, (length, *aval.shape), aval.dtype)
         for name, aval in zip(joined, outputs, strict=True)
@@ -93,8 +91,7 @@ def branch(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> li
         return _subgraph(inner, [], [(inner.name_of(value), value) for value in values])
 
     def choose(graph: Graph, candidates: Sequence[Any], first: int) -> list[Value]:
-        bound = np.asarray(first, which.dtype)
-        here = elementwise(graph, "le", {}, which, bound)
+        here = elementwise(graph, "le", {}, which, np.asarray(first, which.dtype))
         names = graph.control(
             "If",
             [here],
@@ -109,10 +106,8 @@ def branch(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> li
     return choose(graph, branches, 0)
 
 
-def _row(graph: Graph, x: Value, i: str, number: int | None = None) -> Value:
-    if isinstance(x, np.ndarray) and number is not None:
-        return x[number]
-    return Tensor(graph.node("Gather", graph.name_of(x), i, axis=0), x.shape[1:], x.dtype)
+def _row(graph: Graph, x: Value, i: str | int) -> Tensor:
+    return Tensor(graph.node("Gather", x, i, axis=0), x.shape[1:], x.dtype)
 
 
 def _loop(

@@ -5,15 +5,15 @@ ONNX's differ: integers that wrap around, shifts beyond the width, division by z
 range. Equations with known inputs are computed during the conversion.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.extend
 import numpy as np
 import onnx
 
-from azjax.jaxprs.equations import called_function, evaluate
+from azjax.jaxprs.equations import called_function, evaluate, interpret
 from azjax.onnx_export.arrays import ARRAYS
 from azjax.onnx_export.control import branch, scan, while_loop
 from azjax.onnx_export.elementwise import elementwise, is_elementwise
@@ -73,20 +73,8 @@ def _stored(aval: Any) -> np.dtype:
 
 def _run(graph: Graph, closed: Any, inputs: Sequence[Value]) -> list[Value]:
     """Adds the nodes of a jaxpr to the graph and returns the values of its outputs."""
-    jaxpr, consts = closed.jaxpr, map(np.asarray, closed.consts)
-    values: dict[Any, Value] = dict(zip(jaxpr.constvars, consts, strict=True))
-    values.update(zip(jaxpr.invars, inputs, strict=True))
-
-    def read(variable: Any) -> Value:
-        if isinstance(variable, jax.extend.core.Literal):
-            aval: Any = variable.aval
-            return np.asarray(variable.val, aval.dtype)
-        return values[variable]
-
-    for equation in jaxpr.eqns:
-        results = _convert(graph, equation, [read(v) for v in equation.invars])
-        values.update(zip(equation.outvars, results, strict=True))
-    return [read(variable) for variable in jaxpr.outvars]
+    apply = functools.partial(_convert, graph)
+    return interpret(closed.jaxpr, map(np.asarray, closed.consts), inputs, apply)
 
 
 def _convert(graph: Graph, equation: Any, inputs: list[Value]) -> list[Value]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from azjax.onnx_export.graph import Graph, Tensor, Value, mask_of, storage
+from azjax.onnx_export.graph import Graph, Input, Tensor, Value, mask_of, storage
 
 _BITS = 32  # width of the widest integers
 
@@ -52,10 +52,9 @@ def _small(inputs: tuple[Value, ...]) -> list[Value]:
 def _simple(op: str, *, bool_op: str | None = None, wraps: bool = False) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], *inputs: Value) -> str:
         dtype = inputs[0].dtype
-        names = [graph.name_of(x) for x in inputs]
         if dtype == np.bool_ and bool_op is not None:
-            return graph.node(bool_op, *names)
-        output = graph.node(op, *names)
+            return graph.node(bool_op, *inputs)
+        output = graph.node(op, *inputs)
         return graph.wrapped(output, dtype) if wraps else output
 
     return handler
@@ -63,28 +62,33 @@ def _simple(op: str, *, bool_op: str | None = None, wraps: bool = False) -> Call
 
 def _not(graph: Graph, params: dict[str, Any], x: Value) -> str:
     if x.dtype.kind == "u":  # the bits above the dtype's width stay 0
-        return graph.node("BitwiseXor", graph.name_of(x), graph.constant(mask_of(x.dtype)))
-    return _simple("BitwiseNot", bool_op="Not")(graph, params, x)
+        return graph.node("BitwiseXor", x, mask_of(x.dtype))
+    return graph.node("Not" if x.dtype == np.bool_ else "BitwiseNot", x)
 
 
 def _select(graph: Graph, params: dict[str, Any], which: Value, *cases: Value) -> str:
-    names = [graph.name_of(case) for case in cases]
+    dtype = cases[0].dtype
     if len(cases) == 2:
         condition = convert_dtype(graph, which, np.dtype(np.bool_))
-        return _where(graph, condition, names[1], names[0], cases[0].dtype)
-    output = names[-1]
+        return choose(graph, condition, cases[1], cases[0], dtype)
+    output = graph.name_of(cases[-1])
     for i in reversed(range(len(cases) - 1)):
-        bound = graph.name_of(np.asarray(i, which.dtype))
-        here = graph.node("LessOrEqual", graph.name_of(which), bound)
-        output = _where(graph, here, names[i], output, cases[0].dtype)
+        here = graph.node("LessOrEqual", which, np.asarray(i, which.dtype))
+        output = choose(graph, here, cases[i], output, dtype)
     return output
 
 
-def _where(graph: Graph, condition: str, yes: str, no: str, dtype: np.dtype) -> str:
+def choose(graph: Graph, condition: str, yes: Input, no: Input, dtype: np.dtype) -> str:
+    """Returns `yes` where the condition holds, and `no` elsewhere; both are of `dtype`."""
     if dtype != np.bool_:
         return graph.node("Where", condition, yes, no)
     other = graph.node("And", graph.node("Not", condition), no)
     return graph.node("Or", graph.node("And", condition, yes), other)
+
+
+def _unsigned(graph: Graph, x: Value) -> str:
+    """Returns the value as unsigned integers with the same bits."""
+    return convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
 
 
 def _shift(*, left: bool) -> Callable:
@@ -92,18 +96,15 @@ def _shift(*, left: bool) -> Callable:
 
     ONNX's own shifts support few dtypes, and do not give 0 like XLA if all bits are shifted out.
     """
-    powers = [1 << n for n in range(_BITS)] + [0 if left else 1 << 62]
+    powers = np.array([1 << n for n in range(_BITS)] + [0 if left else 1 << 62])
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
-        bits = convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
+        bits = _unsigned(graph, x)
         # As unsigned, a negative amount is a large one.
-        amount = convert_dtype(graph, by, np.dtype(f"u{by.dtype.itemsize}"))
         if isinstance(by, np.ndarray):
-            amounts = np.minimum(by.astype(f"u{by.dtype.itemsize}"), _BITS)
-            factor = graph.constant(np.array(powers, np.int64)[amounts])
+            factor: Input = powers[np.minimum(by.astype(f"u{by.dtype.itemsize}"), _BITS)]
         else:
-            amount = graph.lower(amount, graph.constant(np.int64(_BITS)))
-            factor = graph.node("Gather", graph.constant(np.array(powers, np.int64)), amount)
+            factor = graph.node("Gather", powers, graph.lower(_unsigned(graph, by), _BITS))
         output = graph.node("Mul" if left else "Div", bits, factor)
         if left:
             output = graph.wrapped(output, np.dtype(f"u{x.dtype.itemsize}"))
@@ -120,11 +121,9 @@ def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value)
     Unsigned integers count as signed integers with the same bits.
     """
     signed = convert_dtype(graph, x, np.dtype(f"i{x.dtype.itemsize}"))
-    amount = convert_dtype(graph, by, np.dtype(f"u{by.dtype.itemsize}"))
-    largest = graph.constant(np.int64(8 * x.dtype.itemsize - 1))
-    powers = graph.constant(np.array([1 << n for n in range(_BITS)], np.int64))
-    divisor = graph.node("Gather", powers, graph.lower(amount, largest))
-    half = graph.constant(np.int64(1 << (8 * x.dtype.itemsize - 1)))
+    amount = graph.lower(_unsigned(graph, by), 8 * x.dtype.itemsize - 1)
+    divisor = graph.node("Gather", [1 << n for n in range(_BITS)], amount)
+    half = 1 << (8 * x.dtype.itemsize - 1)
     wide = graph.node("Add", graph.cast(signed, np.int64), half)
     down = graph.node("Sub", graph.node("Div", wide, divisor), graph.node("Div", half, divisor))
     return graph.wrapped(down, x.dtype) if x.dtype.kind == "u" else graph.cast(down, np.int32)
@@ -137,18 +136,16 @@ def _divide(op: str) -> Callable:
     """
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
-        names, dtype = [graph.name_of(x), graph.name_of(y)], x.dtype
         fmod = 1 if op == "Mod" else None
-        if dtype.kind == "f":
-            return graph.node(op, *names, fmod=fmod)
+        if x.dtype.kind == "f":
+            return graph.node(op, x, y, fmod=fmod)
         if isinstance(y, np.ndarray) and np.all(y != 0):
-            return graph.wrapped(graph.node(op, *names, fmod=fmod), dtype)
-        zero, one = (graph.name_of(np.asarray(n, dtype)) for n in (0, 1))
-        is_zero = graph.node("Equal", names[1], zero)
-        output = graph.node(op, names[0], graph.node("Where", is_zero, one, names[1]), fmod=fmod)
-        minus_one = graph.name_of(np.asarray(-1).astype(dtype))
-        output = graph.node("Where", is_zero, names[0] if op == "Mod" else minus_one, output)
-        return graph.wrapped(output, dtype)
+            return graph.wrapped(graph.node(op, x, y, fmod=fmod), x.dtype)
+        is_zero = graph.node("Equal", y, np.asarray(0, x.dtype))
+        divisor = graph.node("Where", is_zero, np.asarray(1, x.dtype), y)
+        undefined = x if op == "Mod" else np.asarray(-1).astype(x.dtype)
+        output = graph.node("Where", is_zero, undefined, graph.node(op, x, divisor, fmod=fmod))
+        return graph.wrapped(output, x.dtype)
 
     return handler
 
@@ -163,78 +160,61 @@ def _compare(op: str) -> Callable:
 
 def _not_equal(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
     if x.dtype == np.bool_:
-        return graph.node("Xor", graph.name_of(x), graph.name_of(y))
-    return graph.node("Not", graph.node("Equal", graph.name_of(x), graph.name_of(y)))
+        return graph.node("Xor", x, y)
+    return graph.node("Not", graph.node("Equal", x, y))
 
 
 def _population_count(graph: Graph, params: dict[str, Any], x: Value) -> str:
     """Counts bits by sums of groups of 1, 2 and 4 bits (Warren, Hacker's Delight, 5-1)."""
 
-    def number(n: int) -> str:
-        return graph.constant(np.int64(n))
-
     def masked(name: str, mask: int) -> str:
-        return graph.node("BitwiseAnd", name, number(mask))
+        return graph.node("BitwiseAnd", name, mask)
 
     def shifted(name: str, by: int) -> str:
-        return graph.node("Div", name, number(1 << by))
+        return graph.node("Div", name, 1 << by)
 
-    bits = convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
+    bits = _unsigned(graph, x)
     bits = graph.node("Sub", bits, masked(shifted(bits, 1), 0x55555555))
     bits = graph.node("Add", masked(bits, 0x33333333), masked(shifted(bits, 2), 0x33333333))
     bits = masked(graph.node("Add", bits, shifted(bits, 4)), 0x0F0F0F0F)
-    bits = shifted(masked(graph.node("Mul", bits, number(0x01010101)), 0xFFFFFFFF), 24)
+    bits = shifted(masked(graph.node("Mul", bits, 0x01010101), 0xFFFFFFFF), 24)
     return bits if x.dtype.kind == "u" else graph.cast(bits, np.int32)
 
 
 def _leading_zeros(graph: Graph, params: dict[str, Any], x: Value) -> str:
     """Counts the powers of two that are larger than the number."""
-    width = 8 * x.dtype.itemsize
-    bits = convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
-    last = graph.node("Unsqueeze", bits, graph.shape(len(x.shape)))
-    powers = graph.constant(np.array([1 << n for n in range(width)], np.int64))
-    below = graph.cast(graph.node("Less", last, powers), storage(x.dtype))
-    return graph.node("ReduceSum", below, graph.shape(len(x.shape)), keepdims=0)
+    last = graph.node("Unsqueeze", _unsigned(graph, x), [len(x.shape)])
+    below = graph.node("Less", last, [1 << n for n in range(8 * x.dtype.itemsize)])
+    return graph.node("ReduceSum", graph.cast(below, storage(x.dtype)), [len(x.shape)], keepdims=0)
 
 
 def _integer_power(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    name, power = graph.name_of(x), params["y"]
+    power = params["y"]
     if x.dtype.kind == "f":
-        return graph.node("Pow", name, graph.constant(np.float32(power)))
-    output = name
+        return graph.node("Pow", x, np.float32(power))
+    output = graph.name_of(x)
     for _ in range(power - 1):
-        output = graph.wrapped(graph.node("Mul", output, name), x.dtype)
+        output = graph.wrapped(graph.node("Mul", output, x), x.dtype)
     return output if power else graph.name_of(np.ones(x.shape, x.dtype))
 
 
 def _clamp(graph: Graph, params: dict[str, Any], low: Value, x: Value, high: Value) -> str:
-    names = [graph.name_of(value) for value in (low, x, high)]
     if x.dtype.kind == "u":
-        return graph.lower(graph.higher(names[0], names[1]), names[2])
-    return graph.node("Min", graph.node("Max", names[0], names[1]), names[2])
+        return graph.lower(graph.higher(low, x), high)
+    return graph.node("Min", graph.node("Max", low, x), high)
 
 
 def _extreme(op: str, bool_op: str) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
-        if x.dtype.kind != "u":
-            return _simple(op, bool_op=bool_op)(graph, params, x, y)
-        which = graph.lower if op == "Min" else graph.higher
-        return which(graph.name_of(x), graph.name_of(y))
+        if x.dtype.kind == "u":
+            return graph.lower(x, y) if op == "Min" else graph.higher(x, y)
+        return graph.node(bool_op if x.dtype == np.bool_ else op, x, y)
 
     return handler
 
 
-def _square(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    return _simple("Mul", wraps=True)(graph, params, x, x)
-
-
-def _rsqrt(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    return graph.node("Reciprocal", graph.node("Sqrt", graph.name_of(x)))
-
-
 def _is_finite(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    largest = graph.constant(np.finfo(np.float32).max)
-    return graph.node("LessOrEqual", graph.node("Abs", graph.name_of(x)), largest)
+    return graph.node("LessOrEqual", graph.node("Abs", x), np.finfo(np.float32).max)
 
 
 def _same(graph: Graph, params: dict[str, Any], x: Value) -> str:
@@ -272,9 +252,9 @@ _HANDLERS: dict[str, Callable] = {
     "clz": _leading_zeros,
     "integer_pow": _integer_power,
     "pow": _simple("Pow"),
-    "square": _square,
+    "square": lambda graph, _, x: graph.wrapped(graph.node("Mul", x, x), x.dtype),
     "sqrt": _simple("Sqrt"),
-    "rsqrt": _rsqrt,
+    "rsqrt": lambda graph, _, x: graph.node("Reciprocal", graph.node("Sqrt", x)),
     "exp": _simple("Exp"),
     "log": _simple("Log"),
     "tanh": _simple("Tanh"),

@@ -8,12 +8,13 @@ ONNX Runtime 1.31 compares only the lower 32 bits of int64 in Min, Max, ReduceMi
 signed numbers. So these operators never get larger numbers; `lower` and `higher` replace them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import onnx
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import DTypeLike
 from onnx import helper, numpy_helper
 
 OPSET = 18
@@ -30,6 +31,8 @@ class Tensor:
 
 
 Value = Tensor | np.ndarray
+Input = str | Value | np.generic | int | Sequence[int]
+"""What a node can read: a name, a value, or integers, which become a constant int64."""
 
 
 def storage(dtype: DTypeLike) -> np.dtype:
@@ -76,20 +79,21 @@ class Graph:
         self.root.depths[name] = self.depth
         return name
 
-    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+    def node(self, op: str, *inputs: Input, **attributes: Any) -> str:
         """Returns the name of the output of a node; attributes that are None are left out."""
         attributes = {k: v for k, v in attributes.items() if v is not None}
-        key = (op, inputs, repr(sorted(attributes.items())))
+        names = tuple(map(self.name_of, inputs))
+        key = (op, names, repr(sorted(attributes.items())))
         graph: Graph | None = self
         while graph is not None:
             if key in graph.made:
                 return graph.made[key][0]
             graph = graph.parent
-        home, needed = self, max(self.root.depths.get(name, 0) for name in inputs)
+        home, needed = self, max(self.root.depths.get(name, 0) for name in names)
         while home.depth > needed and home.hoists and home.parent is not None:
             home = home.parent
         output = home.new_name()
-        home.nodes.append(helper.make_node(op, list(inputs), [output], **attributes))
+        home.nodes.append(helper.make_node(op, list(names), [output], **attributes))
         home.made[key] = (output,)
         return output
 
@@ -99,9 +103,14 @@ class Graph:
         self.nodes.append(helper.make_node(op, inputs, outputs, **attributes))
         return outputs
 
-    def constant(self, array: ArrayLike) -> str:
-        """Returns the name of a constant, whose dtype must be one that the graph stores."""
-        array = np.asarray(array)
+    def name_of(self, value: Input) -> str:
+        """Returns the name under which nodes refer to a value, a constant if it is known."""
+        if isinstance(value, str | Tensor):
+            return value if isinstance(value, str) else value.name
+        is_array = isinstance(value, np.ndarray | np.generic)
+        array = np.asarray(value, None if is_array else np.int64)
+        if array.dtype != np.int64:
+            array = array.astype(storage(array.dtype))
         key = (array.dtype.str, array.shape, array.tobytes())
         constants = self.root.constants
         if key not in constants:
@@ -110,38 +119,28 @@ class Graph:
             constants[key].dims[:] = array.shape  # () where numpy makes it (1,)
         return constants[key].name
 
-    def shape(self, *sizes: int) -> str:
-        """Returns the name of a constant vector of integers."""
-        return self.constant(np.array(sizes, np.int64))
-
-    def name_of(self, value: Value) -> str:
-        """Returns the name under which nodes refer to a value."""
-        if isinstance(value, Tensor):
-            return value.name
-        return self.constant(value.astype(storage(value.dtype)))
-
     def wrapped(self, name: str, dtype: np.dtype) -> str:
         """Wraps the result of integer arithmetic into the dtype's range, like XLA."""
         if dtype.kind == "u":
-            return self.node("BitwiseAnd", name, self.constant(mask_of(dtype)))
+            return self.node("BitwiseAnd", name, mask_of(dtype))
         if dtype.kind == "i" and dtype.itemsize < 4:
-            half = self.constant(np.int32(1 << (8 * dtype.itemsize - 1)))
-            mask = self.constant(np.int32((1 << (8 * dtype.itemsize)) - 1))
-            up = self.node("BitwiseAnd", self.node("Add", name, half), mask)
-            return self.node("Sub", up, half)
+            half, mask = np.int32(1 << (8 * dtype.itemsize - 1)), np.int32(mask_of(dtype))
+            return self.node(
+                "Sub", self.node("BitwiseAnd", self.node("Add", name, half), mask), half
+            )
         return name
 
-    def lower(self, a: str, b: str) -> str:
+    def lower(self, a: Input, b: Input) -> str:
         """Returns the minimum of two int64."""
         return self.node("Where", self.node("Less", a, b), a, b)
 
-    def higher(self, a: str, b: str) -> str:
+    def higher(self, a: Input, b: Input) -> str:
         """Returns the maximum of two int64."""
         return self.node("Where", self.node("Less", a, b), b, a)
 
-    def cast(self, name: str, dtype: DTypeLike) -> str:
+    def cast(self, value: Input, dtype: DTypeLike) -> str:
         """Returns the value as `dtype`, without wrapping it into a range."""
-        return self.node("Cast", name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+        return self.node("Cast", value, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
     def finished(self, name: str, inputs: list[Any], outputs: list[Any]) -> onnx.GraphProto:
         """Returns the finished graph, without nodes that no output needs."""
@@ -163,9 +162,9 @@ def model_of(graph: onnx.GraphProto) -> onnx.ModelProto:
     )
 
 
-def mask_of(dtype: np.dtype) -> np.ndarray:
-    """Returns the number with all bits of an unsigned dtype set, in its storage dtype."""
-    return np.array((1 << (8 * dtype.itemsize)) - 1, np.int64)
+def mask_of(dtype: np.dtype) -> int:
+    """Returns the number with all bits of a dtype set."""
+    return (1 << (8 * dtype.itemsize)) - 1
 
 
 def info(name: str, shape: tuple[int, ...] | None, dtype: np.dtype) -> onnx.ValueInfoProto:

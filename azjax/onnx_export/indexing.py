@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax.lax import GatherScatterMode
 
-from azjax.onnx_export.arrays import flattened, reshaped
+from azjax.onnx_export.elementwise import choose
 from azjax.onnx_export.graph import Graph, Value
 
 
@@ -16,10 +16,10 @@ def _clamped_starts(graph: Graph, indices: Sequence[Value], most: Sequence[int])
     names = []
     for index, last in zip(indices, most, strict=True):
         if isinstance(index, np.ndarray):
-            names.append(graph.shape(min(max(int(index), 0), last)))
+            names.append(graph.name_of([min(max(int(index), 0), last)]))
             continue
-        name = reshaped(graph, graph.cast(index.name, np.int64), (1,))
-        names.append(graph.lower(graph.higher(name, graph.shape(0)), graph.shape(last)))
+        name = graph.node("Reshape", graph.cast(index, np.int64), [1])
+        names.append(graph.lower(graph.higher(name, [0]), [last]))
     return names
 
 
@@ -27,9 +27,8 @@ def _dynamic_slice(graph: Graph, params: dict[str, Any], x: Value, *indices: Val
     sizes = params["slice_sizes"]
     most = [size - window for size, window in zip(x.shape, sizes, strict=True)]
     starts = graph.node("Concat", *_clamped_starts(graph, indices, most), axis=0)
-    ends = graph.node("Add", starts, graph.shape(*sizes))
-    sliced = graph.node("Slice", graph.name_of(x), starts, ends, graph.shape(*range(len(sizes))))
-    return reshaped(graph, sliced, sizes)
+    ends = graph.node("Add", starts, sizes)
+    return graph.node("Reshape", graph.node("Slice", x, starts, ends, range(len(sizes))), sizes)
 
 
 def _dynamic_update_slice(
@@ -38,47 +37,27 @@ def _dynamic_update_slice(
     if not x.shape:
         return graph.name_of(update)
     most = [size - window for size, window in zip(x.shape, update.shape, strict=True)]
-    starts = _clamped_starts(graph, indices, most)
-    strides = _strides(x.shape)
-    places = graph.constant(_offsets(update.shape, strides).reshape(-1))
+    starts, strides = _clamped_starts(graph, indices, most), _strides(x.shape)
+    places = graph.name_of(_offsets(update.shape, strides).reshape(-1))
     for start, stride in zip(starts, strides, strict=True):
-        places = graph.node("Add", places, graph.node("Mul", start, graph.shape(stride)))
-    flat = graph.node(
-        "ScatterElements", flattened(graph, x), places, flattened(graph, update), axis=0
-    )
-    return reshaped(graph, flat, x.shape)
+        places = graph.node("Add", places, graph.node("Mul", start, [stride]))
+    old, new = (graph.node("Reshape", value, [-1]) for value in (x, update))
+    return graph.node("Reshape", graph.node("ScatterElements", old, places, new, axis=0), x.shape)
 
 
 def _gather(graph: Graph, params: dict[str, Any], x: Value, indices: Value) -> str:
     """Gathers by indices into the flattened array, which works for every kind of gather."""
     numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
-    most = [size - window for size, window in zip(x.shape, sizes, strict=True)]
-    start_map = numbers.start_index_map
-    fills = GatherScatterMode.from_any(params["mode"]) == GatherScatterMode.FILL_OR_DROP
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     window = [d for d in range(len(sizes)) if d not in gone]
-    batch = indices.shape[:-1]
-    base, inside = _bases(
-        graph,
-        x.shape,
-        indices,
-        start_map,
-        most,
-        zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True),
-    )
-    offsets = _offsets([sizes[d] for d in window], [_strides(x.shape)[d] for d in window])
-    apart = reshaped(graph, base, (*batch, *[1] * len(window)))
-    places = graph.node("Add", apart, graph.constant(offsets)) if window else apart
-    result = graph.node("Gather", flattened(graph, x), places)
-    if fills:
+    along = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    places, inside = _places(graph, x.shape, indices, numbers.start_index_map, sizes, window, along)
+    result = graph.node("Gather", graph.node("Reshape", x, [-1]), places)
+    if GatherScatterMode.from_any(params["mode"]) == GatherScatterMode.FILL_OR_DROP:
         fill = params["fill_value"]
         fill = _default_fill(x.dtype) if fill is None else np.asarray(fill, x.dtype)
-        inside = reshaped(graph, inside, (*batch, *[1] * len(window)))
-        if x.dtype == np.bool_:
-            outside = graph.node("And", graph.node("Not", inside), graph.name_of(fill))
-            result = graph.node("Or", graph.node("And", inside, result), outside)
-        else:
-            result = graph.node("Where", inside, result, graph.name_of(fill))
+        result = choose(graph, inside, result, fill, x.dtype)
+    batch = indices.shape[:-1]
     rank = len(batch) + len(window)
     batch_axes, window_axes = iter(range(len(batch))), iter(range(len(batch), rank))
     order = [next(window_axes if d in numbers.offset_dims else batch_axes) for d in range(rank)]
@@ -97,81 +76,71 @@ def _scatter(reduction: str | None) -> Callable:
         sizes = [1] * len(x.shape)
         for d, axis in zip(window, numbers.update_window_dims, strict=True):
             sizes[d] = updates.shape[axis]
-        most = [size - width for size, width in zip(x.shape, sizes, strict=True)]
-        base, inside = _bases(
-            graph,
-            x.shape,
-            indices,
-            numbers.scatter_dims_to_operand_dims,
-            most,
-            zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True),
+        dims = numbers.scatter_dims_to_operand_dims
+        along = zip(
+            numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True
         )
-        batch = indices.shape[:-1]
-        apart = (*batch, *[1] * len(window))
-        offsets = _offsets([sizes[d] for d in window], [_strides(x.shape)[d] for d in window])
-        places = graph.node("Add", reshaped(graph, base, apart), graph.constant(offsets))
-        flat, size = flattened(graph, x), math.prod(x.shape)
+        places, inside = _places(graph, x.shape, indices, dims, sizes, window, along)
+        flat, size = graph.node("Reshape", x, [-1]), math.prod(x.shape)
         if GatherScatterMode.from_any(params["mode"]) != GatherScatterMode.CLIP:
             # Updates outside of the array are written behind its end, and cut off.
-            beyond = graph.constant(np.int64(size))
-            places = graph.node("Where", reshaped(graph, inside, apart), places, beyond)
-            spare = graph.name_of(np.zeros((1,), x.dtype))
-            flat = graph.node("Concat", flat, spare, axis=0)
+            places = graph.node("Where", inside, places, size)
+            flat = graph.node("Concat", flat, np.zeros((1,), x.dtype), axis=0)
         rank = len(updates.shape)
         axes = [d for d in range(rank) if d not in numbers.update_window_dims]
         values = graph.name_of(updates)
         order = [*axes, *numbers.update_window_dims]
         if order != list(range(rank)):
             values = graph.node("Transpose", values, perm=order)
-        flat = graph.node(
-            "ScatterElements",
-            flat,
-            reshaped(graph, places, (-1,)),
-            reshaped(graph, values, (-1,)),
-            axis=0,
-            reduction=reduction,
-        )
-        flat = graph.node("Slice", flat, graph.shape(0), graph.shape(size))
-        return graph.wrapped(reshaped(graph, flat, x.shape), x.dtype)
+        places, values = (graph.node("Reshape", name, [-1]) for name in (places, values))
+        flat = graph.node("ScatterElements", flat, places, values, axis=0, reduction=reduction)
+        flat = graph.node("Slice", flat, [0], [size])
+        return graph.wrapped(graph.node("Reshape", flat, x.shape), x.dtype)
 
     return handler
 
 
-def _bases(
+def _places(
     graph: Graph,
     shape: Sequence[int],
     indices: Value,
     dimensions: Sequence[int],
-    most: Sequence[int],
+    sizes: Sequence[int],
+    window: Sequence[int],
     batching: Any,
 ) -> tuple[str, str]:
-    """Returns where each window begins in the flattened array, and whether it was inside.
+    """Returns the places of windows in the flattened array, and whether each was inside.
 
     Args:
       indices: of the windows, [*batch, len(dimensions)].
       dimensions: the array's dimension of each index.
-      most: largest index of each of the array's dimensions, with which a window is inside.
+      sizes: of a window, in each of the array's dimensions.
+      window: the array's dimensions that a window keeps.
       batching: pairs of the array's and the indices' batch dimensions.
 
     Returns:
-      (index of the first element int64 [*batch] after the window was moved inside, bool [*batch]).
+      (places int64 [*batch, *window] after windows were moved inside, bool [*batch, 1, ...]).
     """
     strides = np.array(_strides(shape), np.int64)
     dims, batch = list(dimensions), indices.shape[:-1]
-    starts = graph.cast(graph.name_of(indices), np.int64)
-    if isinstance(indices, np.ndarray):
-        starts = graph.constant(indices.astype(np.int64))
-    last = graph.constant(np.array(most, np.int64)[dims])
-    clamped = graph.lower(graph.higher(starts, graph.constant(np.int64(0))), last)
-    steps = graph.node("Mul", clamped, graph.constant(strides[dims]))
-    base = graph.node("ReduceSum", steps, graph.shape(len(batch)), keepdims=0)
+    is_known = isinstance(indices, np.ndarray)
+    starts = indices.astype(np.int64) if is_known else graph.cast(indices, np.int64)
+    last = (np.array(shape) - np.array(sizes))[dims]
+    clamped = graph.lower(graph.higher(starts, 0), last)
+    steps = graph.node("Mul", clamped, strides[dims])
+    base = graph.node("ReduceSum", steps, [len(batch)], keepdims=0)
     for operand, along in batching:
         rows = np.arange(shape[operand], dtype=np.int64) * strides[operand]
         rows = rows.reshape([-1 if d == along else 1 for d in range(len(batch))])
-        base = graph.node("Add", base, graph.constant(rows))
+        base = graph.node("Add", base, rows)
     same = graph.cast(graph.node("Equal", starts, clamped), np.int32)
-    inside = graph.node("ReduceMin", same, graph.shape(len(batch)), keepdims=0)
-    return base, graph.cast(inside, np.bool_)
+    inside = graph.node("ReduceMin", same, [len(batch)], keepdims=0)
+    apart = (*batch, *[1] * len(window))
+    places = graph.node("Reshape", base, apart)
+    if window:
+        steps_inside = [_strides(shape)[d] for d in window]
+        places = graph.node("Add", places, _offsets([sizes[d] for d in window], steps_inside))
+    return places, graph.node("Reshape", graph.cast(inside, np.bool_), apart)
 
 
 def _strides(shape: Sequence[int]) -> list[int]:

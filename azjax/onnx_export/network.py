@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from azjax.errors import UserError
 from azjax.network.two_headed import in_float32
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
+from azjax.players.weights_file import new_file
 from azjax.types import Array
 
 
@@ -25,15 +26,9 @@ def export_onnx(
       UserError: the player has no network, the file exists, its name does not end in `.onnx`, a
       package is missing, or the network uses an operation that cannot be exported.
     """
-    path = Path(path)
     if not isinstance(player, SearchPlayer | PolicyPlayer | ValuePlayer):
         raise UserError(f"{getattr(player, 'name', player)} has no network to export")
-    if path.suffix != ".onnx":
-        raise UserError(f"{path}: the name must end in .onnx")
-    if path.exists():
-        raise UserError(f"{path} exists; choose another name")
-    if not path.parent.is_dir():
-        raise UserError(f"{path.parent}: no such directory")
+    path = new_file(path, ".onnx")
     if batch < 1:
         raise UserError(f"batch = {batch} must be at least 1")
     try:

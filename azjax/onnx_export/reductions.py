@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from azjax.onnx_export.arrays import reshaped
 from azjax.onnx_export.elementwise import convert_dtype
 from azjax.onnx_export.graph import Graph, Value, storage
 
@@ -15,16 +14,16 @@ def _reduce(op: str) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], x: Value) -> str:
         if not params["axes"]:
             return graph.name_of(x)
-        axes = graph.shape(*params["axes"])
+        axes = params["axes"]
         if x.dtype == np.bool_:
-            numbers = graph.cast(graph.name_of(x), np.int32)
-            return graph.cast(graph.node(op, numbers, axes, keepdims=0), np.bool_)
+            found = graph.node(op, graph.cast(x, np.int32), axes, keepdims=0)
+            return graph.cast(found, np.bool_)
         if x.dtype == np.uint32 and op in ("ReduceMax", "ReduceMin"):
-            half = graph.constant(np.int64(1 << 31))  # compared as int32, see graph.py
-            numbers = graph.cast(graph.node("Sub", graph.name_of(x), half), np.int32)
+            half = 1 << 31  # compared as int32, see graph.py
+            numbers = graph.cast(graph.node("Sub", x, half), np.int32)
             found = graph.cast(graph.node(op, numbers, axes, keepdims=0), np.int64)
             return graph.node("Add", found, half)
-        return graph.wrapped(graph.node(op, graph.name_of(x), axes, keepdims=0), x.dtype)
+        return graph.wrapped(graph.node(op, x, axes, keepdims=0), x.dtype)
 
     return handler
 
@@ -42,23 +41,19 @@ def _by_halves(op: str, otherwise: str) -> Callable:
         node = "Xor" if x.dtype == np.bool_ else op
 
         def part(name: str, start: int, end: int, axis: int) -> str:
-            return graph.node(
-                "Slice", name, graph.shape(start), graph.shape(end), graph.shape(axis)
-            )
+            return graph.node("Slice", name, [start], [end], [axis])
 
         for axis in params["axes"]:
             while sizes[axis] > 1:
-                half = sizes[axis] // 2
-                odd = sizes[axis] % 2
-                joined = graph.node(
-                    node, part(name, 0, half, axis), part(name, half, 2 * half, axis)
-                )
+                half, odd = divmod(sizes[axis], 2)
+                first, second = part(name, 0, half, axis), part(name, half, 2 * half, axis)
+                joined = graph.node(node, first, second)
                 if odd:
                     rest = part(name, 2 * half, sizes[axis], axis)
                     joined = graph.node("Concat", joined, rest, axis=axis)
                 name, sizes[axis] = joined, half + odd
         left = [size for axis, size in enumerate(x.shape) if axis not in params["axes"]]
-        return graph.wrapped(reshaped(graph, name, left), x.dtype)
+        return graph.wrapped(graph.node("Reshape", name, left), x.dtype)
 
     return handler
 
@@ -69,8 +64,7 @@ def _arg(op: str) -> Callable:
         numbers = graph.name_of(x)
         if x.dtype.kind != "f":
             # float32 is exact for the small integers, float64 for the wider ones.
-            small = x.dtype == np.bool_ or x.dtype.itemsize <= 2
-            numbers = graph.cast(numbers, np.float32 if small else np.float64)
+            numbers = graph.cast(x, np.float32 if x.dtype.itemsize <= 2 else np.float64)
         found = graph.node(op, numbers, axis=axis, keepdims=0, select_last_index=0)
         return graph.cast(found, storage(params["index_dtype"]))
 
@@ -78,8 +72,7 @@ def _arg(op: str) -> Callable:
 
 
 def _cumulative_sum(graph: Graph, params: dict[str, Any], x: Value) -> str:
-    axis = graph.constant(np.int64(params["axis"]))
-    output = graph.node("CumSum", graph.name_of(x), axis, reverse=int(params["reverse"]))
+    output = graph.node("CumSum", x, params["axis"], reverse=int(params["reverse"]))
     return graph.wrapped(output, x.dtype)
 
 
@@ -96,13 +89,14 @@ def _dot(graph: Graph, params: dict[str, Any], left: Value, right: Value) -> str
         if order != list(range(len(x.shape))):
             name = graph.node("Transpose", name, perm=order)
         sizes = [math.prod(x.shape[d] for d in group) for group in groups]
-        return reshaped(graph, name, sizes if left_batch else sizes[1:])
+        return graph.node("Reshape", name, sizes if left_batch else sizes[1:])
 
     a = laid_out(left, left_batch, left_free, left_sum)
     b = laid_out(right, right_batch, right_sum, right_free)
     shape = [left.shape[d] for d in (*left_batch, *left_free)]
     shape += [right.shape[d] for d in right_free]
-    return graph.wrapped(reshaped(graph, graph.node("MatMul", a, b), shape), dtype)
+    product = graph.node("Reshape", graph.node("MatMul", a, b), shape)
+    return graph.wrapped(product, dtype)
 
 
 def _convolution(graph: Graph, params: dict[str, Any], x: Value, kernel: Value) -> str:
@@ -113,8 +107,8 @@ def _convolution(graph: Graph, params: dict[str, Any], x: Value, kernel: Value) 
     low, high = zip(*params["padding"], strict=True)
     output = graph.node(
         "Conv",
-        graph.node("Transpose", graph.name_of(x), perm=list(numbers.lhs_spec)),
-        graph.node("Transpose", graph.name_of(kernel), perm=list(numbers.rhs_spec)),
+        graph.node("Transpose", x, perm=list(numbers.lhs_spec)),
+        graph.node("Transpose", kernel, perm=list(numbers.rhs_spec)),
         pads=[*low, *high],
         strides=list(params["window_strides"]),
         dilations=list(params["rhs_dilation"]),

@@ -11,13 +11,13 @@ from typing import Any
 import jax
 import numpy as np
 from jax.experimental import topologies
-from jax.sharding import Mesh
+from jax.sharding import Mesh, NamedSharding
 
 from azjax.errors import UserError
 from azjax.plan.hlo import Program, parse
 from azjax.plan.machines import Machine, target_config
 from azjax.plan.quiet import quiet
-from azjax.sharding import AXIS
+from azjax.sharding import AXIS, EVERYWHERE
 
 # There is no device to time kernels on.
 _NO_TUNING = {"xla_gpu_autotune_level": 0}
@@ -31,8 +31,7 @@ class Compiled:
     program: Program
     lower_seconds: float  # tracing, and lowering to StableHLO
     compile_seconds: float  # by XLA
-    arguments: int  # bytes of one chip
-    outputs: int  # bytes of results that no argument's memory takes
+    arguments: int  # bytes of one chip, with results that no argument's memory takes
     temporaries: int  # bytes
     code: int  # bytes; 0 on GPUs, for which XLA does not tell
     flags: tuple[str, ...] = ()  # of XLA, without which it does not compile
@@ -40,7 +39,7 @@ class Compiled:
     @property
     def memory(self) -> int:
         """Bytes that the program needs on one chip."""
-        return self.arguments + self.outputs + self.temporaries + self.code
+        return self.arguments + self.temporaries + self.code
 
 
 # What XLA says of a TPU's memory: of the whole program, or of its temporaries alone.
@@ -64,15 +63,13 @@ def check_installed(machine: Machine) -> None:
       UserError: it is not; the message says what to install.
     """
     if machine.chip.platform == "tpu":
-        if _missing("libtpu"):
-            raise UserError(
-                f"--on {machine.name}: compiling for TPUs needs libtpu (no TPU): "
-                'pip install "azjax[plan-tpu]"'
-            )
-    elif _missing("jax_plugins.xla_cuda12") and _missing("jax_plugins.xla_cuda13"):
+        modules, needs, extra = ["libtpu"], "TPUs needs libtpu (no TPU)", "tpu"
+    else:
+        modules = ["jax_plugins.xla_cuda12", "jax_plugins.xla_cuda13"]
+        needs, extra = "GPUs needs JAX's CUDA plugin (no GPU)", "gpu"
+    if all(map(_missing, modules)):
         raise UserError(
-            f"--on {machine.name}: compiling for GPUs needs JAX's CUDA plugin (no GPU): "
-            'pip install "azjax[plan-gpu]"'
+            f'--on {machine.name}: compiling for {needs}: pip install "azjax[plan-{extra}]"'
         )
 
 
@@ -93,24 +90,27 @@ def ahead_mesh(machine: Machine) -> Mesh:
     os.environ.setdefault("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "1")  # there are no drivers to check
     os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")  # nor a cloud to ask what this machine is
     os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")  # nor a TPU that two could use
+    if machine.chip.platform == "tpu":
+        options: dict[str, Any] = {"topology_name": machine.topology}
+        if machine.chips == 1:  # a host of a slice has four chips, that of a single chip has one
+            options["chips_per_host_bounds"] = (1, 1, 1)
+    else:
+        options = {"topology": machine.topology, "target_config": target_config(machine.chip)}
     try:
         with quiet():
-            if machine.chip.platform == "tpu":
-                # A host of a slice has four chips, that of a single chip has one.
-                alone: Any = {"chips_per_host_bounds": (1, 1, 1)} if machine.chips == 1 else {}
-                description = topologies.get_topology_desc(
-                    platform="tpu", topology_name=machine.topology, **alone
-                )
-            else:
-                description = topologies.get_topology_desc(
-                    platform="cuda",
-                    topology=machine.topology,
-                    target_config=target_config(machine.chip),
-                )
+            description = topologies.get_topology_desc(platform=machine.chip.platform, **options)
     except Exception as error:
         reason = re.sub(r"\s+", " ", str(error))[:200]
         raise UserError(f"--on {machine.name}: there is no such topology: {reason}") from error
     return Mesh(np.asarray(description.devices), (AXIS,))
+
+
+def placed(arguments: Any, mesh: Mesh) -> Any:
+    """Returns the shapes and dtypes of arguments, each whole on every device of a mesh."""
+    everywhere = NamedSharding(mesh, EVERYWHERE)
+    return jax.tree.map(
+        lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=everywhere), arguments
+    )
 
 
 def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Compiled:
@@ -124,33 +124,32 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
     started = time.perf_counter()
     lowered: jax.stages.Lowered = function.lower(*arguments)  # type: ignore[attr-defined]
     lowered_at = time.perf_counter()
-    device = next(
-        iter(jax.tree.leaves(arguments)[0].sharding.device_set)  # all are of one kind
-    )
-    options: dict[str, Any] = dict(_NO_TUNING) if device.platform != "tpu" else {}
-    flags: tuple[str, ...] = ()
-    try:
-        with quiet():
-            compiled = lowered.compile(compiler_options=options)
-    except Exception as error:
-        # XLA's emitter of Triton kernels finds no tiles for some products. cuBLAS takes any.
-        if device.platform == "tpu" or "RESOURCE_EXHAUSTED" in str(error):
-            raise DoesNotCompile(error) from error
-        flags = ("--xla_gpu_enable_triton_gemm=false",)
-        try:
-            with quiet():
-                compiled = lowered.compile(compiler_options=options | _NO_TRITON)
-        except Exception as again:
-            raise DoesNotCompile(again) from again
+    device, *_ = jax.tree.leaves(arguments)[0].sharding.device_set  # all are of one kind
+    attempts = [{}] if device.platform == "tpu" else [_NO_TUNING, _NO_TUNING | _NO_TRITON]
+    compiled, options = _compile(lowered, *attempts)
     compiled_at = time.perf_counter()
     memory: Any = compiled.memory_analysis()
+    results = memory.output_size_in_bytes - memory.alias_size_in_bytes
     return Compiled(
         program=parse(compiled.as_text() or ""),
         lower_seconds=lowered_at - started,
         compile_seconds=compiled_at - lowered_at,
-        arguments=memory.argument_size_in_bytes,
-        outputs=max(0, memory.output_size_in_bytes - memory.alias_size_in_bytes),
+        arguments=memory.argument_size_in_bytes + max(0, results),
         temporaries=memory.temp_size_in_bytes,
         code=memory.generated_code_size_in_bytes,
-        flags=flags,
+        flags=tuple(f"--{name}=false" for name in _NO_TRITON if name in options),
     )
+
+
+def _compile(
+    lowered: jax.stages.Lowered, options: dict[str, Any], *others: dict[str, Any]
+) -> tuple[jax.stages.Compiled, dict[str, Any]]:
+    """Returns the program and the options of the first attempt that succeeds."""
+    try:
+        with quiet():
+            return lowered.compile(compiler_options=options), options
+    except Exception as error:
+        # XLA's emitter of Triton kernels finds no tiles for some products. cuBLAS takes any.
+        if not others or "RESOURCE_EXHAUSTED" in str(error):
+            raise DoesNotCompile(error) from error
+    return _compile(lowered, *others)

@@ -6,38 +6,54 @@ batched loop goes on until its last game is done, here as on an accelerator.
 """
 
 import collections
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.extend import core
 
-from azjax.jaxprs.equations import called_function, evaluate, scan_sizes, while_sizes
-from azjax.plan.hlo import path
-from azjax.plan.launches import Path
+from azjax.jaxprs.equations import called_function, evaluate, interpret, scan_sizes, while_sizes
+from azjax.plan.hlo import Path, path
 from azjax.types import Array
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How often loops ran and repeated, and branches were taken."""
+class Runs:
+    """How often loops repeat and branches are taken, where a compiled program does not say.
 
-    loops: dict[Path, tuple[int, int]]  # (runs, repetitions of all runs)
-    branches: dict[Path, tuple[int, ...]]  # runs of each branch
+    What is neither known nor counted is assumed: four repetitions, and the largest branch.
+    """
 
-    def repetitions(self, path: Path) -> float | None:
-        """Returns the mean repetitions of the loop at a path; None if it never ran."""
+    loops: dict[Path, tuple[int, int]] = field(default_factory=dict)  # (runs, all repetitions)
+    branches: dict[Path, tuple[int, ...]] = field(default_factory=dict)  # runs of each branch
+    known: dict[Path, Any] = field(default_factory=dict)  # by the last two parts of a path
+    games: int = 0  # that were counted over
+    searched_by: str = ""  # the network that was used
+
+    def trips(self, path: Path) -> tuple[float, str]:
+        """Returns the repetitions of the loop at a path: "known", "measured" or "assumed"."""
+        if path[-2:] in self.known:
+            return self.known[path[-2:]], "known"
         found = _nearest(self.loops, path)
         runs = sum(run for run, _ in found)
-        return sum(repeated for _, repeated in found) / runs if runs else None
+        return (sum(n for _, n in found) / runs, "measured") if runs else (4.0, "assumed")
 
-    def shares(self, path: Path, count: int) -> list[float] | None:
-        """Returns how often each of `count` branches at a path was taken, as shares of 1."""
-        found = [taken for taken in _nearest(self.branches, path) if len(taken) == count]
+    def shares(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
+        """Returns the share of the runs in which each branch at a path is taken.
+
+        `kernels` are the numbers of kernels of the branches.
+        """
+        if path[-2:] in self.known:
+            return self.known[path[-2:]], "known"
+        found = [taken for taken in _nearest(self.branches, path) if len(taken) == len(kernels)]
         sums = [sum(column) for column in zip(*found, strict=True)]
-        return [x / sum(sums) for x in sums] if sum(sums) else None
+        if sum(sums):
+            return [x / sum(sums) for x in sums], "measured"
+        largest = kernels.index(max(kernels))
+        return [float(i == largest) for i in range(len(kernels))], "assumed"
 
 
 def _nearest(counts: dict[Path, Any], path: Path) -> list[Any]:
@@ -51,7 +67,7 @@ def _nearest(counts: dict[Path, Any], path: Path) -> list[Any]:
     return [count for other, count in counts.items() if longest > 1 and shared(other) == longest]
 
 
-def count(function: Callable[..., Any], *arguments: Any) -> Counts:
+def count(function: Callable[..., Any], *arguments: Any) -> Runs:
     """Runs a function, which `jax.jit` must be able to compile, and returns its counts.
 
     Conditions of loops are run, but not counted.
@@ -62,7 +78,7 @@ def count(function: Callable[..., Any], *arguments: Any) -> Counts:
     jax.block_until_ready(run(*jax.tree.leaves(arguments)))
     jax.effects_barrier()
     seen = counter.seen
-    return Counts(
+    return Runs(
         {
             at: (seen[at, "run"], seen[at, "repeat"])
             for at, size in counter.sizes.items()
@@ -89,17 +105,8 @@ class Counter:
 
     def run(self, closed: Any, arguments: Sequence[Any], around: Path) -> list[Any]:
         """Evaluates a program inside some scopes."""
-        jaxpr = closed.jaxpr
-        values: dict[Any, Any] = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-        values.update(zip(jaxpr.invars, arguments, strict=True))
-
-        def read(variables: Sequence[Any]) -> list[Any]:
-            return [x.val if isinstance(x, core.Literal) else values[x] for x in variables]
-
-        for equation in jaxpr.eqns:
-            results = self.run_one(equation, read(equation.invars), around)
-            values.update(zip(equation.outvars, results, strict=True))
-        return read(jaxpr.outvars)
+        run_one = functools.partial(self.run_one, around=around)
+        return interpret(closed.jaxpr, closed.consts, arguments, run_one)
 
     def run_one(self, equation: Any, given: list[Any], around: Path) -> list[Any]:
         """Evaluates one equation, and counts if it is a loop or a branch."""

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+Path = tuple[str, ...]  # JAX's names around an operation, see `path`
 _BITS = {"pred": 8, "token": 0, "opaque": 0}
 
 
@@ -63,12 +64,12 @@ class Instruction:
         return [self.attribute("false_computation"), self.attribute("true_computation")]
 
     @property
-    def path(self) -> tuple[str, ...]:
+    def path(self) -> Path:
         """JAX's names of what the instruction is part of, such as `("plies", "while", "body")`."""
         return path(self.attribute("op_name"))
 
 
-def path(op_name: str) -> tuple[str, ...]:
+def path(op_name: str) -> Path:
     """Returns the parts of JAX's name of an operation, without the wrappers of transformations."""
     parts = (re.sub(r"^(?:\w+\()+|\)+$", "", part) for part in op_name.split("/"))
     return tuple(part for part in parts if part)

@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from azjax.plan.hlo import Instruction, Program
+from azjax.plan.counting import Runs
+from azjax.plan.hlo import Instruction, Path, Program
 from azjax.plan.kernels import READ, Kernel, is_kernel, kernel_of
 
 NETWORK = "network"  # the scope of evaluations, in `search/model.py`
 # Parts of JAX's names that are not scopes of the source.
 _STRUCTURE = {"while", "body", "cond", "closed_call", "eval_jaxpr", "shard_map", "checkpoint"}
-
-Path = tuple[str, ...]
 
 
 def scopes(path: Path) -> Path:
@@ -97,24 +96,6 @@ class Launches:
         return {label: own / total for label, own in found.most_common() if own}
 
 
-class Runs:
-    """How often parts run where the program does not say: four times, and the largest branch."""
-
-    def trips(self, path: Path) -> tuple[float, str]:
-        """Returns the repetitions of the loop at a path: "known", "measured" or "assumed"."""
-        return 4.0, "assumed"
-
-    def branches(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
-        """Returns the share of the runs in which each branch at a path is taken.
-
-        Args:
-          path: JAX's name of the condition.
-          kernels: of each branch.
-        """
-        largest = kernels.index(max(kernels))
-        return [float(i == largest) for i in range(len(kernels))], "assumed"
-
-
 def launches(program: Program, runs: Runs | None = None) -> Launches:
     """Returns all that a program launches; `runs` tells how often loops run whose end is data."""
     found = Launches([])
@@ -159,7 +140,7 @@ class _Reader:
         path = instruction.path or self._condition(instruction.branches)
         self.found.launches.append(Launch(READ, times, inside))
         sizes = [self._kernels(name) for name in instruction.branches]
-        shares, source = self.runs.branches(path, sizes)
+        shares, source = self.runs.shares(path, sizes)
         for name, share in zip(instruction.branches, shares, strict=True):
             branch = Loop(path, share, times * share, source, is_branch=True)
             self.found.loops.append(branch)

@@ -65,12 +65,7 @@ _COLLECTIVE_LATENCY = 10e-6  # seconds
 
 
 # How JAX names these chips, `jax.Device.device_kind`. Not v4, which has one device or two.
-_KINDS = {
-    "TPU v5 lite": "v5e",
-    "TPU v5": "v5p",
-    "TPU v5p": "v5p",
-    "TPU v6 lite": "v6e",
-}
+_KINDS = {"TPU v5 lite": "v5e", "TPU v5": "v5p", "TPU v5p": "v5p", "TPU v6 lite": "v6e"}
 
 
 def chip_of(kind: str) -> Chip | None:

@@ -4,7 +4,7 @@ They are counted over real games of the config, searched by a player that comes 
 is one of this game, otherwise by a small untrained network. Trained networks search deeper.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import jax
 from azjax_envs import Game
@@ -12,8 +12,7 @@ from azjax_envs import Game
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
-from azjax.plan.counting import Counts, count
-from azjax.plan.launches import Path, Runs
+from azjax.plan.counting import Runs, count
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate
@@ -22,29 +21,11 @@ from azjax.selfplay.selfplay import draw_full_search_mask, play_plies
 from azjax.types import Array, Params
 
 
-@dataclass(frozen=True)
-class MeasuredRuns(Runs):
-    """How often the loops and branches of a training cycle run."""
-
-    config: Config
-    counts: Counts | None = None  # then all is assumed
-    searched_by: str = ""  # the network that was used
-    games: int = 0
-
-    def trips(self, path: Path) -> tuple[float, str]:
-        """Returns the config's updates of a cycle, or what was counted."""
-        if path[-2:] == ("updates", "while"):
-            return self.config.learning.updates_per_cycle, "known"
-        found = self.counts.repetitions(path) if self.counts else None
-        return super().trips(path) if found is None else (found, "measured")
-
-    def branches(self, path: Path, kernels: list[float]) -> tuple[list[float], str]:
-        """Returns the share of full searches, or what was counted."""
-        if path[-2:] == ("search", "cond"):
-            full = full_plies(self.config) / self.config.selfplay.plies_per_cycle
-            return [1 - full, full], "known"
-        found = self.counts.shares(path, len(kernels)) if self.counts else None
-        return super().branches(path, kernels) if found is None else (found, "measured")
+def assumed_runs(config: Config) -> Runs:
+    """Returns what a config says of its cycle's loops and branches; all else is assumed."""
+    full = full_plies(config) / config.selfplay.plies_per_cycle
+    updates = config.learning.updates_per_cycle
+    return Runs(known={("updates", "while"): updates, ("search", "cond"): [1 - full, full]})
 
 
 def full_plies(config: Config) -> int:
@@ -54,7 +35,7 @@ def full_plies(config: Config) -> int:
 
 def measure_runs(
     config: Config, game: Game, *, games: int = 64, plies: int = 4, opening_plies: int = 24
-) -> MeasuredRuns:
+) -> Runs:
     """Plays some plies of real games on this machine, and counts the loops' repetitions.
 
     Args:
@@ -90,9 +71,8 @@ def measure_runs(
             full_search_mask=draw_full_search_mask(mask_key, played.selfplay),
         )
 
-    return MeasuredRuns(
-        config, count(play, variables, jax.random.PRNGKey(config.seed)), name, games
-    )
+    counted = count(play, variables, jax.random.PRNGKey(config.seed))
+    return replace(counted, known=assumed_runs(config).known, games=games, searched_by=name)
 
 
 def _player(game: Game, config: Config) -> tuple[Evaluate, Params, str]:

@@ -1,5 +1,7 @@
 """What a run's training cycle needs and costs on machines that are not here."""
 
+import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,11 +13,11 @@ from azjax.config import Config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
-from azjax.plan.kernels import Kernel
+from azjax.plan.counting import Runs
 from azjax.plan.launches import NETWORK, launches
 from azjax.plan.machines import Machine, kernel_seconds
-from azjax.plan.measure import MeasuredRuns, measure_runs
-from azjax.training.memory import replay_bytes, search_bytes
+from azjax.plan.measure import assumed_runs, measure_runs
+from azjax.training.memory import replay_bytes, what_fits
 from azjax.training.trainer import Trainer, make_trainer
 
 _FIGURES = ("lower_seconds", "compile_seconds", "flags", "memory", "flops", "launches")
@@ -47,7 +49,7 @@ def make_plans(
     *,
     measure: bool = True,
     progress: Callable[[str], None] = lambda line: None,
-) -> tuple[list[Plan], MeasuredRuns]:
+) -> tuple[list[Plan], Runs]:
     """Compiles the training cycle of a config for each machine.
 
     Args:
@@ -60,10 +62,9 @@ def make_plans(
     """
     game = make_game(config)
     meshes = [ahead_mesh(machine) for machine in machines]
-    runs = MeasuredRuns(config)
     if measure:
         progress("counting repetitions over games on this machine")
-        runs = measure_runs(config, game)
+    runs = measure_runs(config, game) if measure else assumed_runs(config)
     plans = []
     for machine, mesh in zip(machines, meshes, strict=True):
         progress(f"compiling for {machine.name}")
@@ -71,7 +72,7 @@ def make_plans(
     return plans, runs
 
 
-def make_plan(config: Config, game: Game, machine: Machine, mesh: Mesh, runs: MeasuredRuns) -> Plan:
+def make_plan(config: Config, game: Game, machine: Machine, mesh: Mesh, runs: Runs) -> Plan:
     """Compiles the training cycle for one machine and reads the compiled program."""
     try:
         trainer = make_trainer(game, config, mesh)
@@ -83,12 +84,12 @@ def make_plan(config: Config, game: Game, machine: Machine, mesh: Mesh, runs: Me
         problem = str(error)
         if error.needs is not None:
             left = machine.chip.memory * machine.chip.usable - error.needs
-            problem = f"needs {gib(error.needs)} of memory; {what_fits(trainer, left)}"
+            problem = f"needs {gib(error.needs)} of memory; {_what_fits(trainer, left)}"
         return Plan(machine, problem=problem)
     return _read(trainer, machine, cycle, runs)
 
 
-def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRuns) -> Plan:
+def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: Runs) -> Plan:
     config, devices = trainer.config, machine.devices
     whole = launches(cycle.program, runs)
     plies, updates = whole.within("plies"), whole.within("updates")
@@ -96,12 +97,8 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
     forwards = simulations.within(NETWORK)
     searched = whole.runs("full_search", "simulations") or 1.0
 
-    def products(kernel: Kernel) -> float:
-        return kernel.matrix_flops
-
-    def seconds(kernel: Kernel) -> float:
-        return kernel_seconds(kernel, machine)
-
+    products = operator.attrgetter("matrix_flops")
+    seconds = functools.partial(kernel_seconds, machine=machine)
     total, self_play = whole.total(seconds), plies.total(seconds)
     positions = config.selfplay.parallel_games * config.selfplay.plies_per_cycle
     usable = machine.chip.memory * machine.chip.usable
@@ -113,7 +110,7 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
         "compile_seconds": cycle.compile_seconds,
         "flags": cycle.flags,  # of XLA, without which it does not compile
         "memory": {
-            "arguments": cycle.arguments + cycle.outputs,
+            "arguments": cycle.arguments,
             "temporaries": cycle.temporaries,
             "code": cycle.code,  # 0 for GPUs, for which XLA does not tell
             "usable": usable,  # what JAX gives to programs by default
@@ -122,7 +119,7 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
         "flops": {
             "forwards": devices * (whole.total(products) - updates.total(products)),
             "gradients": devices * updates.total(products),
-            "rest": devices * whole.total(lambda kernel: kernel.operations),
+            "rest": devices * whole.total(operator.attrgetter("operations")),
         },
         "launches": {
             "simulation": simulations.kernels / searched,  # of a full search
@@ -149,25 +146,11 @@ def _read(trainer: Trainer, machine: Machine, cycle: Compiled, runs: MeasuredRun
             {"place": place, "times": times, "source": source} for place, times, source in loops
         ],
     }
-    return Plan(machine, "" if left >= 0 else f"does not fit; {what_fits(trainer, left)}", figures)
+    return Plan(machine, "" if left >= 0 else f"does not fit; {_what_fits(trainer, left)}", figures)
 
 
-def what_fits(trainer: Trainer, left: float) -> str:
-    """Returns a change of the config that would make a program fit.
-
-    `left` bytes are left on a chip, a negative number.
-    """
-    config, chips = trainer.config, trainer.mesh.size
-    stored, plies = replay_bytes(trainer) / 2, config.replay.capacity_plies  # without the copy
-    if stored + left > 0:
-        fitting = int(plies * (stored + left) / stored)
-        fitting -= fitting % config.selfplay.plies_per_cycle
-        if fitting > 0:
-            return f"replay.capacity_plies = {fitting} would fit (now {plies})"
-    games = config.selfplay.parallel_games
-    share = max(0.1, 1 + left / (stored + search_bytes(trainer)))
-    fitting = max(int(games * share) // chips * chips, chips)
-    return f"about selfplay.parallel_games = {fitting} would fit (now {games}), or more chips"
+def _what_fits(trainer: Trainer, left: float) -> str:
+    return what_fits(trainer, left, replay_bytes(trainer) // 2)  # without the copy
 
 
 def gib(size: float) -> str:

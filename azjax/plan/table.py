@@ -6,12 +6,12 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from azjax.plan.counting import Runs
 from azjax.plan.machines import assumptions
-from azjax.plan.measure import MeasuredRuns
 from azjax.plan.plan import Plan, gib
 
 
-def plan_table(name: str, plans: list[Plan], runs: MeasuredRuns) -> Group:
+def plan_table(name: str, plans: list[Plan], runs: Runs) -> Group:
     """Returns the table of plans, with the assumptions of the estimates below it."""
     title = Text(f"one training cycle of {name}, compiled ahead of time", style="italic")
     table = Table(box=None, padding=(0, 1, 0, 0))
@@ -70,7 +70,7 @@ def _column(plan: Plan, plans: list[Plan]) -> Iterator[tuple[str, str]]:
         yield "  scaling efficiency", f"{mine / rates[0]:.0%}"
 
 
-def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
+def _notes(plans: list[Plan], runs: Runs) -> Iterator[str]:
     for plan in plans:
         if plan.problem:
             yield f"{plan.machine.name}: {plan.problem}"
@@ -82,7 +82,7 @@ def _notes(plans: list[Plan], runs: MeasuredRuns) -> Iterator[str]:
     yield "The rates are estimates, not measurements. They assume:"
     for chip in dict.fromkeys(plan.machine.chip for plan in plans):
         yield f"  {assumptions(chip)}"
-    if runs.counts:
+    if runs.games:
         yield f"  loops whose end depends on data as often as over {runs.games} games on this "
         yield f"  machine, searched by {runs.searched_by}:"
     else:

@@ -26,7 +26,6 @@ class ExactPlayer:
     """
 
     game: Game = static()
-    salt: int = static()
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
     optimal: Array  # bool [N, num_actions], in the order of `keys`
 
@@ -36,7 +35,7 @@ class ExactPlayer:
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
         check_states(self.game, states)
-        row, found = self._find(pack_all(Codec(self.game, self.salt), states)[1])
+        row, found = self._find(pack_all(Codec(self.game), states)[1])
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
@@ -114,4 +113,4 @@ def exact_player(
     solution = solve(game) if solution is None else solution
     optimal = np.asarray(solution.optimal_actions(solution.order))
     keys = split(solution.sorted_keys)
-    return ExactPlayer(game, solution.salt, jnp.asarray(keys), jnp.asarray(optimal))
+    return ExactPlayer(game, jnp.asarray(keys), jnp.asarray(optimal))

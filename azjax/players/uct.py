@@ -98,16 +98,14 @@ def uct_search(
     recurrent_fn = make_recurrent_fn(game, evaluate)
     tie_break, value = evaluate((), root_key, states)
     tie_break = mask_logits(tie_break, jax.vmap(game.legal_action_mask)(states))
-    select_root, select_interior = UCT(simulations, exploration).anytime_selection()
+    selection = UCT(simulations, exploration).anytime_selection()
     return mctx.search(
         (),
         search_key,
         root=mctx.RootFnOutput(prior_logits=tie_break, value=value, embedding=states),
         recurrent_fn=recurrent_fn,
-        root_action_selection_fn=select_root,
-        interior_action_selection_fn=select_interior,
+        root_action_selection_fn=selection[0],
+        interior_action_selection_fn=selection[1],
         num_simulations=simulations,
-        loop_fn=make_loop_fn(
-            (), recurrent_fn, select_root=select_root, select_interior=select_interior
-        ),
+        loop_fn=make_loop_fn((), recurrent_fn, selection),
     )

@@ -50,6 +50,22 @@ class SavedPlayer:
         return describe_in_short(self.about)
 
 
+def new_file(path: str | Path, suffix: str) -> Path:
+    """Returns the path of a file to write.
+
+    Raises:
+      UserError: the file exists, its directory does not, or it has another suffix.
+    """
+    path = Path(path)
+    if path.suffix != suffix:
+        raise UserError(f"{path}: the name must end in {suffix}")
+    if path.exists():
+        raise UserError(f"{path} exists; choose another name")
+    if not path.parent.is_dir():
+        raise UserError(f"{path.parent}: no such directory")
+    return path
+
+
 def save_player(
     path: str | Path,
     config: Config,
@@ -63,13 +79,7 @@ def save_player(
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.
     """
-    path = Path(path)
-    if path.suffix != SUFFIX:
-        raise UserError(f"{path}: the name must end in {SUFFIX}")
-    if path.exists():
-        raise UserError(f"{path} exists; choose another name")
-    if not path.parent.is_dir():
-        raise UserError(f"{path.parent}: no such directory")
+    path = new_file(path, SUFFIX)
     flat, _ = jax.tree_util.tree_flatten_with_path(variables)
     arrays = pack_weights({_name(keys): np.asarray(x) for keys, x in flat})
     if found := _first_infinite(arrays):

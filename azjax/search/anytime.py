@@ -103,21 +103,14 @@ class AnytimeSearch:
         restricted = bool(root_actions)
         if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
             tree = _allocate(root, self.max_nodes)
-            return SearchInProgress(self, key, tree, 0, float(draw), restricted=restricted)
+            return SearchInProgress(self, key, tree, 0, float(draw), restricted)
         kept = np.zeros(1, np.int64)
         if moves is not None and not restricted and after.search is self:
             kept = after.nodes_below(moves, state)
         order, parents = _renumber(after, kept, self.max_nodes)
         tree = _replant(root, after.tree, order, parents, len(kept), after.simulations + 1)
-        return SearchInProgress(
-            self,
-            key,
-            tree,
-            simulations=len(kept) - 1,
-            draw=float(draw),
-            restricted=restricted,
-            seconds_each=after.seconds_each,
-        )
+        simulations, seconds = len(kept) - 1, after.seconds_each
+        return SearchInProgress(self, key, tree, simulations, float(draw), restricted, seconds)
 
     def warm_up(self, state: State) -> SearchInProgress:
         """Compiles the search by any position, so that later timings measure the search alone.
@@ -301,7 +294,8 @@ def _evaluate_root(
 
     Moves outside `allowed`, bool [A], count as illegal at the root.
     """
-    game, network, evaluate = search.game, search.network, search.evaluation()
+    game, network = search.game, search.network
+    evaluate = search.evaluation()
     states = expand(state)
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     logits, value = evaluate(search.variables, key, states)
@@ -357,13 +351,10 @@ def _run(
     search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: tuple[Array, Array]
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    select_root, select = search.algorithm.anytime_selection()
-    loop_fn = make_loop_fn(
-        search.variables,
-        _compute_states_first(make_recurrent_fn(search.game, search.evaluation())),
-        select_root=select_root,
-        select_interior=select,
-    )
+    evaluate = search.evaluation()
+    recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, evaluate))
+    selection = search.algorithm.anytime_selection()
+    loop_fn = make_loop_fn(search.variables, recurrent_fn, selection)
     key, tree = loop_fn(*bounds, None, (key, tree))
     return key, compact(tree)
 

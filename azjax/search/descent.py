@@ -16,42 +16,32 @@ import mctx
 from azjax.search.tree import child_at, edges_at, has_few_edges
 from azjax.types import Array
 
+Selection = tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]
+"""How a search selects an action at the root, and below it."""
+
 _MOST_EDGES = 2**25  # of all trees; looking at more takes a GPU longer than waiting ten times
 
 
 def descend(
-    key: Array,
-    tree: mctx.Tree,
-    select_root: mctx.RootActionSelectionFn,
-    select_interior: mctx.InteriorActionSelectionFn,
-    *,
-    deterministic: bool,
+    key: Array, tree: mctx.Tree, selection: Selection, *, deterministic: bool
 ) -> tuple[Array, Array]:
     """Walks down all trees until an action leads to no node yet.
 
     `deterministic` tells whether both selections ignore their key and depth. Returns (node to
     expand int32 [B], action int32 [B]).
     """
-    by_level = functools.partial(
-        descend_by_level, select_root=select_root, select_interior=select_interior
-    )
+    by_level = functools.partial(descend_by_level, selection=selection)
+    at_once = functools.partial(descend_at_once, selection=selection)
     batch, nodes, actions = tree.children_prior_logits.shape
     is_small = has_few_edges(nodes, actions) and batch * nodes * actions <= _MOST_EDGES
     if not (deterministic and is_small):
         return by_level(key, tree)
-    at_once = functools.partial(
-        descend_at_once, select_root=select_root, select_interior=select_interior
-    )
     return jax.lax.platform_dependent(key, tree, cpu=by_level, default=at_once)
 
 
-def descend_by_level(
-    key: Array,
-    tree: mctx.Tree,
-    select_root: mctx.RootActionSelectionFn,
-    select_interior: mctx.InteriorActionSelectionFn,
-) -> tuple[Array, Array]:
+def descend_by_level(key: Array, tree: mctx.Tree, selection: Selection) -> tuple[Array, Array]:
     """Walks down all games level by level. Arguments and results are those of `descend`."""
+    select_root, select_interior = selection
     batch = tree.node_visits.shape[0]
     keys = jax.random.split(key, batch)
 
@@ -89,16 +79,12 @@ def descend_by_level(
     return node, action
 
 
-def descend_at_once(
-    key: Array,
-    tree: mctx.Tree,
-    select_root: mctx.RootActionSelectionFn,
-    select_interior: mctx.InteriorActionSelectionFn,
-) -> tuple[Array, Array]:
+def descend_at_once(key: Array, tree: mctx.Tree, selection: Selection) -> tuple[Array, Array]:
     """Selects at all nodes at once. Arguments and results are those of `descend`.
 
     The tree must have its array of children, and the selections must ignore key and depth.
     """
+    select_root, select_interior = selection
     batch, nodes = tree.parents.shape
     root, depth = jnp.int32(tree.ROOT_INDEX), jnp.int32(1)
     numbers, rows = jnp.arange(nodes, dtype=jnp.int32), jnp.arange(batch)

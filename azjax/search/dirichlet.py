@@ -1,5 +1,7 @@
 """Dirichlet noise over the legal actions of a search's root."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from azjax_envs.xla_gpu import on_gpu
@@ -47,9 +49,6 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
     d = alpha + 2 / 3
     c = (9 * d) ** -0.5
 
-    def not_all_accepted(state: tuple[Array, Array, Array]) -> Array:
-        return ~jnp.all(state[2])
-
     def try_again(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         key, found, done = state
         key, normal_key, uniform_key = jax.random.split(key, 3)
@@ -61,12 +60,10 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
 
     start = (key, jnp.ones(shape), jnp.zeros(shape, bool))
 
-    def until_accepted(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        return jax.lax.while_loop(not_all_accepted, try_again, state)
-
-    def counted(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        return jax.lax.fori_loop(0, _TRIES, lambda _, state: try_again(state), state)
-
+    counted = functools.partial(jax.lax.fori_loop, 0, _TRIES, lambda _, state: try_again(state))
+    until_accepted = functools.partial(
+        jax.lax.while_loop, lambda state: ~jnp.all(state[2]), try_again
+    )
     with jax.named_scope("noise"):
         _, found, _ = on_gpu(counted, until_accepted)(start)
     return jnp.log(d * found) - jax.random.exponential(power_key, shape) / alpha

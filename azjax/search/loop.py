@@ -16,10 +16,10 @@ import mctx
 
 from azjax.pytrees import take
 from azjax.search.backup import backup
-from azjax.search.descent import descend
+from azjax.search.descent import Selection, descend
 from azjax.search.packing import packing
 from azjax.search.tree import add_nodes, compact, with_root_edges
-from azjax.types import Array, Params, State
+from azjax.types import Array, Params
 
 LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
 
@@ -27,9 +27,8 @@ LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
 def make_loop_fn(
     params: Params,
     recurrent_fn: mctx.RecurrentFn,
+    selection: Selection,
     *,
-    select_root: mctx.RootActionSelectionFn,
-    select_interior: mctx.InteriorActionSelectionFn,
     deterministic: bool = False,
     pack_states: bool = False,
 ) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
@@ -39,9 +38,8 @@ def make_loop_fn(
       params: the same as for mctx, passed to `recurrent_fn`.
       recurrent_fn: the same as for mctx. Its discounts are -1, 0 or 1, and its rewards 0 unless the
         discount is 0, as those of `model.transition`; on a CPU they may be any.
-      select_root: mctx's action selection at the root, with the policy's options bound. It is
-        called with a tree of one node, the node to choose at, whose index is 0.
-      select_interior: mctx's action selection below the root, called in the same way.
+      selection: mctx's action selections at the root and below it, with the policy's options bound.
+        They are called with a tree of one node, the node to choose at, whose index is 0.
       deterministic: whether both selections ignore their key and depth, as Gumbel's do.
       pack_states: whether the states are stored as one array of each dtype during a call, which
         saves an accelerator a kernel for each of their arrays.
@@ -63,9 +61,7 @@ def make_loop_fn(
         def simulate(simulation: Array, state: LoopState) -> LoopState:
             key, tree = state
             key, select_key, expand_key = jax.random.split(key, 3)
-            parent, action = descend(
-                select_key, tree, select_root, select_interior, deterministic=deterministic
-            )
+            parent, action = descend(select_key, tree, selection, deterministic=deterministic)
             rows = jnp.arange(parent.shape[0])
             embedding = unpack(take(tree.embeddings, (rows, parent)))
             step, embedding = recurrent_fn(params, expand_key, action, embedding)
@@ -74,14 +70,10 @@ def make_loop_fn(
             return key, backup(tree, index, step, parent)
 
         key, tree = state
-        pack, unpack = packing(tree.embeddings) if pack_states else (_unchanged, _unchanged)
+        pack, unpack = packing(tree.embeddings) if pack_states else 2 * (lambda states: states,)
         tree = tree.replace(embeddings=pack(tree.embeddings))
         with jax.named_scope("simulations"):
             key, tree = jax.lax.fori_loop(lower, upper, simulate, (key, compact(tree)))
         return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
 
     return loop_fn
-
-
-def _unchanged(states: State) -> State:
-    return states

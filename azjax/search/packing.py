@@ -23,18 +23,13 @@ def packing(states: State) -> tuple[Callable[[State], Any], Callable[[Any], Stat
     for number, leaf in enumerate(leaves):
         groups.setdefault(leaf.dtype.name, []).append(number)
 
+    def flat(leaf: Array, shape: tuple[int, ...]) -> Array:
+        return leaf.reshape(*leaf.shape[: leaf.ndim - len(shape)], -1)
+
     def pack(states: State) -> dict[str, Array]:
-        leaves = jax.tree.leaves(states)
+        rows = [flat(*pair) for pair in zip(jax.tree.leaves(states), shapes, strict=True)]
         return {
-            name: jnp.concatenate(
-                [
-                    leaves[number].reshape(
-                        *leaves[number].shape[: leaves[number].ndim - len(shapes[number])], -1
-                    )
-                    for number in group
-                ],
-                axis=-1,
-            )
+            name: jnp.concatenate([rows[number] for number in group], axis=-1)
             for name, group in groups.items()
         }
 

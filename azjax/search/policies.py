@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
+from azjax.search.descent import Selection
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import log_of, mask_logits
@@ -26,8 +27,6 @@ from azjax.types import Array, Params
 
 # Above every bound of a tried action, and small enough that float32 keeps the logits.
 _UNTRIED = 1000.0
-
-Selection = tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]
 
 
 class Exploration(NamedTuple):
@@ -91,8 +90,7 @@ class Gumbel:
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
-                select_root=select_root,
-                select_interior=self._select,
+                (select_root, self._select),
                 deterministic=True,
                 pack_states=True,
             ),
@@ -156,7 +154,7 @@ class PUCT:
             _by_position(exploration.dirichlet_fraction, root),
             total=self.config.dirichlet_concentration,
         )
-        select_root, select = self.anytime_selection()
+        select_root, select = selection = self.anytime_selection()
         key, _, tree_key = jax.random.split(keys.tree, 3)  # as in mctx: the second is for noise
         tree = mctx.search(
             params,
@@ -167,13 +165,7 @@ class PUCT:
             interior_action_selection_fn=select,
             num_simulations=self.num_simulations,
             invalid_actions=~mask,
-            loop_fn=make_loop_fn(
-                params,
-                recurrent_fn,
-                select_root=select_root,
-                select_interior=select,
-                pack_states=True,
-            ),
+            loop_fn=make_loop_fn(params, recurrent_fn, selection, pack_states=True),
         )
         shares = tree.summary().visit_probs
         action = draw_moves(key, shares, _by_position(exploration.temperature, root))

@@ -204,11 +204,7 @@ def replant(
             children,
         )
     return _with_node_arrays(
-        tree,
-        kept,
-        children,
-        parents=parents[None],
-        root_invalid_actions=root.root_invalid_actions,
+        tree, kept, children, parents=parents[None], root_invalid_actions=root.root_invalid_actions
     )
 
 
@@ -258,27 +254,27 @@ def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
 
 
 def _look_up(children: Array, of_nodes: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Returns a row of children [A], and the rows of numbers [N] of these children."""
-    return children, *(_gather(x, children) for x in of_nodes)
+    """Returns a row of children [A], and the rows of numbers [N] of these children.
+
+    The numbers are 0 where there is no child.
+    """
+    there, at = children != mctx.Tree.UNVISITED, jnp.maximum(children, 0)
+    found = (x.at[at].get(mode="promise_in_bounds") for x in of_nodes)
+    return children, *(jnp.where(there, x, 0) for x in found)
 
 
 def _assemble(actions: int, place: Array, of_nodes: tuple[Array, ...]) -> tuple[Array, ...]:
-    """Returns the same rows, from the place of each node in its row, int32 [N]."""
-    numbers = jnp.arange(place.shape[0], dtype=jnp.int32)
-    children = _scatter(actions, numbers, place, mctx.Tree.UNVISITED)
-    return children, *(_scatter(actions, x, place) for x in of_nodes)
+    """Returns the same rows, from the place of each node in its row, int32 [N].
 
+    Places beyond the row are dropped.
+    """
 
-def _scatter(actions: int, of_nodes: Array, place: Array, unvisited: int = 0) -> Array:
-    """Returns a row [A] of numbers [N], each written to its place; places beyond it are dropped."""
-    row = jnp.full(actions, unvisited, of_nodes.dtype)
-    return row.at[place].set(of_nodes, mode="drop", unique_indices=True)
+    def row(numbers: Array, unvisited: int = 0) -> Array:
+        empty = jnp.full(actions, unvisited, numbers.dtype)
+        return empty.at[place].set(numbers, mode="drop", unique_indices=True)
 
-
-def _gather(of_nodes: Array, children: Array) -> Array:
-    """Returns a row [A] of numbers [N], each read at the child; 0 where there is none."""
-    found = of_nodes.at[jnp.maximum(children, 0)].get(mode="promise_in_bounds")
-    return jnp.where(children != mctx.Tree.UNVISITED, found, 0)
+    children = row(jnp.arange(place.shape[0], dtype=jnp.int32), mctx.Tree.UNVISITED)
+    return children, *map(row, of_nodes)
 
 
 def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:

@@ -43,16 +43,10 @@ def evaluate(
                     opening_plies=settings.opening_plies,
                 )
             scores.append(result.score)
-            log.evaluation(
-                cycle,
-                {
-                    "opponent": spec,
-                    "score": result.score,
-                    "elo": result.elo,
-                    "elo_low": result.elo_low,
-                    "elo_high": result.elo_high,
-                },
-            )
+            facts = {
+                name: getattr(result, name) for name in ("score", "elo", "elo_low", "elo_high")
+            }
+            log.evaluation(cycle, {"opponent": spec, **facts})
         selection_metric = float(np.mean(scores)) if scores else 0.0
         if settings.exact_report:
             with stopping.interrupt():

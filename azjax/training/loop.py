@@ -343,11 +343,8 @@ def _check_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoint
     """Stops a run whose loss is not finite; earlier checkpoints remain."""
     if not metrics["train/updates"]:
         return
-    wrong = [
-        k
-        for k in ("train/loss", "train/grad_norm", "train/param_norm")
-        if not math.isfinite(metrics[k])
-    ]
+    names = ("train/loss", "train/grad_norm", "train/param_norm")
+    wrong = [name for name in names if not math.isfinite(metrics[name])]
     if wrong:
         kept = checkpoints.cycles()
         last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"

@@ -31,13 +31,25 @@ def check_memory(trainer: Trainer) -> None:
         f"search trees of selfplay.parallel_games = {config.selfplay.parallel_games} take "
         f"{_gib(search)} of a device that has {_gib(capacity)}"
     )
-    plies = (capacity - search) * config.replay.capacity_plies // replay
-    plies -= plies % config.selfplay.plies_per_cycle
-    if plies > 0:
-        raise UserError(f"{need}; replay.capacity_plies = {plies} would fit")
-    games = capacity * config.selfplay.parallel_games // (replay + search)
-    games -= games % trainer.mesh.size
-    raise UserError(f"{need}; selfplay.parallel_games = {max(games, trainer.mesh.size)} would fit")
+    raise UserError(f"{need}; {what_fits(trainer, capacity - replay - search, replay)}")
+
+
+def what_fits(trainer: Trainer, left: float, replay: int) -> str:
+    """Returns a change of the config that would make a run fit into its devices.
+
+    `left` bytes are left on a device, a negative number, of which `replay` are the replay buffer's.
+    """
+    config, devices = trainer.config, trainer.mesh.size
+    plies = config.replay.capacity_plies
+    fitting = plies * max(0, replay + int(left)) // replay
+    fitting -= fitting % config.selfplay.plies_per_cycle
+    if fitting > 0:
+        return f"replay.capacity_plies = {fitting} would fit (now {plies})"
+    games = config.selfplay.parallel_games
+    needed = replay + search_bytes(trainer)
+    fitting = games * (needed + int(left)) // needed if needed + left > 0 else games // 10
+    fitting = max(fitting // devices * devices, devices)
+    return f"about selfplay.parallel_games = {fitting} would fit (now {games}), or more devices"
 
 
 def replay_bytes(trainer: Trainer) -> int:

@@ -158,20 +158,15 @@ class BaseGame:
         """Returns the cells as rows of symbols: `.`, X, O and so on."""
         height, width, _ = self.observation_shape
         codes = np.asarray(jax.device_get(self.view(state))).reshape(height, width)
-        return "\n".join(
-            " ".join(_SYMBOLS[min(c, len(_SYMBOLS) - 1)] for c in row) for row in codes
-        )
+        symbols = np.array([*_SYMBOLS])[np.minimum(codes, len(_SYMBOLS) - 1)]
+        return "\n".join(map(" ".join, symbols))
 
     def svg_board(self) -> str:
         """Returns the empty grid as an SVG document; see `azjax_envs.svg`."""
         height, width, channels = self.observation_shape
         size, side, margin = 52, 48, 8
-        total_width, total_height = width * size + 2 * margin, height * size + 2 * margin
-        parts = [
-            svg.element(
-                "rect", cls="board", x=0, y=0, width=total_width, height=total_height, rx=12
-            )
-        ]
+        right, bottom = width * size + 2 * margin, height * size + 2 * margin
+        parts = [svg.element("rect", cls="board", x=0, y=0, width=right, height=bottom, rx=12)]
         for cell in range(height * width):
             row, column = divmod(cell, width)
             x, y = margin + column * size, margin + row * size
@@ -181,8 +176,8 @@ class BaseGame:
             ]
             # With other numbers of actions, cell i and action i have nothing in common.
             is_action = self.num_actions - height * width in (0, 1)
-            action = {"data_action": cell} if is_action else {}
-            parts.append(svg.element("g", shapes, data_cell=cell, **action))
+            action = cell if is_action else None
+            parts.append(svg.element("g", shapes, data_cell=cell, data_action=action))
         style = {
             ".board": "fill: #faf3e6; stroke: #e2d3b8; stroke-width: 2",
             ".cell": "fill: #efe5d2",
@@ -192,4 +187,4 @@ class BaseGame:
             colour = _COLOURS[(code - 1) % len(_COLOURS)]
             style[f'[data-code="{code}"] .piece'] = f"fill: {colour}"
         title = self.name.rpartition(":")[2]
-        return svg.document(title, total_width, total_height, style, parts)
+        return svg.document(title, right, bottom, style, parts)

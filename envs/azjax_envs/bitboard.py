@@ -1,6 +1,7 @@
 """Bitboards of any size: lanes of equal width, each packed whole into a 32-bit word."""
 
 import dataclasses
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ class Lanes:
     """The layout of a [lanes, width] board of bits in as few words as possible; `width` <= 32.
 
     A lane never straddles two words, so an addition within a lane carries into no other word. Bit
-    `lane * width + offset` is the cell at `offset` in `lane`. `shift` moves bits along that order,
+    `lane * width + offset` is the cell at `offset` in `lane`. `move` moves bits along that order,
     across words.
 
     A board is a tuple of scalars, and states keep it that way. Over a batch, XLA fuses such scalars
@@ -60,34 +61,19 @@ class Lanes:
         word = lane // self.lanes_per_word
         return tuple(jnp.where(word == i, bit, np.uint32(0)) for i in range(self.num_words))
 
-    def shift(self, words: Sequence[Array], distance: int) -> Words:
-        """Moves every bit down by `distance` >= 0 places; bits below place 0 are dropped."""
-        size = self.lanes_per_word * self.width
-        whole, part = divmod(distance, size)
-        zero = jnp.zeros_like(words[0])
-        words = [*words[whole:], *[zero] * (whole + 1)]
-        if part == 0:
-            return tuple(words[: self.num_words])
-        full = np.uint32(2**size - 1)
-        down, up = np.uint32(part), np.uint32(size - part)
-        return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
-
     def move(self, words: Sequence[Array], distance: int) -> Words:
         """Moves every bit down by `distance` places, or up by -`distance` if it is negative.
 
-        A move upwards may leave bits set beyond the last lane.
+        Bits below place 0 are dropped. A move upwards may leave bits set beyond the last lane.
         """
-        if distance >= 0:
-            return self.shift(words, distance)
         size = self.lanes_per_word * self.width
-        whole, part = divmod(-distance, size)
-        zero = jnp.zeros_like(words[0])
-        words = [*[zero] * (whole + 1), *words][: self.num_words + 1]
+        whole, part = divmod(distance, size)
+        zero, places = jnp.zeros_like(words[0]), range(whole, whole + self.num_words + 1)
+        words = [words[i] if 0 <= i < len(words) else zero for i in places]
         if part == 0:
-            return tuple(words[1:])
-        full = np.uint32(2**size - 1)
-        up, down = np.uint32(part), np.uint32(size - part)
-        return tuple((word << up | low >> down) & full for low, word in itertools.pairwise(words))
+            return tuple(words[:-1])
+        full, down, up = (np.uint32(n) for n in (2**size - 1, part, size - part))
+        return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
 
     def flip(self, words: Sequence[Array]) -> Words:
         """Returns the board with its lanes in reverse order."""
@@ -108,8 +94,7 @@ class Lanes:
         have = 1
         while have < length:
             hop = min(have, length - have)
-            shifted = self.shift(words, hop * step)
-            words = each(operator.and_, words, shifted)
+            words = both(words, self.move(words, hop * step))
             have += hop
         return any_bit(words)
 
@@ -134,6 +119,16 @@ class Lanes:
 def each(operation: Callable[..., Array], *boards: Sequence[ArrayLike]) -> Words:
     """Applies `operation` word by word; boards may be numpy constants."""
     return tuple(operation(*words) for words in zip(*boards, strict=True))
+
+
+both = functools.partial(each, operator.and_)
+either = functools.partial(each, operator.or_)
+without = functools.partial(each, lambda a, b: a & ~b)
+
+
+def only_if(condition: Array, words: Words) -> Words:
+    """Returns `words`, or an empty board where the condition is false."""
+    return tuple(jnp.where(condition, word, np.uint32(0)) for word in words)
 
 
 def any_bit(words: Sequence[Array]) -> Array:

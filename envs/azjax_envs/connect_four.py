@@ -11,7 +11,7 @@ from jax import Array
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each, either
 from azjax_envs.game import Symmetries, require_range, returns_of, settle
 from azjax_envs.k_in_a_row import line_cells
 
@@ -99,8 +99,8 @@ class ConnectFour(BaseGame):
         # After a forfeit the turn stays, so `lost` again means the player to move.
         moved = ConnectFourState(
             own=each(operator.xor, state.taken, state.own),
-            taken=each(operator.or_, state.taken, disc),
-            lost=self._has_row(each(operator.or_, state.own, disc)),
+            taken=either(state.taken, disc),
+            lost=self._has_row(either(state.own, disc)),
         )
         return settle(
             state,
@@ -161,10 +161,7 @@ class ConnectFour(BaseGame):
         return _svg_board(self.rows, self.columns)
 
     def view(self, state: ConnectFourState) -> Array:
-        """Returns the code of each cell, the top row first: 0 empty, 1 player 0, 2 player 1.
-
-        It is int32 [rows * columns].
-        """
+        """Returns codes, int32 [rows * columns], top row first: 0 empty, 1 and 2 the players."""
         own, taken = self._grid(state.own), self._grid(state.taken)
         mine = self.current_player(state) + 1
         return jnp.where(taken, jnp.where(own, mine, 3 - mine), 0).astype(jnp.int32).reshape(-1)

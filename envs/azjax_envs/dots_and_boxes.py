@@ -12,7 +12,7 @@ from jax.typing import ArrayLike
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each, either, without
 from azjax_envs.game import Symmetries, require_range, returns_of, settle
 from azjax_envs.symmetry import dihedral, on_cells
 
@@ -84,9 +84,7 @@ class DotsAndBoxes(BaseGame):
     def observation_shape(self) -> tuple[int, int, int]:
         return (2 * self.rows + 1, 2 * self.columns + 1, 5)
 
-    @property
-    def max_steps(self) -> int:
-        return self.num_actions
+    max_steps = num_actions
 
     @property
     def num_symmetries(self) -> int:
@@ -104,10 +102,8 @@ class DotsAndBoxes(BaseGame):
 
     def step(self, state: DotsAndBoxesState, action: Array) -> DotsAndBoxesState:
         across, down = self._edge(action)
-        legal = any_bit(each(lambda edge, drawn: edge & ~drawn, across, state.horizontal))
-        legal |= any_bit(each(lambda edge, drawn: edge & ~drawn, down, state.vertical))
-        horizontal = each(operator.or_, state.horizontal, across)
-        vertical = each(operator.or_, state.vertical, down)
+        legal = any_bit(without(across, state.horizontal)) | any_bit(without(down, state.vertical))
+        horizontal, vertical = either(state.horizontal, across), either(state.vertical, down)
 
         closed_before = self._closed(state.horizontal, state.vertical)
         closed = each(operator.xor, self._closed(horizontal, vertical), closed_before)
@@ -150,11 +146,9 @@ class DotsAndBoxes(BaseGame):
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: DotsAndBoxesState) -> Array:
-        """Returns the owner of each cell of the observed grid.
+        """Returns the owner of each cell of the observed grid, as `HasOwnership` does.
 
-        Returns:
-          float32 [height * width]: 1 for a box of the player to move, -1 for a box of the opponent,
-          0 for open boxes, dots and edges.
+        It is float32 [height * width], 0 for open boxes, dots and edges.
         """
         boxes = [self._lanes.unpack(board) for board in self._sides(state)]
         none = jnp.zeros_like(boxes[0])
@@ -213,14 +207,10 @@ class DotsAndBoxes(BaseGame):
         return _svg_board(self.rows, self.columns)
 
     def view(self, state: DotsAndBoxesState) -> Array:
-        """Returns the code of each edge and of each box.
+        """Returns the codes of the edges by action, then of the boxes row by row.
 
-        An edge is 0 if free and 1 if drawn. A box is 0 if open, 1 if it is player 0's, and 2 if it
-        is player 1's.
-
-        Returns:
-          int32 [num_actions + rows * columns], the edges in the order of the actions, then the
-          boxes row by row.
+        They are int32 [num_actions + rows * columns]. An edge is 0 if free and 1 if drawn. A box is
+        0 if open, 1 if it is player 0's, and 2 if it is player 1's.
         """
         first = self._boxes(state.first)
         closed = self._boxes(self._closed(state.horizontal, state.vertical))
@@ -263,8 +253,8 @@ class DotsAndBoxes(BaseGame):
         return across, self._lanes.one(lane, offset)
 
     def _closed(self, horizontal: Words, vertical: Words) -> Words:
-        bottom = self._lanes.shift(horizontal, self.columns + 1)
-        right = self._lanes.shift(vertical, 1)
+        bottom = self._lanes.move(horizontal, self.columns + 1)
+        right = self._lanes.move(vertical, 1)
         return each(lambda a, b, c, d: a & b & c & d, horizontal, bottom, vertical, right)
 
     def _counts(self, state: DotsAndBoxesState) -> tuple[Array, Array]:
@@ -312,13 +302,8 @@ def _svg_board(rows: int, columns: int) -> str:
         return top + row * size
 
     width, height = x(columns) + 20, y(rows) + 34
-    paper = {
-        "x": left - 16,
-        "y": top - 16,
-        "width": columns * size + 32,
-        "height": rows * size + 32,
-    }
-    parts = [svg.element("rect", cls="paper", rx=14, **paper)]
+    paper = {"width": columns * size + 32, "height": rows * size + 32}
+    parts = [svg.element("rect", cls="paper", rx=14, x=left - 16, y=top - 16, **paper)]
 
     across = [(row, col, row, col + 1) for row in range(rows + 1) for col in range(columns)]
     down = [(row, col, row + 1, col) for row in range(rows) for col in range(columns + 1)]
@@ -326,9 +311,8 @@ def _svg_board(rows: int, columns: int) -> str:
     for box in range(rows * columns):
         row, column = divmod(box, columns)
         area = {"x": x(column), "y": y(row), "width": size, "height": size}
-        boxes.append(
-            svg.element("rect", cls="box", data_cell=len(across) + len(down) + box, **area)
-        )
+        cell = len(across) + len(down) + box
+        boxes.append(svg.element("rect", cls="box", data_cell=cell, **area))
     edges = []
     for action, (row, column, to_row, to_column) in enumerate(across + down):
         ends = {"x1": x(column), "y1": y(row), "x2": x(to_column), "y2": y(to_row)}

@@ -289,12 +289,12 @@ def observation_bounds(game: Game) -> tuple[float, float]:
 
 def legal_actions(game: Game, state: State) -> list[int]:
     """Returns the legal actions of one position as a list."""
-    return np.flatnonzero(_legal_action_mask(game, state)).tolist()
+    return np.flatnonzero(_read(game, "legal_action_mask", state)).tolist()
 
 
 def clicks_of(game: HasClicks, state: State) -> np.ndarray:
     """Returns `game.clicks(state)` of one position as a numpy array, int32 [num_actions, 3]."""
-    return np.asarray(_clicks(game, state))
+    return np.asarray(_read(game, "clicks", state))
 
 
 _NAMED = 40  # the most legal actions that a message lists
@@ -320,14 +320,9 @@ def find_legal(game: Game, state: State, text: str) -> int:
     raise ValueError(f"{text!r} is not legal here; legal: {some}{more}")
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _legal_action_mask(game: Game, state: State) -> Array:
-    return game.legal_action_mask(state)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _clicks(game: HasClicks, state: State) -> Array:
-    return game.clicks(state)
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _read(game: Game, method: str, state: State) -> Array:
+    return getattr(game, method)(state)
 
 
 def require_range(game: str, option: str, value: int, low: int, high: int) -> None:

@@ -1,7 +1,6 @@
 """Gomoku and the other m,n,k-games: a given number of stones in a row wins."""
 
 import dataclasses
-import operator
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ from jax import Array
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.bitboard import Words, any_bit, each
+from azjax_envs.bitboard import Words, any_bit, each, either
 from azjax_envs.game import Symmetries, require_flag, require_range, returns_of
 from azjax_envs.k_in_a_row import cell, has_line, line_cells, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
@@ -54,9 +53,7 @@ class _Stones(BaseGame):
     def observation_shape(self) -> tuple[int, int, int]:
         return (*self._shape, 2)
 
-    @property
-    def max_steps(self) -> int:
-        return self.num_actions
+    max_steps = num_actions
 
     @property
     def num_symmetries(self) -> int:
@@ -82,7 +79,7 @@ class _Stones(BaseGame):
         )
         legal = any_bit(stone)
         first = each(lambda old, new: jnp.where(is_first, old | new, old), state.first, stone)
-        taken = each(operator.or_, state.taken, stone)
+        taken = either(state.taken, stone)
         mine = each(lambda first, all: jnp.where(is_first, first, first ^ all), first, taken)
         # After a legal move the opponent is to move, so the mover's row is the opponent's loss.
         # After an illegal action the turn stays, so `lost` again means the player to move.
@@ -144,10 +141,7 @@ class _Stones(BaseGame):
         return _svg_board(*self._shape)
 
     def view(self, state: StonesState) -> Array:
-        """Returns the code of each cell, the top row first: 0 empty, 1 player 0, 2 player 1.
-
-        It is int32 [height * width].
-        """
+        """Returns codes, int32 [height * width], top row first: 0 empty, 1 and 2 the players."""
         width = self._shape[1]
         first, taken = unpack(state.first, width), unpack(state.taken, width)
         return jnp.where(taken, jnp.where(first, 1, 2), 0).astype(jnp.int32)
@@ -253,10 +247,9 @@ def _svg_board(height: int, width: int) -> str:
         parts.append(svg.element("line", cls="line", x1=x(0), y1=y(row), x2=right, y2=y(row)))
         parts.append(svg.label(height - row, 14, y(row)))
     for column in range(width):
-        parts.append(
-            svg.element("line", cls="line", x1=x(column), y1=y(0), x2=x(column), y2=bottom)
-        )
-        parts.append(svg.label(_LETTERS[column], x(column), bottom + 36))
+        at = x(column)
+        parts.append(svg.element("line", cls="line", x1=at, y1=y(0), x2=at, y2=bottom))
+        parts.append(svg.label(_LETTERS[column], at, bottom + 36))
     for row, column in _stars(height, width):
         parts.append(svg.element("circle", cls="star", cx=x(column), cy=y(row), r=3.5))
     for action in range(height * width):

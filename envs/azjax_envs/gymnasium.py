@@ -17,12 +17,12 @@ except ImportError:
     raise ImportError("gymnasium is not installed: pip install gymnasium") from None
 
 
+Opponent = Callable[[Array, Any], Any]
+"""(PRNG key, states [1, ...]) -> actions [1]."""
+
+
 def to_gymnasium(
-    game: Game,
-    *,
-    opponent: Callable[[Array, Any], Any] | None = None,
-    seat: int = 0,
-    render_mode: str | None = None,
+    game: Game, *, opponent: Opponent | None = None, seat: int = 0, render_mode: str | None = None
 ) -> "GymnasiumGame":
     """Returns a game as a `gymnasium.Env` for one player, whom an opponent answers.
 
@@ -30,8 +30,7 @@ def to_gymnasium(
     method `action_masks` tell the legal actions; an illegal one loses. The reward is the result.
 
     Args:
-      opponent: a function of a PRNG key and of states [1, ...] that returns actions [1], such as
-        `functools.partial(azjax.act, player)`. The default plays at random.
+      opponent: who answers, such as `functools.partial(azjax.act, player)`; at random by default.
       seat: 0 to move first, 1 to move second.
       render_mode: "ansi" for text, "svg" for an SVG document.
     """
@@ -41,13 +40,7 @@ def to_gymnasium(
 class GymnasiumGame(gymnasium.Env):
     """A game as a `gymnasium.Env`; `to_gymnasium` makes it."""
 
-    def __init__(
-        self,
-        game: Game,
-        opponent: Callable[[Array, Any], Any] | None,
-        seat: int,
-        render_mode: str | None,
-    ):
+    def __init__(self, game: Game, opponent: Opponent | None, seat: int, render_mode: str | None):
         host.require_mode(render_mode)
         if seat not in (0, 1):
             raise ValueError(f"seat must be 0 or 1, not {seat!r}")

@@ -87,10 +87,7 @@ class Hex(BaseGame):
     def observation_shape(self) -> tuple[int, int, int]:
         return (self.size, self.size, 3 + self.swap)
 
-    @property
-    def max_steps(self) -> int:
-        return self._num_cells + self.swap
-
+    max_steps = num_actions
     num_symmetries = 2
 
     def init(self, key: Array | None = None) -> HexState:
@@ -270,21 +267,16 @@ def _svg_board(size: int, swap: bool) -> str:
         return [f"{x + half * right:.2f},{y + radius * down:.2f}" for right, down in points]
 
     line = range(size)
-    sides = {
-        "first": [
-            [point for column in line for point in outline(0, column, (5, 0, 1))],
-            [point for column in line for point in outline(size - 1, column, (4, 3, 2))],
-        ],
-        "second": [
-            [point for row in line for point in outline(row, 0, (5, 4))],
-            [point for row in line for point in outline(row, size - 1, (1, 2))],
-        ],
-    }
-    parts = [
-        svg.element("polyline", cls=f"side {owner}", points=" ".join(points))
-        for owner, both in sides.items()
-        for points in both
-    ]
+    sides = (
+        ("first", [(0, column, (5, 0, 1)) for column in line]),
+        ("first", [(size - 1, column, (4, 3, 2)) for column in line]),
+        ("second", [(row, 0, (5, 4)) for row in line]),
+        ("second", [(row, size - 1, (1, 2)) for row in line]),
+    )
+    parts = []
+    for owner, cells in sides:
+        points = " ".join(point for cell in cells for point in outline(*cell))
+        parts.append(svg.element("polyline", cls=f"side {owner}", points=points))
     for cell in range(size**2):
         row, column = divmod(cell, size)
         x, y = centre(row, column)

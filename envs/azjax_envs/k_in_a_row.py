@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Words, each
+from azjax_envs.bitboard import Words, both, each
 
 _DIRECTIONS = ((0, 1), (1, 0), (1, 1), (1, -1))  # rows down, columns to the right
 
@@ -84,7 +84,7 @@ def _lines(board: Words, down: int, right: int, length: int, exactly: bool) -> A
     """Returns a word [] that is not 0 if there is a line in that direction."""
     starts = board
     for hop in _hops(length):
-        starts = each(operator.and_, starts, _look(starts, hop * down, hop * right))
+        starts = both(starts, _look(starts, hop * down, hop * right))
     if exactly:
         before, after = _look(board, -down, -right), _look(board, length * down, length * right)
         starts = each(lambda line, *beyond: line & ~(beyond[0] | beyond[1]), starts, before, after)

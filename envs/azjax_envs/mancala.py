@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -194,20 +195,14 @@ class Mancala(BaseGame):
 
     def to_string(self, state: MancalaState) -> str:
         below, above = np.asarray(self._by_player(state)).tolist()
-        names = [f"{pit + 1:>4}" for pit in range(self.pits)]
+        pits = range(1, self.pits + 1)
 
-        def line(parts: list[str]) -> str:
-            return "    " + "".join(parts)
+        def line(numbers: Sequence[int]) -> str:
+            return "    " + "".join(f"{number:>4}" for number in numbers)
 
-        return "\n".join(
-            [
-                line(names[::-1]),
-                line([f"{count:>4}" for count in above[-2::-1]]),
-                f"{above[-1]:>4}{'':{4 * self.pits}}{below[-1]:>4}",
-                line([f"{count:>4}" for count in below[:-1]]),
-                line(names),
-            ]
-        )
+        stores = f"{above[-1]:>4}{'':{4 * self.pits}}{below[-1]:>4}"
+        pits_above, pits_below = line(above[-2::-1]), line(below[:-1])
+        return "\n".join([line(pits[::-1]), pits_above, stores, pits_below, line(pits)])
 
     def svg_board(self) -> str:
         return _svg_board(self.pits, self._total)

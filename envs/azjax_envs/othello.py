@@ -1,7 +1,6 @@
 """Othello on boards of 4x4, 6x6 and 8x8."""
 
 import dataclasses
-import functools
 import itertools
 import operator
 
@@ -12,7 +11,17 @@ from jax import Array
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.bitboard import Lanes, Words, any_bit, count_bits, each
+from azjax_envs.bitboard import (
+    Lanes,
+    Words,
+    any_bit,
+    both,
+    count_bits,
+    each,
+    either,
+    only_if,
+    without,
+)
 from azjax_envs.game import Symmetries, returns_of
 from azjax_envs.symmetry import dihedral, on_cells
 from azjax_envs.xla_cpu import short_scan
@@ -115,22 +124,16 @@ class Othello(BaseGame):
         is_cell = (action >= 0) & (action < self.size**2)
         lane = jnp.where(is_cell, action // self.size, self.size)
         disc = self._lanes.one(lane, action % self.size)
-        disc = each(
-            lambda bit, moves: jnp.where(state.over, np.uint32(0), bit & moves), disc, state.moves
-        )
+        disc = each(lambda bit: jnp.where(state.over, np.uint32(0), bit), both(disc, state.moves))
         passes = (action == self.size**2) & ~any_bit(state.moves) & ~state.over
         legal = any_bit(disc) | passes
 
         # Without a disc nothing is turned over, so only a legal action changes the boards.
         theirs = each(operator.xor, state.taken, state.own)
         flips = self._flips(state.own, theirs, disc)
-        own = each(
-            lambda own, theirs, turned: jnp.where(legal, theirs & ~turned, own),
-            state.own,
-            theirs,
-            flips,
-        )
-        taken = each(operator.or_, state.taken, disc)
+        theirs = without(theirs, flips)
+        own = each(lambda own, theirs: jnp.where(legal, theirs, own), state.own, theirs)
+        taken = either(state.taken, disc)
         theirs = each(operator.xor, taken, own)
         moves, answers = self._both_moves(own, theirs)
         return OthelloState(
@@ -163,17 +166,12 @@ class Othello(BaseGame):
         return jnp.stack(self._counts(state)).astype(jnp.float32)
 
     def ownership(self, state: OthelloState) -> Array:
-        """Returns the owner of each cell from the perspective of the player to move.
-
-        Returns:
-          float32 [size * size]: 1 for a disc of the player to move, -1 for a disc of the opponent,
-          0 for an empty cell.
-        """
-        own, theirs = (self._grid(board) for board in self._sides(state))
+        """Returns the owner of each cell, float32 [size * size], as `HasOwnership` does."""
+        own, theirs = (self._lanes.unpack(board) for board in self._sides(state))
         return (own.astype(jnp.float32) - theirs).reshape(-1)
 
     def observe(self, state: OthelloState) -> Array:
-        planes = [self._grid(board) for board in (*self._sides(state), state.moves)]
+        planes = [self._lanes.unpack(board) for board in (*self._sides(state), state.moves)]
         return jnp.stack(planes, -1).astype(jnp.float32)
 
     def symmetries(self) -> Symmetries:
@@ -197,15 +195,12 @@ class Othello(BaseGame):
         return _svg_board(self.size)
 
     def view(self, state: OthelloState) -> Array:
-        """Returns the code of each cell and of the pass.
+        """Returns the codes of the cells row by row and of the pass, int32 [size * size + 1].
 
         A cell is 0 if empty, 1 if black, 2 if white, and 3 if it is empty and a legal move. The
         pass is 1 if it is legal, otherwise 0.
-
-        Returns:
-          int32 [size * size + 1], the cells row by row, then the pass.
         """
-        own, theirs = (self._grid(board) for board in self._sides(state))
+        own, theirs = (self._lanes.unpack(board) for board in self._sides(state))
         moves = self.legal_action_mask(state)
         mine = self.current_player(state) + 1
         discs = jnp.where(own, mine, jnp.where(theirs, 3 - mine, 0)).reshape(-1)
@@ -231,8 +226,8 @@ class Othello(BaseGame):
         """Returns the empty cells from which a disc of `own` would enclose discs of `theirs`."""
         found = self._lanes.empty()
         for distance, inside in self._directions:
-            run = self._run(own, each(operator.and_, theirs, inside), distance)
-            found = each(operator.or_, found, self._shift(run, distance))
+            run = self._run(own, both(theirs, inside), distance)
+            found = either(found, self._lanes.move(run, -distance))
         board = self._lanes.constant(np.ones((self.size, self.size), bool))
         return each(lambda found, a, b, all: found & all & ~(a | b), found, own, theirs, board)
 
@@ -240,36 +235,27 @@ class Othello(BaseGame):
         """Returns the discs of `theirs` that `disc` and another disc of `own` enclose."""
         flips = self._lanes.empty()
         for distance, inside in self._directions:
-            run = self._run(disc, each(operator.and_, theirs, inside), distance)
-            closed = any_bit(each(operator.and_, self._shift(run, distance), own))
-            flips = each(
-                lambda flips, run, closed=closed: flips | jnp.where(closed, run, np.uint32(0)),
-                flips,
-                run,
-            )
+            run = self._run(disc, both(theirs, inside), distance)
+            closed = any_bit(both(self._lanes.move(run, -distance), own))
+            flips = either(flips, only_if(closed, run))
         return flips
 
     def _run(self, start: Words, through: Words, distance: int) -> Words:
         """Returns the unbroken lines of `through` that begin next to `start`, in one direction."""
-        both = functools.partial(each, operator.and_)
-        run = both(self._shift(start, distance), through)
+        run = both(self._lanes.move(start, -distance), through)
         for _ in range(self.size - 3):
-            run = each(operator.or_, run, both(self._shift(run, distance), through))
+            run = either(run, both(self._lanes.move(run, -distance), through))
         return run
 
     @property
     def _directions(self) -> list[tuple[int, tuple[np.uint32, ...]]]:
-        """Returns the eight directions, each with the cells that a line in it can pass through."""
+        """The places by which a line goes up, and the cells that it can pass through."""
         size = self.size
         inner = (np.arange(size) > 0) & (np.arange(size) < size - 1)
         inner = self._lanes.constant(np.broadcast_to(inner, (size, size)))
         every = self._lanes.constant(np.ones((size, size), bool))
         steps = [(1, inner), (size, every), (size - 1, inner), (size + 1, inner)]
         return [(sign * step, inside) for step, inside in steps for sign in (1, -1)]
-
-    def _shift(self, words: Words, distance: int) -> Words:
-        """Moves every bit up by `distance` places, or down if it is negative."""
-        return self._lanes.move(words, -distance)
 
     def _counts(self, state: OthelloState) -> tuple[Array, Array]:
         """Returns the number of discs of player 0 and of player 1, int32 [] each."""
@@ -281,17 +267,13 @@ class Othello(BaseGame):
         """Returns the discs of the player to move and those of the opponent."""
         return state.own, each(operator.xor, state.taken, state.own)
 
-    def _grid(self, words: Words) -> Array:
-        return self._lanes.unpack(words)
-
 
 def _svg_board(size: int) -> str:
     cell, left, top = 56, 34, 34
     board = size * cell
+    frame = {"x": left - 8, "y": top - 8, "width": board + 16, "height": board + 16}
     parts = [
-        svg.element(
-            "rect", cls="frame", x=left - 8, y=top - 8, width=board + 16, height=board + 16, rx=8
-        ),
+        svg.element("rect", cls="frame", **frame, rx=8),
         svg.element("rect", cls="cloth", x=left, y=top, width=board, height=board),
     ]
     for action in range(size * size):
@@ -307,9 +289,8 @@ def _svg_board(size: int) -> str:
     # As on a real board, dots mark where the inner lines cross two cells from the edges.
     if size > 4:
         for row, column in itertools.product((2, size - 2), repeat=2):
-            parts.append(
-                svg.element("circle", cls="dot", cx=left + column * cell, cy=top + row * cell, r=4)
-            )
+            x, y = left + column * cell, top + row * cell
+            parts.append(svg.element("circle", cls="dot", cx=x, cy=y, r=4))
     for i in range(size):
         middle = (i + 0.5) * cell
         parts.append(svg.label("abcdefgh"[i], left + middle, top - 20))

@@ -7,6 +7,7 @@ import inspect
 import os
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from azjax_envs.game import Game
@@ -93,12 +94,16 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
 
 
 def _unknown(name: str, match: re.Match | None) -> str:
-    near = difflib.get_close_matches(match[1] if match else name, _GAMES, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = _hint(match[1] if match else name, _GAMES)
     return (
         f"unknown game {name!r}: {hint}the games are {', '.join(_GAMES)}, "
         "or module:Class for one of your own"
     )
+
+
+def _hint(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, [*names], n=1)
+    return f"did you mean {near[0]!r}? " if near else ""
 
 
 def _load(path: str) -> type:
@@ -113,10 +118,8 @@ def _load(path: str) -> type:
     if found is None:
         classes = ((key, value) for key, value in vars(module).items() if inspect.isclass(value))
         own = [key for key, value in classes if value.__module__ == module_name]
-        near = difflib.get_close_matches(class_name, own, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
         has = f"its classes are {', '.join(own)}" if own else "it has no classes"
-        raise ValueError(f"{module_name!r} has no {class_name!r}: {hint}{has}")
+        raise ValueError(f"{module_name!r} has no {class_name!r}: {_hint(class_name, own)}{has}")
     if not inspect.isclass(found) or not callable(getattr(found, "step", None)):
         raise ValueError(f"{path!r} is not a game: it must be a class with the methods of a Game")
     return found
@@ -141,9 +144,8 @@ def _construct(name: str, game_class: type, options: dict[str, Any]) -> Game:
     valid = list(inspect.signature(game_class).parameters)
     unknown = [option for option in options if option not in valid]
     if unknown:
-        near = difflib.get_close_matches(unknown[0], valid, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
         takes = f"its options are {', '.join(valid)}" if valid else "it takes no options"
+        hint = _hint(unknown[0], valid)
         raise ValueError(f"{name} has no option {unknown[0]!r}: {hint}{takes}")
     try:
         return game_class(**options)

@@ -75,12 +75,16 @@ def document(
     return "\n".join([start, f"<style>\n{style}\n</style>", *parts, "</svg>", ""])
 
 
-def element(tag: str, content: str | Iterable[str] = (), **attributes: str | float) -> str:
-    """Returns one element. In names, `_` becomes a hyphen (`data_cell`); `cls` becomes `class`."""
+def element(tag: str, content: str | Iterable[str] = (), **attributes: str | float | None) -> str:
+    """Returns one element, without attributes that are None.
+
+    In names, `_` becomes a hyphen (`data_cell`); `cls` becomes `class`.
+    """
     names = {"cls": "class"}
     written = "".join(
         f' {names.get(key, key).replace("_", "-")}="{_format(value)}"'
         for key, value in attributes.items()
+        if value is not None
     )
     inside = content if isinstance(content, str) else "".join(content)
     return f"<{tag}{written}>{inside}</{tag}>" if inside else f"<{tag}{written}/>"

@@ -1,5 +1,7 @@
 """Symmetries of rectangular boards, as numpy permutations."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from azjax_envs.game import Symmetries
@@ -32,3 +34,16 @@ def on_cells(cells: np.ndarray, action_cells: np.ndarray, num_actions: int) -> S
     rest = np.arange(len(action_cells), num_actions, dtype=np.int32)
     actions = np.concatenate([placed, np.broadcast_to(rest, (len(cells), len(rest)))], axis=1)
     return Symmetries(cells=cells, actions=actions)
+
+
+def mirrored(height: int, width: int, planes: Sequence[int]) -> Symmetries:
+    """Returns the identity and the exchange of left and right, for actions `cell * P + plane`.
+
+    Args:
+      planes: int [P], the plane that each becomes.
+    """
+    board = np.arange(height * width, dtype=np.int32).reshape(height, width)
+    cells = np.stack([board, board[:, ::-1]]).reshape(2, -1)
+    ways = np.stack([np.arange(len(planes)), np.asarray(planes)])
+    actions = cells[:, :, None] * len(planes) + ways[:, None]
+    return Symmetries(cells=cells, actions=actions.reshape(2, -1).astype(np.int32))

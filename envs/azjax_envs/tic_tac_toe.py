@@ -14,19 +14,9 @@ from azjax_envs.k_in_a_row import line_cells
 from azjax_envs.symmetry import dihedral, on_cells
 
 _FULL = 0b111_111_111
-_LINES = np.array(
-    [
-        0b111,
-        0b111 << 3,
-        0b111 << 6,
-        0b001001001,
-        0b010010010,
-        0b100100100,
-        0b100010001,
-        0b001010100,
-    ],
-    np.uint16,
-)
+_ROWS = [0b111 << 3 * row for row in range(3)]
+_COLUMNS = [0b001_001_001 << column for column in range(3)]
+_LINES = np.array([*_ROWS, *_COLUMNS, 0b100_010_001, 0b001_010_100], np.uint16)
 
 
 @jax.tree_util.register_dataclass
@@ -138,9 +128,8 @@ def _cells(board: Array) -> Array:
 
 def _svg_board() -> str:
     size, margin = 88, 30
-    parts = [
-        svg.element("rect", cls="board", x=margin, y=margin, width=3 * size, height=3 * size, rx=12)
-    ]
+    board = {"x": margin, "y": margin, "width": 3 * size, "height": 3 * size}
+    parts = [svg.element("rect", cls="board", **board, rx=12)]
     for i in (1, 2):
         at, end = margin + i * size, margin + 3 * size - 8
         parts.append(svg.element("line", cls="grid", x1=at, y1=margin + 8, x2=at, y2=end))

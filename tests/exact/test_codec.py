@@ -52,7 +52,6 @@ def test_words_and_keys_differ_if_any_leaf_differs():
     words = [codec.pack(other) for other in others]
     keys = [int(join(codec.key(row))) for row in words]
     assert len({row.tobytes() for row in map(np.asarray, words)}) == len(set(keys)) == 6
-    assert int(join(Codec(MixedGame(), salt=1).key(words[0]))) != keys[0]
 
 
 def test_split_undoes_join():

@@ -5,8 +5,7 @@ from azjax_envs import make
 
 from azjax.errors import UserError
 from azjax.evaluation.positions import random_positions
-from azjax.exact.endgames import Endgames
-from azjax.exact.known_values import exact_values
+from azjax.exact.known_values import Endgames, exact_values
 from azjax.exact.solver import solve
 from azjax.pytrees import take
 from tests.oracles.alphabeta import hex_solver

@@ -9,9 +9,8 @@ from azjax_envs.hex import Hex
 from azjax_envs.mancala import Mancala
 
 from azjax.evaluation.scores import score_values
-from azjax.exact.first_moves import first_moves
+from azjax.exact.first_moves import _KALAH_MARGINS, first_moves, start_result
 from azjax.exact.solver import solve
-from azjax.exact.start_values import _KALAH_MARGINS, start_result
 from tests.oracles import kalah
 
 

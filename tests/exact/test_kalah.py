@@ -8,6 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.evaluation.positions import random_positions
+from azjax.exact.first_moves import start_result
 from azjax.exact.kalah import (
     KalahTable,
     _of_seeds,
@@ -19,7 +20,6 @@ from azjax.exact.kalah import (
 )
 from azjax.exact.known_values import exact_values
 from azjax.exact.solver import solve
-from azjax.exact.start_values import start_result
 from azjax.pytrees import take
 from tests.oracles import kalah
 

@@ -22,8 +22,8 @@ def of(counts, scope):
 def test_a_loop():
     counts = count(count_up, 7)
     assert of(counts.loops, "up") == (1, 7)
-    assert counts.repetitions(("train", "while", "body", "up", "while")) == 7
-    assert counts.repetitions(("other", "while")) is None
+    assert counts.trips(("train", "while", "body", "up", "while")) == (7, "measured")
+    assert counts.trips(("other", "while")) == (4, "assumed")
 
 
 def test_a_loop_in_loops():
@@ -48,7 +48,7 @@ def test_branches():
 
     counts = count(repeat, jnp.array([1, 1, 2, 1]))
     assert of(counts.branches, "choice") == (0, 3, 1)
-    assert counts.shares(("choice", "cond"), 3) == [0, 0.75, 0.25]
+    assert counts.shares(("choice", "cond"), [1, 2, 3]) == ([0, 0.75, 0.25], "measured")
     assert of(counts.loops, "up") == (3, 6)
 
 

@@ -20,10 +20,11 @@ from azjax.games import make_game
 from azjax.plan import compile as compiler
 from azjax.plan.compile import DoesNotCompile
 from azjax.plan.machines import machine
-from azjax.plan.measure import MeasuredRuns, measure_runs
-from azjax.plan.plan import Plan, make_plan, what_fits
+from azjax.plan.measure import assumed_runs, measure_runs
+from azjax.plan.plan import Plan, make_plan
 from azjax.plan.table import plan_table
 from azjax.sharding import make_mesh
+from azjax.training.memory import replay_bytes, what_fits
 from azjax.training.trainer import make_trainer
 from tests import tiny
 
@@ -82,8 +83,7 @@ def test_keys_of_the_config_can_be_changed(config, refused, monkeypatch):
 def test_repetitions_are_measured():
     run = tiny.config(**RUN | {"selfplay": {"parallel_games": 16, "plies_per_cycle": 4}})
     runs = measure_runs(run, make_game(run), games=4, plies=2)
-    assert runs.counts is not None
-    loops = {path[-2]: numbers for path, numbers in runs.counts.loops.items()}
+    loops = {path[-2]: numbers for path, numbers in runs.loops.items()}
     backups, up = loops["backup"]
     descents, down = loops["descent"]
     assert backups == descents == 2 * 6  # two plies of six simulations
@@ -93,18 +93,16 @@ def test_repetitions_are_measured():
 def test_fast_searches_have_counts_of_their_own():
     run = tiny.config(**RUN)
     runs = measure_runs(run, make_game(run), games=4, plies=2)
-    assert runs.counts is not None
-    descents = {
-        path[-7]: number for path, (number, _) in runs.counts.loops.items() if path[-2] == "descent"
-    }
+    descents = {path[-7]: n for path, (n, _) in runs.loops.items() if path[-2] == "descent"}
     assert descents == {"full_search": 6, "fast_search": 3}
 
 
 def test_what_would_fit():
     run = tiny.config(**RUN)
     trainer = make_trainer(make_game(run), run, make_mesh(jax.devices()[:1]))
-    assert "replay.capacity_plies = 12 would fit (now 16)" in what_fits(trainer, -100)
-    assert "selfplay.parallel_games = " in what_fits(trainer, -1e9)
+    stored = replay_bytes(trainer) // 2
+    assert "replay.capacity_plies = 12 would fit (now 16)" in what_fits(trainer, -100, stored)
+    assert "selfplay.parallel_games = " in what_fits(trainer, -1e9, stored)
 
 
 class Refusing:
@@ -147,7 +145,7 @@ def test_a_run_that_cannot_be_split_is_a_column_of_the_table(capsys):
     from rich.console import Console
 
     run = tiny.config(**RUN)
-    game, runs = make_game(run), MeasuredRuns(run)
+    game, runs = make_game(run), assumed_runs(run)
     mesh = make_mesh(jax.devices()[:3])
     found = make_plan(run, game, machine("v5e:1x3"), mesh, runs)
     assert "must be a multiple of 3" in found.problem

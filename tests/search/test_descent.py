@@ -34,7 +34,7 @@ def tree_of(name):
 def test_both_forms_find_the_same_end(name):
     tree = tree_of(name)
     by_level, at_once = (
-        jax.jit(functools.partial(form, select_root=select_root, select_interior=select))
+        jax.jit(functools.partial(form, selection=(select_root, select)))
         for form in (descend_by_level, descend_at_once)
     )
     key = jax.random.key(0)
@@ -64,12 +64,8 @@ def test_a_loop_walks_down_where_it_must(few_edges, most_edges, deterministic, l
     monkeypatch.setattr("azjax.search.descent._MOST_EDGES", most_edges)
 
     def program():
-        find = functools.partial(
-            descend,
-            select_root=select_root,
-            select_interior=select,
-            deterministic=deterministic,
-        )
+        selection = (select_root, select)
+        find = functools.partial(descend, selection=selection, deterministic=deterministic)
         return jax.jit(lambda *x: find(*x)).lower(jax.random.PRNGKey(0), tree).as_text()
 
     assert "stablehlo.while" in program()  # on a CPU

@@ -83,23 +83,23 @@ def test_two_chunks_equal_one(policy):
     """A second call of the loop continues a tree that is not full, from where the first ended."""
     game = make("tic_tac_toe")
     selections = {
-        "gumbel": {
-            "select_root": functools.partial(
+        "gumbel": (
+            functools.partial(
                 mctx.gumbel_muzero_root_action_selection,
                 num_simulations=SIMULATIONS,
                 max_num_considered_actions=CONSIDERED,
                 qtransform=mctx.qtransform_completed_by_mix_value,
             ),
-            "select_interior": functools.partial(
+            functools.partial(
                 mctx.gumbel_muzero_interior_action_selection,
                 qtransform=mctx.qtransform_completed_by_mix_value,
             ),
-        },
+        ),
         "puct": puct_selections(),
     }[policy]
 
     def two_chunks(params, recurrent_fn):
-        ours = make_loop_fn(params, recurrent_fn, **selections)
+        ours = make_loop_fn(params, recurrent_fn, selections)
 
         def loop_fn(lower, upper, body, state):
             assert (lower, upper) == (0, SIMULATIONS)
@@ -118,7 +118,7 @@ def test_two_chunks_equal_one(policy):
 def puct_selections():
     qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
     select = functools.partial(mctx.muzero_action_selection, qtransform=qtransform)
-    return {"select_root": functools.partial(select, depth=0), "select_interior": select}
+    return functools.partial(select, depth=0), select
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -37,7 +37,7 @@ def refused(monkeypatch, trainer, capacity):
         check_memory(trainer)
     message = str(caught.value)
     assert "\n" not in message
-    setting, value = re.search(r"(\w+\.\w+) = (\d+) would fit$", message).groups()
+    setting, value = re.search(r"(\w+\.\w+) = (\d+) would fit \(now", message).groups()
     table, key = setting.split(".")
     return {table: {key: int(value)}}
 

@@ -52,11 +52,10 @@ def targets(size: int) -> np.ndarray:
     return np.where(inside, rows * size + columns, -1).astype(np.int16)
 
 
-@functools.cache
-def mirrored_planes(size: int) -> np.ndarray:
-    """Returns the plane that each becomes if left and right are exchanged, int32 [planes]."""
+def mirrored_planes(size: int) -> list[int]:
+    """Returns the plane that each becomes if left and right are exchanged."""
     moves, last = offsets(size), first_underpromotion(size)
     places = {move: plane for plane, move in enumerate(moves[:last])}
     rides = [places[down, -right] for down, right in moves[:last]]
     rest = [last + 3 * piece + 2 - side for piece in range(3) for side in range(3)]
-    return np.array(rides + rest, np.int32)
+    return rides + rest

@@ -9,9 +9,7 @@ _NAMES = ("pawn", "knight", "bishop", "rook", "queen", "king")  # in the order o
 def svg_board(size: int) -> str:
     """Draws the empty board as an SVG document, from White's side.
 
-    Cell `row * size + column` is a square, row 0 the far rank. Its code is 0 where it is empty, 1
-    to 6 for White's pawn, knight, bishop, rook, queen and king and 7 to 12 for Black's; 16 more
-    for the squares that the last move left and reached, and 32 more for a king in check.
+    `Chess.view` lists the cells and their codes.
     """
     board = size * _CELL
     width = board + 2 * _MARGIN

@@ -14,6 +14,7 @@ from azjax_envs.base_game import BaseGame
 from azjax_envs.chess import actions, clicks, drawing, notation, observation
 from azjax_envs.chess.state import ChessState, make_state, play
 from azjax_envs.game import Symmetries, returns_of, settle
+from azjax_envs.symmetry import mirrored
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls, materialized
 
 
@@ -24,6 +25,7 @@ class _ChessGame(BaseGame):
     _start: ClassVar[str]
 
     player_names = ("white", "black")
+    click_choices = clicks.CHOICES
 
     @property
     def num_actions(self) -> int:
@@ -45,10 +47,7 @@ class _ChessGame(BaseGame):
         (legal,) = computed_once(legal & (action == played))
         lost = jnp.where(state.ply % 2 == 0, -1, 1).astype(jnp.int8)
         forfeited = dataclasses.replace(
-            state,
-            over=jnp.ones_like(state.over),
-            result=lost,
-            legal=jnp.zeros_like(state.legal),
+            state, over=jnp.ones_like(state.over), result=lost, legal=jnp.zeros_like(state.legal)
         )
         moved = play(self._size, state, played)
         return settle(state, over=state.over, legal=legal, moved=moved, forfeited=forfeited)
@@ -118,10 +117,6 @@ class _ChessGame(BaseGame):
     def cell_names(self) -> tuple[str, ...]:
         return clicks.cell_names(self._size)
 
-    @property
-    def click_choices(self) -> tuple[str, ...]:
-        return clicks.CHOICES
-
     def clicks(self, state: ChessState) -> Array:
         return clicks.clicks(self._size, state)
 
@@ -185,13 +180,7 @@ class GardnerChess(_ChessGame):
     _start: ClassVar[str] = "rnbqk/ppppp/5/PPPPP/RNBQK w - - 0 1"
 
     def symmetries(self) -> Symmetries:
-        size = self._size
-        squares = np.arange(size**2).reshape(size, size)
-        cells = np.stack([squares, squares[:, ::-1]]).reshape(2, -1).astype(np.int32)
-        planes = actions.num_planes(size)
-        ways = np.stack([np.arange(planes), actions.mirrored_planes(size)])
-        places = cells[:, :, None] * planes + ways[:, None]
-        return Symmetries(cells=cells, actions=places.reshape(2, -1).astype(np.int32))
+        return mirrored(self._size, self._size, actions.mirrored_planes(self._size))
 
 
 @functools.partial(jit_for_few_calls, static_argnums=(0, 1))

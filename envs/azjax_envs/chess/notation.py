@@ -229,7 +229,6 @@ def _can_castle(grid: np.ndarray, right: str) -> bool:
 
 def _turn_rights(bits: int, is_white: bool) -> int:
     """Converts castling rights from White's view to that of the side to move, and back."""
-    bits = int(bits)
     return bits if is_white else bits >> 2 | (bits & 3) << 2
 
 
@@ -283,6 +282,5 @@ def _unpack(size: int, words: np.ndarray) -> np.ndarray:
 @functools.cache
 def _places(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns the word of each square and its bit there."""
-    per_word = Lanes(size, size).lanes_per_word * size
-    word, bit = np.divmod(np.arange(size * size), per_word)
-    return word, bit.astype(np.uint32)
+    words, bits = zip(*map(Lanes(size, size).place, range(size**2)), strict=True)
+    return np.array(words), np.array(bits)

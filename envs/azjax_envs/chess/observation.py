@@ -55,21 +55,10 @@ def exchange_sides(size: int, observation: Array) -> Array:
     return jnp.where(np.arange(len(order)) == colour, 1 - other, other)
 
 
-def piece_codes(size: int, state: ChessState) -> Array:
-    """Returns the piece on each square.
-
-    Returns:
-      int32 [size, size] from White's side, the far rank first. 0 is an empty square, 1 to 6 are
-      White's pawn, knight, bishop, rook, queen and king, 7 to 12 are Black's.
-    """
-    return _codes(state.pieces, state.ply, size)
-
-
 def view(size: int, state: ChessState) -> Array:
     """Returns the codes that pictures of the board are drawn from, int32 [size * size].
 
-    A square has its `piece_codes`, plus 16 if the last move left or entered it, plus 32 if it holds
-    the king of the side to move and that king is in check.
+    `Chess.view` lists them.
     """
     now = _codes(state.pieces, state.ply, size)
     before = _codes(state.past[0], state.ply - np.uint16(1), size)

@@ -112,41 +112,35 @@ def _arrive(
     size: int,
     pieces: Pieces,
     *,
-    castling: Array,
-    passed: Array,
-    clock: Array,
-    ply: Array,
-    last_ply: Array,
-    past: Array,
     past_repeats: Array,
     hashes: Array,
     draws: bool = True,
+    **known: Array,
 ) -> ChessState:
-    """Makes the state of a position just reached: its legal moves, repetitions and result."""
+    """Makes the state of a position just reached: its legal moves, repetitions and result.
+
+    `known` are the fields castling, passed (as in `make_state`), clock, ply, last_ply and past.
+    """
+    castling, passed, clock, ply = (known[x] for x in ("castling", "passed", "clock", "ply"))
     moves = legal_moves(pieces, castling, square(passed, size))
     check, en_passant = moves.check, moves.en_passant
     legal = moves.planes.rows()
     # The rules of repetition count an en-passant square only if the capture is legal.
-    passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
+    known["passed"] = passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
     (fingerprint,) = computed_once(_hash(pieces, castling, passed, ply))
     earlier = np.arange(CLOCK) < clock
     same = (hashes == fingerprint[:, None]).all(axis=0) & earlier
     repeats = jnp.sum(same, dtype=jnp.uint8)
     stuck = ~jnp.any(moves.planes.stack() != 0)
-    drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= last_ply) | _is_dead(pieces)
+    drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= known["last_ply"]) | _is_dead(pieces)
     over, repeats = computed_once(stuck | drawn if draws else stuck, repeats)
     white_moves = ply % 2 == 0
     mated = jnp.where(white_moves, -1, 1)
     return ChessState(
+        **known,
         pieces=jnp.stack([board.stack() for board in pieces]),
-        castling=castling,
-        passed=passed,
-        clock=clock,
-        ply=ply,
-        last_ply=last_ply,
         legal=jnp.where(over, np.uint8(0), legal),
         check=check,
-        past=past,
         repeats=jnp.append(repeats, past_repeats),
         hashes=jnp.where(np.arange(CLOCK) == clock, fingerprint[:, None], hashes),
         over=over,

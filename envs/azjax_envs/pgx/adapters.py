@@ -90,8 +90,7 @@ class Pgx(BaseGame):
 
     def __post_init__(self):
         if self.max_steps is None:
-            known = isinstance(self.env, str)
-            object.__setattr__(self, "max_steps", _MAX_STEPS.get(self.env, 512) if known else 512)
+            object.__setattr__(self, "max_steps", _MAX_STEPS.get(self.env, 512))
         require_range("pgx", "max_steps", self.max_steps or 0, 1, 2**31 - 1)
         self._facts  # noqa: B018  raises if the environment cannot be such a game
 

@@ -33,9 +33,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
         _first: Array  # int32 [], the player who moves first
         _x: Any  # the game's own state
 
-        @property
-        def env_id(self) -> str:
-            return game.name
+        env_id = game.name
 
         def to_svg(self, *, color_theme: str | None = None, scale: float | None = None) -> str:
             """Returns the drawing of the position; for a batch, that of the first one."""
@@ -47,6 +45,12 @@ def environment_class(game: Game) -> type[pgx.Env]:
                 file.write(self.to_svg(**options))
 
     class Environment(pgx.Env):
+        id = game.name
+        version = "azjax"
+        num_players = 2
+        num_actions = game.num_actions
+        observation_shape = game.observation_shape
+
         def _init(self, key: Array) -> State:
             first = jax.random.bernoulli(key).astype(jnp.int32)
             x = jax.tree.map(jnp.asarray, start)
@@ -75,25 +79,5 @@ def environment_class(game: Game) -> type[pgx.Env]:
 
         def _observe(self, state: State, player_id: Array) -> Array:
             return observe_as(game, state._x, player_id ^ state._first)
-
-        @property
-        def id(self) -> str:
-            return game.name
-
-        @property
-        def version(self) -> str:
-            return "azjax"
-
-        @property
-        def num_players(self) -> int:
-            return 2
-
-        @property
-        def num_actions(self) -> int:
-            return game.num_actions
-
-        @property
-        def observation_shape(self) -> tuple[int, ...]:
-            return game.observation_shape
 
     return Environment

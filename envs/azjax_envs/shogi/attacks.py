@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Words, any_bit, count_bits, each
+from azjax_envs.bitboard import Words, any_bit, both, count_bits, each, either, without
 from azjax_envs.shogi import rays
-from azjax_envs.shogi.board import ALL, Pieces, both, either, without
+from azjax_envs.shogi.board import ALL, Pieces
 from azjax_envs.shogi.rays import Rays
 from azjax_envs.xla_cpu import computed_once
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes, Words, each
+from azjax_envs.bitboard import Lanes, Words, both, each, either, without
 
 # The numbers of the kinds. Kinds 9 to 12, 14 and 15 are 1 to 4, 6 and 7 promoted. A promoted kind
 # is the plain one plus PROMOTED. 0 is an empty cell, and 13 is unused.
@@ -24,6 +24,11 @@ HORSE, DRAGON = BISHOP + PROMOTED, ROOK + PROMOTED
 KINDS = (*range(1, 13), HORSE, DRAGON)
 IN_HAND = range(PAWN, ROOK + 1)
 TOTAL = {PAWN: 18, LANCE: 4, KNIGHT: 4, SILVER: 4, GOLD: 4, BISHOP: 2, ROOK: 2, KING: 2}
+
+_BACK = (LANCE, KNIGHT, SILVER, GOLD, KING, GOLD, SILVER, KNIGHT, LANCE)
+_HALF = (*9 * [PAWN], 0, BISHOP, *5 * [0], ROOK, 0, *_BACK)  # sente's, from rank g
+START = np.array([*_HALF[::-1], *27 * [0], *_HALF])
+START[:27] += np.where(START[:27] > 0, THEIRS, 0)
 
 LANES = Lanes(9, 9)
 NUM_PLANES = 5  # the four bits of the kind, from the lowest, and the owner
@@ -40,15 +45,6 @@ def rows(*numbers: int) -> tuple[np.uint32, ...]:
 
 
 ZONE = rows(0, 1, 2)  # where own pieces promote
-
-both = functools.partial(each, operator.and_)
-either = functools.partial(each, operator.or_)
-without = functools.partial(each, lambda a, b: a & ~b)
-
-
-def only_if(condition: Array, words: Words) -> Words:
-    """Returns `words`, or an empty board where the condition is false."""
-    return tuple(jnp.where(condition, word, np.uint32(0)) for word in words)
 
 
 @dataclasses.dataclass(frozen=True)

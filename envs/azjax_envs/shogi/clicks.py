@@ -9,7 +9,11 @@ from azjax_envs.shogi.board import IN_HAND
 from azjax_envs.shogi.moves import NUM_ACTION_PLANES, NUM_MOVES
 
 CHOICES = ("", "+")
-_STEPS = np.array([*rays.DIRECTIONS, *rays.JUMPS])
+CELL_NAMES = (
+    *(f"{9 - column}{row}" for row in "abcdefghi" for column in range(9)),
+    *(f"{letter}*" for letter in 2 * "RBGSNLP"),
+)
+_STEPS = np.array(rays.STEPS)
 _FAR = 9
 
 
@@ -37,11 +41,6 @@ def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     promotes = (planes >= NUM_MOVES) & (planes < 2 * NUM_MOVES)
     choices = jnp.broadcast_to(promotes.astype(np.int32), starts.shape)
     return jnp.stack([starts, targets, choices], axis=-1).reshape(-1, 3).astype(jnp.int32)
-
-
-def cell_names() -> tuple[str, ...]:
-    board = [f"{9 - column}{row}" for row in "abcdefghi" for column in range(9)]
-    return (*board, *(f"{letter}*" for letter in 2 * "RBGSNLP"))
 
 
 def _behind() -> tuple[np.ndarray, np.ndarray]:

@@ -31,11 +31,7 @@ _IN_HAND = (("R", 2), ("B", 2), ("G", 4), ("S", 4), ("N", 4), ("L", 4), ("P", 18
 def svg_board() -> str:
     """Draws the empty board as an SVG document, from sente's side.
 
-    Cell `row * 9 + column` is a square, row 0 is rank a and column 0 is file 9. Its code is 0
-    where it is empty, 1 to 14 for sente's pawn, lance, knight, silver, gold, bishop, rook, king,
-    and promoted pawn, lance, knight, silver, bishop and rook, 15 to 28 for gote's, and 32 more for
-    the squares of the last move. Cells 81 to 87 are sente's rooks, bishops, golds, silvers,
-    knights, lances and pawns in hand, 88 to 94 gote's; the code is their number.
+    `Shogi.view` lists the cells and their codes.
     """
     width, height = _RIGHT + _MARGIN + _HAND, _BOTTOM + _MARGIN / 2
     board = {"x": _LEFT, "y": _TOP, "width": 9 * _WIDE, "height": 9 * _TALL}
@@ -89,12 +85,12 @@ def _square(cell: int) -> str:
 
 def _held(cell: int, name: str, most: int, x: float, y: float, *, turned: bool) -> str:
     """Draws a kind of piece in hand, with its number if that is more than one."""
-    turn = {"transform": "scale(-1)"} if turned else {}
     numbers = [
         svg.element("text", str(n), cls=f"n{n} upright", x=-28 if turned else 28, y=7)
         for n in range(2, most + 1)
     ]
-    inside = [svg.element("use", cls="held", href=f"#{_id(name)}", **turn), *numbers]
+    turn = "scale(-1)" if turned else None
+    inside = [svg.element("use", cls="held", href=f"#{_id(name)}", transform=turn), *numbers]
     return svg.element("g", inside, cls="hand", transform=f"translate({x:g} {y:g})", data_cell=cell)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.base_game import BaseGame
+from azjax_envs.bitboard import without
 from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.shogi import clicks, drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
@@ -24,7 +25,6 @@ from azjax_envs.shogi.board import (
     pieces,
     turned,
     unpack,
-    without,
 )
 from azjax_envs.shogi.moves import NUM_ACTION_PLANES, NUM_MOVES, legal_moves
 from azjax_envs.shogi.play import play
@@ -41,6 +41,7 @@ from azjax_envs.shogi.state import (
     start,
     to_position,
 )
+from azjax_envs.symmetry import mirrored
 from azjax_envs.xla_cpu import computed_once
 
 
@@ -89,18 +90,9 @@ class Shogi(BaseGame):
     player_names = ("black (sente)", "white (gote)")
     name = "shogi"
 
-    @property
-    def num_actions(self) -> int:
-        return 81 * NUM_ACTION_PLANES
-
-    @property
-    def observation_shape(self) -> tuple[int, int, int]:
-        return (9, 9, observation.CHANNELS)
-
-    @property
-    def max_steps(self) -> int:
-        return MAX_PLIES
-
+    num_actions = 81 * NUM_ACTION_PLANES
+    observation_shape = (9, 9, observation.CHANNELS)
+    max_steps = MAX_PLIES
     max_legal_actions = 593  # no position with more is known
     num_symmetries = 2
 
@@ -148,14 +140,9 @@ class Shogi(BaseGame):
         return observation.exchange_sides(self.observe(state))
 
     def symmetries(self) -> Symmetries:
-        cells = np.arange(81).reshape(9, 9)[:, ::-1].reshape(-1)
-        moves = [_STEPS.index((row, -column)) for row, column in _STEPS]
-        planes = [*moves, *(NUM_MOVES + move for move in moves), *range(2 * NUM_MOVES, 27)]
-        actions = cells[:, None] * NUM_ACTION_PLANES + np.array(planes)[None]
-        return Symmetries(
-            cells=np.stack([np.arange(81), cells]).astype(np.int32),
-            actions=np.stack([np.arange(self.num_actions), actions.reshape(-1)]).astype(np.int32),
-        )
+        moves = [rays.STEPS.index((row, -column)) for row, column in rays.STEPS]
+        promotions = [NUM_MOVES + move for move in moves]
+        return mirrored(9, 9, [*moves, *promotions, *range(2 * NUM_MOVES, NUM_ACTION_PLANES)])
 
     def action_to_string(self, state: ShogiState, action: int) -> str:
         return notation.to_usi(cells(state), int(state.player), int(action))
@@ -208,13 +195,8 @@ class Shogi(BaseGame):
         held = [count_in_hand(both[i], kind) for i in (0, 1) for kind in reversed(IN_HAND)]
         return jnp.concatenate([codes, jnp.stack(held).astype(jnp.int32)])
 
-    @property
-    def cell_names(self) -> tuple[str, ...]:
-        return clicks.cell_names()
-
-    @property
-    def click_choices(self) -> tuple[str, ...]:
-        return clicks.CHOICES
+    cell_names = clicks.CELL_NAMES
+    click_choices = clicks.CHOICES
 
     def clicks(self, state: ShogiState) -> Array:
         return clicks.clicks(unpack(board(state)), state.player)
@@ -262,6 +244,3 @@ def _place(position: Array, player: Array, ply: Array) -> tuple[ShogiState, Arra
     own, king = pieces(planes).of(ours), pieces(planes).of(theirs).king
     checkers = threats(own, up=True, king=king, guards=theirs, empty=empty).checkers
     return begin(position, legal, player, ply), checkers == 0
-
-
-_STEPS = (*rays.DIRECTIONS, *rays.JUMPS)

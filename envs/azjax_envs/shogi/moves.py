@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Words, each
+from azjax_envs.bitboard import Words, both, each, either, only_if, without
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.attacks import Threats, is_mated_by_pawn, slides, steps, threats
 from azjax_envs.shogi.board import (
@@ -17,20 +17,16 @@ from azjax_envs.shogi.board import (
     PAWN,
     ZONE,
     Pieces,
-    both,
-    either,
     holds,
     occupied,
-    only_if,
     pieces,
     rows,
-    without,
 )
 from azjax_envs.xla_cpu import computed_once
 
 # Planes 0 to 7 are steps and slides in each of rays.DIRECTIONS, then come the two jumps of a
 # knight, the same ten with promotion, and the drops of each kind.
-NUM_MOVES = len(rays.DIRECTIONS) + len(rays.JUMPS)
+NUM_MOVES = len(rays.STEPS)
 NUM_ACTION_PLANES = 2 * NUM_MOVES + len(IN_HAND)
 _DOWN = rays.lanes(3, 4, 5)
 _PROMOTING = ("pawn", "lance", "knight", "silver", "bishop", "rook")
@@ -102,8 +98,8 @@ def _stuck(own: Pieces, empty: Words) -> Words:
     """Returns the last row's cells that pawns and lances reach, where they could not move on."""
     flood = own.lance
     for _ in range(7):
-        flood = either(flood, both(LANES.shift(flood, 9), empty))
-    return both(LANES.shift(either(flood, own.pawn), 9), rows(0))
+        flood = either(flood, both(LANES.move(flood, 9), empty))
+    return both(LANES.move(either(flood, own.pawn), 9), rows(0))
 
 
 def _knight_moves(knights: Words, danger: Threats, *, ours: Words) -> tuple[list, list]:

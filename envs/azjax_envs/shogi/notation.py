@@ -28,7 +28,6 @@ from azjax_envs.shogi.moves import NUM_ACTION_PLANES, NUM_MOVES
 _LETTERS = " PLNSGBRK"
 _HAND_ORDER = "RBGSNLP"  # of SFEN, and of players
 _CAN_PROMOTE = (PAWN, LANCE, KNIGHT, SILVER, BISHOP, ROOK)
-_STEPS = (*rays.DIRECTIONS, *rays.JUMPS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +93,7 @@ def to_usi(cells: np.ndarray, player: int, action: int) -> str:
     target, plane = divmod(action, NUM_ACTION_PLANES)
     if plane >= 2 * NUM_MOVES:
         return f"{_LETTERS[plane - 2 * NUM_MOVES + PAWN]}*{_square(target, player)}"
-    rows, columns = _STEPS[plane % NUM_MOVES]
+    rows, columns = rays.STEPS[plane % NUM_MOVES]
     start = target - 9 * rows - columns
     while not cells[start]:
         start -= 9 * rows + columns

@@ -10,8 +10,7 @@ from azjax_envs.shogi.board import IN_HAND, LANES, NUM_PLANES, occupied, unit
 from azjax_envs.shogi.moves import NUM_MOVES
 
 # The shortest move of each plane. A slide moves a multiple of it. Drops have no start.
-_STEPS = (*rays.DIRECTIONS, *rays.JUMPS)
-_PLACES = np.array([9 * row + column for row, column in _STEPS] * 2, np.int32)
+_PLACES = np.array([9 * row + column for row, column in rays.STEPS] * 2, np.int32)
 
 
 def play(planes: Array, hand: Array, target: Array, plane: Array) -> tuple[Array, Array]:

@@ -13,12 +13,13 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.bitboard import Words
-from azjax_envs.shogi.board import LANES, both, either
+from azjax_envs.bitboard import Words, both, either
+from azjax_envs.shogi.board import LANES
 
 # Rows and columns of a step, clockwise from straight up; DIRECTIONS[(d + 4) % 8] is the opposite.
 DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
 JUMPS = ((-2, -1), (-2, 1))  # of a knight
+STEPS = (*DIRECTIONS, *JUMPS)
 
 Rays = Words
 

@@ -9,17 +9,10 @@ from jax import Array
 
 from azjax_envs.shogi import repetition
 from azjax_envs.shogi.board import (
-    BISHOP,
-    GOLD,
     IN_HAND,
-    KING,
-    KNIGHT,
-    LANCE,
     LANES,
     NUM_PLANES,
-    PAWN,
-    ROOK,
-    SILVER,
+    START,
     THEIRS,
     count_in_hand,
     one_in_hand,
@@ -72,7 +65,7 @@ def hands(state: ShogiState) -> Array:
 
 def start() -> ShogiState:
     """Returns the state in which every game starts."""
-    position = np.append(pack(_START), [0, 0, 1]).astype(np.uint32)
+    position = np.append(pack(START), [0, 0, 1]).astype(np.uint32)
     return begin(jnp.asarray(position), jnp.asarray(_OPENINGS), np.uint8(0), np.int16(0))
 
 
@@ -140,8 +133,4 @@ def _openings() -> np.ndarray:
     return np.array([LANES.constant(plane) for plane in cells], np.uint32).T
 
 
-_BACK = (LANCE, KNIGHT, SILVER, GOLD, KING, GOLD, SILVER, KNIGHT, LANCE)
-_HALF = (*9 * [PAWN], 0, BISHOP, *5 * [0], ROOK, 0, *_BACK)  # sente's, from rank g
-_START = np.array([*_HALF[::-1], *27 * [0], *_HALF])
-_START[:27] += np.where(_START[:27] > 0, THEIRS, 0)
 _OPENINGS = _openings()

@@ -99,24 +99,14 @@ _OPTIONAL_METHODS = {
     "ownership": ("cells", jnp.float32),
     "observe_other": ("observation_shape", jnp.float32),
 }
-_OTHER_METHODS = (
-    "init",
-    "step",
-    "symmetries",
-    "action_to_string",
-    "string_to_action",
-    "to_string",
-    "svg_board",
-)
 
 
 def _members(game: Game) -> Iterator[str]:
-    for member in ("name", "observation_shape", *_NUMBERS):
-        if not hasattr(game, member):
-            yield f"{member} is missing"
-    for method in (*_OTHER_METHODS, *_ARRAY_METHODS):
-        if not callable(getattr(game, method, None)):
-            yield f"{method} is missing"
+    for name, member in vars(Game).items():
+        is_method = inspect.isfunction(member)
+        found = callable(getattr(game, name, None)) if is_method else hasattr(game, name)
+        if not (name.startswith("_") or found):
+            yield f"{name} is missing"
 
 
 def _parameters(game: Game) -> Iterator[str]:

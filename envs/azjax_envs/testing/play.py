@@ -162,17 +162,16 @@ def _symmetry_faults(
       others: the games under each symmetry, [K, games, ...].
     """
     alike = {
-        "observation": jnp.moveaxis(now["observation"][:, cells], 1, 0),
-        "legal mask": jnp.moveaxis(now["mask"][:, actions], 1, 0),
-        "player to move": now["player"][None],
-        "end": now["over"][None],
-        "result": now["returns"][None],
+        "observation": ("observation", jnp.moveaxis(now["observation"][:, cells], 1, 0)),
+        "legal mask": ("mask", jnp.moveaxis(now["mask"][:, actions], 1, 0)),
+        "player to move": ("player", now["player"][None]),
+        "end": ("over", now["over"][None]),
+        "result": ("returns", now["returns"][None]),
     }
-    names = {"legal mask": "mask", "player to move": "player", "end": "over", "result": "returns"}
     faults = {}
-    for name, wanted in alike.items():
-        got = others[names.get(name, name)]
-        differs = ~jnp.isclose(got.astype(jnp.float32), wanted.astype(jnp.float32), atol=1e-6)
+    for name, (key, wanted) in alike.items():
+        got, wanted = others[key].astype(jnp.float32), wanted.astype(jnp.float32)
+        differs = ~jnp.isclose(got, wanted, atol=1e-6)
         wrong = jnp.any(differs.reshape(*differs.shape[:2], -1), axis=(0, 2))
         faults[f"under a symmetry, the {name} is not the transformed one"] = wrong
     return faults
