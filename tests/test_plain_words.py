@@ -11,7 +11,7 @@ from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.games import game_from_name
 from azjax.play.gtp.sgf import read_sgf
-from azjax.players.engines.command import parse_command
+from azjax.players.engines.command import parse_engine
 from azjax.players.spec import parse_run, parse_spec
 from azjax.players.weights_file import file_bytes, load_saved
 from azjax.selfplay.openings import read_openings
@@ -107,7 +107,8 @@ def test_names_of_games_players_and_engines():
     kinds = ("uct:", "random:", "minimax:", "connect_four@", "connect_four:", "gtp:", "uci:x?")
     assert complaints(parse_spec, [*WORDS, *(k + w for k in kinds for w in WORDS)]) > 50
     assert complaints(parse_run, [f"runs/a@{word}" for word in WORDS]) > 10
-    assert complaints(parse_command, [f"x?{a}={b}" for a in ("timeout", "") for b in WORDS]) > 10
+    words = [f"x?{a}={b}" for a in ("timeout", "") for b in WORDS]
+    assert complaints(lambda word: parse_engine("uci", word), words) > 10
 
 
 CONFIGS = [

@@ -69,10 +69,7 @@ def analyse(
     values = [_value(p, i, found, scores) for i, p in enumerate(positions)]
     analysed = [_analysed_move(record, i, values, found, scores) for i in range(len(positions) - 1)]
     return GameAnalysis(
-        record=record,
-        player=player.name,
-        values=tuple(values),
-        moves=tuple(analysed),
+        record=record, player=player.name, values=tuple(values), moves=tuple(analysed)
     )
 
 
@@ -114,10 +111,7 @@ class _Found(NamedTuple):
 
 
 def _search_all(
-    player: SearchPlayer,
-    states: State,
-    count: int,
-    progress: Callable[[int, int], None] | None,
+    player: SearchPlayer, states: State, count: int, progress: Callable[[int, int], None] | None
 ) -> _Found:
     """Searches in batches of one size, so that one program serves all."""
     size = min(_BATCH, count)
@@ -171,38 +165,31 @@ def _line(listed: ListedMoves | None, tree: mctx.Tree, first: Array) -> Array:
     return jax.lax.scan(next_move, (jnp.asarray(0), first), None, length=_LINE)[1]
 
 
-def _exact_scores(game: Game, states: State, count: int) -> np.ndarray | None:
+def _exact_scores(game: Game, states: State, count: int) -> np.ndarray:
     """Returns the exact scores of all actions, [P, A], NaN where they are not known quickly."""
-    exact = exact_values(game)
-    if exact is None:
-        return None
-    known = np.flatnonzero(exact.known(states))
-    if not known.size:
-        return None
-    scores = np.full((count, game.num_actions), np.nan, np.float32)
-    scores[known] = np.sign(np.asarray(exact.load().action_scores(take(states, known))))
+    scores, exact = np.full((count, game.num_actions), np.nan, np.float32), exact_values(game)
+    if exact is not None and (known := np.flatnonzero(exact.known(states))).size:
+        scores[known] = np.sign(np.asarray(exact.load().action_scores(take(states, known))))
     return scores
 
 
-def _value(position: Position, i: int, found: _Found, scores: np.ndarray | None) -> float:
+def _value(position: Position, i: int, found: _Found, scores: np.ndarray) -> float:
     """Returns the expected result of best play, from player 0's perspective."""
     if position.over:
         return position.returns[0]
-    value = float(found.value[i])
-    if scores is not None and not np.isnan(scores[i, 0]):
-        value = float(scores[i].max())
+    value = float(found.value[i] if np.isnan(scores[i, 0]) else scores[i].max())
     return -value if position.mover else value
 
 
 def _analysed_move(
-    record: GameRecord, i: int, values: list[float], found: _Found, scores: np.ndarray | None
+    record: GameRecord, i: int, values: list[float], found: _Found, scores: np.ndarray
 ) -> AnalysedMove:
     before, after = record.positions[i], record.positions[i + 1]
     sign = -1.0 if before.mover else 1.0
     best, visits = int(found.action[i]), found.visits[i]
     lost = sign * (values[i] - values[i + 1]) if after.action != best else 0.0
     line = [int(action) for action in found.line[i] if action >= 0]
-    exact = scores is not None and not np.isnan(scores[i, 0])
+    exact = not np.isnan(scores[i, 0])
     if exact:
         lost = float(scores[i].max() - scores[i, after.action])
         if scores[i, best] < scores[i].max():  # the search's own mistake
@@ -217,6 +204,6 @@ def _analysed_move(
         best=best,
         line=tuple(now.move_names(line)),
         loss=max(lost, 0.0) / 2,
-        exact=exact,
+        exact=bool(exact),
         visits=tuple((int(a), int(visits[a])) for a in tried if visits[a]),
     )

@@ -1,7 +1,9 @@
 """Files with games: SGF, PGN, CSA, KIF, and lists of moves."""
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from azjax_envs import Game
 from azjax_envs.chess import Chess
@@ -43,16 +45,19 @@ def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
     data = _read(path)
     kind = check_format(path, game)
     suffix = path.suffix.lower()
+    games: Iterable[Any]
+    read: Callable[[Any], PlayedGame]
     if isinstance(game, Go) and suffix == ".sgf":
-        return sgf.read_sgf(data, game)
-    text = _decoded(path, data)
-    if suffix == ".pgn":
-        return pgn.read_pgn(text)
-    if suffix == ".csa":
-        return shogi_files.read_csa(text)
-    if kind is Shogi:
-        return shogi_files.read_kif(text)
-    return _read_lists(text, game)
+        games, read = sgf.split_games(data), functools.partial(sgf.read_game, game)
+    elif suffix == ".pgn":
+        games, read = pgn.split_games(_decoded(path, data)), pgn.read_game
+    elif suffix == ".csa":
+        games, read = shogi_files.split_csa(_decoded(path, data)), shogi_files.read_csa
+    elif kind is Shogi:
+        games, read = [_decoded(path, data)], shogi_files.read_kif
+    else:
+        games, read = _lists(_decoded(path, data), game), functools.partial(_read_list, game)
+    return (functools.partial(read, each) for each in games)
 
 
 def check_format(path: Path, game: Game) -> type | None:
@@ -126,14 +131,18 @@ def _decoded(path: Path, data: bytes) -> str:
     raise UserError(f"{path}: it is not text in UTF-8 or Shift JIS")
 
 
-def _read_lists(text: str, game: Game) -> Iterator[Callable[[], PlayedGame]]:
+def _lists(text: str, game: Game) -> Iterator[list[str]]:
     for line in text.splitlines():
         other = _named_game(line)
         if other not in (None, game.name):
             raise UserError(f"it has moves of {other}, and the player plays {game.name}")
         words = line.partition("#")[0].split()
         if words:
-            yield lambda words=words: PlayedGame(replay(game, words), "")
+            yield words
+
+
+def _read_list(game: Game, words: list[str]) -> PlayedGame:
+    return PlayedGame(replay(game, words), "")
 
 
 def _named_game(line: str) -> str | None:

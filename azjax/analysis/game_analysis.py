@@ -2,14 +2,13 @@
 
 import functools
 import html
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, clicks_of
+from azjax_envs.game import HasPlayerNames, HasWinningCells
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
@@ -18,11 +17,12 @@ from azjax.exact.display import Displayed
 from azjax.play.game_record import GameRecord
 from azjax.types import Array, State
 from azjax.web.page import render_review
-from azjax.web.page_data import title_of
+from azjax.web.page_data import describe_moves, title_of
 
 MISTAKE = 0.1
 """A move that gives up at least this share of the points is a turning point."""
 _MOST_IN_TABLE = 12
+_UNNAMED = ("first", "second")
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,11 @@ class GameAnalysis(Displayed):
     @property
     def player_names(self) -> tuple[str, str]:
         """What the two sides are called."""
-        return side_names(self.game)
+        return self.game.player_names if isinstance(self.game, HasPlayerNames) else _UNNAMED
 
     def comment(self, move: AnalysedMove) -> str:
         """Returns a line about a move, for people: "black 62% -> 41%; better e5 d4 c3"."""
-        before, after = (self._share(move, i) for i in (move.number - 1, move.number))
-        text = f"{self.player_names[move.mover]} {before} -> {after}"
+        text = f"{self.player_names[move.mover]} {self._change(move)}"
         if move.exact:
             text += " (exact)"
         if move.is_mistake:
@@ -93,9 +92,9 @@ class GameAnalysis(Displayed):
             return f"a draw after {len(self.moves)} moves"
         return f"{self.player_names[last.returns[1] > 0]} won after {len(self.moves)} moves"
 
-    def _share(self, move: AnalysedMove, position: int) -> str:
-        chance = self.chances[position]
-        return f"{100 * (chance if move.mover == 0 else 1 - chance):.0f}%"
+    def _change(self, move: AnalysedMove) -> str:
+        shares = self.chances[move.number - 1 : move.number + 1]
+        return " -> ".join(f"{100 * (1 - x if move.mover else x):.0f}%" for x in shares)
 
     def _headline(self) -> str:
         return f"{self.game.name}, {self.result()}; judged by {self.player}"
@@ -108,13 +107,11 @@ class GameAnalysis(Displayed):
         for column in ("move", "", "played", "chances", "better"):
             table.add_column(column, justify="right" if column == "move" else "left")
         for move in shown:
-            before, after = (self._share(move, i) for i in (move.number - 1, move.number))
-            mark = " exact" if move.exact else ""
             table.add_row(
                 str(move.number),
                 self.player_names[move.mover],
                 move.move,
-                f"{before} -> {after}{mark}",
+                self._change(move) + " exact" * move.exact,
                 " ".join(move.line),
             )
         return Group(Text(self._headline()), table)
@@ -139,8 +136,11 @@ class GameAnalysis(Displayed):
         """Returns a position for the page, between the move that led there and the next one."""
         position = self.record.positions[i]
         shown = {move.best, *(action for action, _ in move.visits)} if move else set()
+        view, won = jax.device_get(_facts(self.game, position.state))
         return {
-            **_describe_position(self.game, position.state, sorted(shown)),
+            "view": view.tolist(),
+            "winning": np.flatnonzero(won).tolist(),
+            "moves": describe_moves(self.game, position.state, sorted(shown)),
             "over": position.over,
             "value": round(self.values[i], 4),
             "last": position.action if came else None,
@@ -156,31 +156,8 @@ class GameAnalysis(Displayed):
         return f'<iframe srcdoc="{document}" style="width:100%;height:640px;border:0"></iframe>'
 
 
-def side_names(game: Game) -> tuple[str, str]:
-    """Returns what the two sides of a game are called."""
-    return game.player_names if isinstance(game, HasPlayerNames) else ("first", "second")
-
-
-def _describe_position(game: Game, state: State, actions: Sequence[int]) -> dict[str, Any]:
-    """Returns the codes of the cells, the cells that won, and the legal actions to draw."""
-    state = jax.device_get(state)
-    view, won = jax.device_get(_facts(game, state))
-    clicks = clicks_of(game, state) if isinstance(game, HasClicks) and actions else None
-    return {
-        "view": np.asarray(view).tolist(),
-        "winning": np.flatnonzero(won).tolist(),
-        "moves": [
-            {
-                "action": action,
-                "name": game.action_to_string(state, action),
-                "clicks": None if clicks is None else clicks[action].tolist(),
-            }
-            for action in actions
-        ],
-    }
-
-
 @functools.partial(jax.jit, static_argnums=0)
 def _facts(game: Game, state: State) -> tuple[Array, Array]:
+    """Returns the codes of the cells, and which of them won."""
     view = game.view(state)
     return view, game.winning_cells(state) if isinstance(game, HasWinningCells) else view < 0

@@ -1,9 +1,7 @@
 """The file of `azjax play --save`: its games, written anew after every move."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -17,15 +15,9 @@ from azjax.play.game_record import GameRecord, Position
 from azjax.play.gtp.sgf import format_sgf
 from azjax.play.session import Session
 
-_Move = Callable[[GameRecord, int], str]
-
 
 class GameFile:
     """A new file with all games of a session, and whose ending tells the format.
-
-    Args:
-      path: the file.
-      game: the game.
 
     Raises:
       UserError: the file exists already, or its format is of another game.
@@ -61,9 +53,11 @@ class GameFile:
         same = sum(a is b for a, b in zip(old, new, strict=False))
         del self._moves[max(same - 1, 0) :]
         suffix = self._path.suffix.lower()
-        name: _Move = {".pgn": pgn.numbered_san, ".csa": shogi_files.csa_move}.get(suffix, _own)
+        name = {".pgn": pgn.numbered_san, ".csa": shogi_files.csa_move}.get(suffix)
         for i in range(len(self._moves), session.record.num_moves):
-            self._moves.append(name(session.record.truncate(i), new[i + 1].action))
+            made = new[i + 1]
+            named = name(session.record.truncate(i), made.action) if name else made.move
+            self._moves.append(named)
         self._positions = new
         self._games[-1] = _whole(suffix, session, self._moves) if self._moves else ""
         games = [text for text in self._games if text]
@@ -74,11 +68,7 @@ class GameFile:
 
 
 def resume_game(path: Path, game: Game) -> GameRecord:
-    """Returns the last game of a file, to go on with.
-
-    Args:
-      path: the file; its ending tells the format.
-      game: the game. A komi in the file takes the place of its own.
+    """Returns the last game of a file, to go on with; its komi takes the place of the game's own.
 
     Raises:
       UserError: the file holds no such game, or the game is over.
@@ -96,10 +86,6 @@ def resume_game(path: Path, game: Game) -> GameRecord:
     return record
 
 
-def _own(record: GameRecord, action: int) -> str:
-    return record.game.action_to_string(record.current.state, action)
-
-
 def _whole(suffix: str, session: Session, moves: list[str]) -> str:
     """Returns the session's game as its format has it."""
     record, over, winner = session.record, session.over, session.winner
@@ -109,11 +95,7 @@ def _whole(suffix: str, session: Session, moves: list[str]) -> str:
         end = "CHUDAN" if not over else "SENNICHITE" if winner is None else "TSUMI"
         return shogi_files.format_csa(moves, "TORYO" if session.loser is not None else end)
     if suffix == ".sgf":
-        game, size = cast(Go, record.game), cast(Go, record.game).size
         end = "0" if winner is None else f"{'BW'[winner]}+{'R' * (session.loser is not None)}"
-        played = [
-            (p.moved_by, divmod(p.action, size) if p.action < size**2 else None)
-            for p in record.positions[1:]
-        ]
-        return format_sgf(size, game.komi, played, end if over else "") + "\n"
+        game, result = cast(Go, record.game), end if over else ""
+        return format_sgf(game, record.positions[1:], result) + "\n"
     return f"# {record.game.name}\n{' '.join(moves)}\n"

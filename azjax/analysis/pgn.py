@@ -4,7 +4,8 @@ Source: Edwards, "Portable Game Notation Specification and Implementation Guide"
 """
 
 import re
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 from azjax_envs.chess import Chess
 
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
-from azjax.analysis.played_game import PlayedGame
+from azjax.analysis.played_game import PlayedGame, played_game
 from azjax.analysis.san import read_san, to_san
 from azjax.errors import UserError
 from azjax.play.game_record import GameRecord, record_from_state, start_game
@@ -36,12 +37,6 @@ class Pgn:
     tags: dict[str, str]
     moves: tuple[str, ...]  # of the main line
     result: str
-
-
-def read_pgn(text: str) -> Iterator[Callable[[], PlayedGame]]:
-    """Yields a function for each game of a file, which returns it or raises a UserError."""
-    for pgn in split_games(text):
-        yield lambda pgn=pgn: _played(pgn)
 
 
 def split_games(text: str) -> Iterator[Pgn]:
@@ -85,13 +80,7 @@ def write_pgn(analysis: GameAnalysis, source: Pgn) -> str:
 
 
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:
-    """Returns a game as PGN.
-
-    Args:
-      record: the game.
-      moves: what `numbered_san` returns of its moves.
-      result: such as "1-0".
-    """
+    """Returns a game as PGN; `moves` by `numbered_san`, `result` such as "1-0"."""
     game, start = record.game, record.positions[0].state
     assert isinstance(game, Chess)
     fen = game.to_fen(start)
@@ -111,10 +100,14 @@ def _format(tags: dict[str, str], words: list[str], result: str) -> str:
     tags = {name: tags.get(name, "?") for name in needed} | tags | {"Result": result}
     escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
     lines = [f'[{name} "{value}"]' for name, value in escaped.items()]
-    return "\n".join([*lines, "", *_wrap([*words, result]), "", ""])
+    text = textwrap.fill(
+        " ".join([*words, result]), _WIDTH, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join([*lines, "", text, "", ""])
 
 
-def _played(pgn: Pgn) -> PlayedGame:
+def read_game(pgn: Pgn) -> PlayedGame:
+    """Returns a game of a file, or raises a UserError."""
     tags = pgn.tags
     variant = tags.get("Variant", "Standard").lower()
     if variant not in ("standard", "chess", "normal", "from position"):
@@ -126,20 +119,16 @@ def _played(pgn: Pgn) -> PlayedGame:
             record = record_from_state(game, game.from_fen(tags["FEN"]))
         except ValueError as error:
             raise UserError(str(error)) from error
-    early = ""
     for number, text in enumerate(pgn.moves, 1):
         if record.current.over:
-            early = f"the game is over by its rules after {number - 1} moves"
             break
         try:
             record = record.play(read_san(record, text))
         except ValueError as error:
             raise UserError(f"move {number}: {error}") from error
-    if not record.num_moves:
-        raise UserError("it has no moves")
     named = [tags.get(side, "?") for side in ("White", "Black")]
-    title = "" if named == ["?", "?"] else " - ".join(named)
-    return PlayedGame(record, title, early, pgn)
+    sides = [] if named == ["?", "?"] else named
+    return played_game(record, sides, ended=record.num_moves < len(pgn.moves), source=pgn)
 
 
 def _number(record: GameRecord) -> str:
@@ -157,12 +146,3 @@ def _variation(record: GameRecord, move: AnalysedMove) -> list[str]:
         words.append(to_san(record, action))
         record = record.play(action)
     return words
-
-
-def _wrap(words: list[str]) -> list[str]:
-    lines = [""]
-    for word in words:
-        if len(lines[-1]) + len(word) >= _WIDTH:
-            lines.append("")
-        lines[-1] += f" {word}" if lines[-1] else word
-    return lines

@@ -1,5 +1,6 @@
 """A game from a file, before it is analysed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,20 @@ class PlayedGame:
     title: str  # such as "A - B, 2026"; "" if the file names nobody
     ends_early: str = ""  # why later moves of the file were left out
     source: Any = None  # the file's own form, for `annotate`
+
+
+def played_game(
+    record: GameRecord, sides: Sequence[str], *, ended: bool, source: Any = None
+) -> PlayedGame:
+    """Returns a game whose file names its `sides`, and goes on although it `ended` by its rules.
+
+    Raises:
+      UserError: it has no moves.
+    """
+    if not record.num_moves:
+        raise UserError("it has no moves")
+    early = f"the game is over by its rules after {record.num_moves} moves" if ended else ""
+    return PlayedGame(record, " - ".join(sides) if all(sides) else "", early, source)
 
 
 def play_named(record: GameRecord, name: str, written: str = "") -> GameRecord:

@@ -5,12 +5,11 @@ the format of Kakinoki Shogi, which has no published standard.
 """
 
 import re
-from collections.abc import Callable, Iterator
 
 import jax
 from azjax_envs.shogi import Shogi
 
-from azjax.analysis.played_game import PlayedGame, play_named
+from azjax.analysis.played_game import PlayedGame, play_named, played_game
 from azjax.errors import UserError
 from azjax.play.game_record import GameRecord, start_game
 
@@ -38,16 +37,9 @@ _KIF_MOVE = re.compile(
 _KIF_END = re.compile(r"\s*\d+\s+[^\s(]")
 
 
-def read_csa(text: str) -> Iterator[Callable[[], PlayedGame]]:
-    """Yields a function for each game of a file, which returns it or raises a UserError."""
-    for part in re.split(r"(?m)^/\s*$", text):
-        if part.strip():
-            yield lambda part=part: _csa_game(part)
-
-
-def read_kif(text: str) -> Iterator[Callable[[], PlayedGame]]:
-    """Yields a function that returns the file's game or raises a UserError."""
-    yield lambda: _kif_game(text)
+def split_csa(text: str) -> list[str]:
+    """Returns the games of a file in CSA."""
+    return [part for part in re.split(r"(?m)^/\s*$", text) if part.strip()]
 
 
 def csa_move(record: GameRecord, action: int) -> str:
@@ -66,7 +58,8 @@ def format_csa(moves: list[str], end: str) -> str:
     return "\n".join(["V2.2", *_CSA_START, "+", *moves, f"%{end}", ""])
 
 
-def _csa_game(text: str) -> PlayedGame:
+def read_csa(text: str) -> PlayedGame:
+    """Returns a game in CSA, or raises a UserError."""
     lines = [line for line in re.split(r"[\n,]", text) if line and not line.startswith("'")]
     names = {line[:2]: line[2:].strip() for line in lines if line[:2] in ("N+", "N-")}
     board = [re.sub(r"\s+$", "", line) for line in lines if re.match(r"P[1-9]", line)]
@@ -75,8 +68,7 @@ def _csa_game(text: str) -> PlayedGame:
     placed = [line for line in lines if re.match(r"P[+-]|PI.", line)]
     if placed or (squares and squares != usual):
         raise UserError("it does not begin with the start of an even game")
-    record = start_game(Shogi())
-    early = ""
+    record, ended = start_game(Shogi()), False
     for line in lines:
         if not re.match(r"[+-]\d", line):
             continue
@@ -84,8 +76,7 @@ def _csa_game(text: str) -> PlayedGame:
         number = record.num_moves + 1
         if found is None:
             raise UserError(f"move {number}: {line.strip()!r} is not a move of CSA")
-        if record.current.over:
-            early = _over(record)
+        if ended := record.current.over:
             break
         _, from_file, from_rank, file, rank, kind = found.groups()
         target = file + _letter(rank)
@@ -96,17 +87,18 @@ def _csa_game(text: str) -> PlayedGame:
             promotes = kind in _CSA_PROMOTED and not _piece(record, start).startswith("+")
             move = start + target + "+" * promotes
         record = play_named(record, move, line.strip())
-    return _game(record, [names.get("N+", ""), names.get("N-", "")], early)
+    return played_game(record, [names.get("N+", ""), names.get("N-", "")], ended=ended)
 
 
-def _kif_game(text: str) -> PlayedGame:
+def read_kif(text: str) -> PlayedGame:
+    """Returns a game in KIF, or raises a UserError."""
     lines = text.splitlines()
     headers = dict(
         re.split("[：:]", line, maxsplit=1) for line in lines if re.match(r"[^\s*#\d]+[：:]", line)
     )
     if (handicap := headers.get("手合割", "平手").strip()) != "平手":
         raise UserError(f"its handicap is {handicap}; only even games can be analysed")
-    record, target, early = start_game(Shogi()), "", ""
+    record, target, ended = start_game(Shogi()), "", False
     for line in lines:
         if line.startswith("変化"):
             break  # variations come after the game
@@ -116,8 +108,7 @@ def _kif_game(text: str) -> PlayedGame:
             if _KIF_END.match(line) and not re.match(r"\s*\d+\s+[^0-9１-９同]", line):
                 raise UserError(f"move {number}: {line.strip()[:20]!r} is not a move of KIF")
             continue
-        if record.current.over:
-            early = _over(record)
+        if ended := record.current.over:
             break
         if found["file"]:
             file = found["file"]
@@ -133,17 +124,7 @@ def _kif_game(text: str) -> PlayedGame:
             move = start + target + "+" * promotes
         record = play_named(record, move, line.split()[1])
     sides = [headers.get(side, "").strip() for side in ("先手", "後手")]
-    return _game(record, sides, early)
-
-
-def _game(record: GameRecord, sides: list[str], early: str) -> PlayedGame:
-    if not record.num_moves:
-        raise UserError("it has no moves")
-    return PlayedGame(record, " - ".join(sides) if all(sides) else "", early)
-
-
-def _over(record: GameRecord) -> str:
-    return f"the game is over by its rules after {record.num_moves} moves"
+    return played_game(record, sides, ended=ended)
 
 
 def _letter(rank: str) -> str:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from azjax.cli.arguments import FileArgument, parse
+from azjax.cli.arguments import FileArgument, TrustOption, parse
 from azjax.errors import UserError, printable
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ def analyse(arguments: list[str]) -> None:
         """Simulations per position, unless the player names them."""
         out: Path | None = None
         """Folder of the new files; that of FILE if left out."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
+        trust: TrustOption = False
 
     options = parse(analyse, Arguments, arguments, "analyse")
     if options.simulations < 1:

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import difflib
 import inspect
 import io
 import re
@@ -29,6 +28,12 @@ RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RU
 PlayerArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
 GameArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
 GameOption = Annotated[str | None, tyro.conf.arg(metavar="GAME")]
+TrustOption = Annotated[
+    bool,
+    tyro.conf.arg(
+        help="Let a player's file import its own game, if it names one. This can run any code."
+    ),
+]
 FileArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 T = TypeVar("T")
@@ -43,24 +48,18 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
       UserError: an argument is wrong; the message says in one line what would be right.
     """
 
-    def run(words: list[str]) -> T:
-        description = inspect.getdoc(command)
-        return tyro.cli(kind, args=words, prog=f"{PROGRAM} {name}", description=description)
-
     captured = io.StringIO()
     try:
         with contextlib.redirect_stderr(captured):
-            parsed = run(arguments)
-        _check_numbers(parsed)
-        return parsed
+            parsed = tyro.cli(
+                kind, args=arguments, prog=f"{PROGRAM} {name}", description=inspect.getdoc(command)
+            )
     except SystemExit as error:
         if not error.code:
             raise
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown), contextlib.suppress(SystemExit):
-        run(["--help"])
-    options = sorted(set(re.findall(r"(?<![\w-])--[\w.-]*\w", shown.getvalue())))
-    raise UserError(_one_line(captured.getvalue(), name, options))
+        raise UserError(_one_line(captured.getvalue(), name)) from None
+    _check_numbers(parsed)
+    return parsed
 
 
 def game_of(player: str, game: str | None) -> "Game | None":
@@ -98,13 +97,18 @@ def _in_config(options: Any) -> bool:
     return type(options).__module__ == Config.__module__
 
 
-def _one_line(text: str, name: str, options: list[str]) -> str:
+def _one_line(text: str, name: str) -> str:
     """Returns tyro's message about a wrong argument as a sentence."""
     text = re.sub(r"[─│╭╮╰╯]+", " ", text)
     text = re.sub(r"For full helptext,.*", "", text, flags=re.DOTALL)
     text = " ".join(text.split())
     if found := re.search(r"Unrecognized options: (\S+?)(?:,| |$)", text):
-        return _unknown(found[1], name, options)
+        word, advice = found[1], f"{PROGRAM} {name} --help lists the options"
+        if not word.startswith("-"):
+            return f"unexpected argument {word!r}; {advice}"
+        if near := re.search(r"Perhaps you meant: (--[\w.-]*\w)", text):
+            advice = f"did you mean {near[1]}?"
+        return f"unknown option {word}; {advice}"
     if found := re.search(r"Error parsing (\S+): (.*?)(?: Argument helptext:|$)", text):
         option, reason = found[1], found[2]
         if given := re.search(r"invalid literal for int\(\) with base 10: (.*)", reason):
@@ -120,28 +124,3 @@ def _one_line(text: str, name: str, options: list[str]) -> str:
     if found := re.search(r"Missing from [^:]*: (--\S+ )?(\S+) (.*?) \(required\)", text):
         return f"{name} needs {found[1] or ''}{found[2]}: {found[3]}"
     return text
-
-
-def _unknown(word: str, name: str, options: list[str]) -> str:
-    """Returns the message about a word that is no argument of the command."""
-    help_ = f"{PROGRAM} {name} --help lists the options"
-    if not word.startswith("-"):
-        return f"unexpected argument {word!r}; {help_}"
-    near = max(options, key=lambda option: _likeness(word, option), default="")
-    return f"unknown option {word}; " + (
-        f"did you mean {near}?" if _likeness(word, near) >= 0.6 else help_
-    )
-
-
-def _likeness(word: str, option: str) -> float:
-    """Returns how alike two options are, from 0 to 1; one word of a longer name is enough."""
-    section, _, last = word.replace("_", "-").rpartition(".")
-    option_section, _, option_last = option.rpartition(".")
-
-    def ratio(a: str, b: str) -> float:
-        return difflib.SequenceMatcher(None, a, b).ratio()
-
-    if section != option_section:
-        return ratio(word, option) - 0.1
-    parts = option_last.split("-") if section else []
-    return max([ratio(last, option_last), *(ratio(last, part) - 0.01 for part in parts)])

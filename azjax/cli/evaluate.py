@@ -17,6 +17,7 @@ from azjax.cli.arguments import (
     GameOption,
     PlayerArgument,
     RunArgument,
+    TrustOption,
     game_of,
     parse,
 )
@@ -42,23 +43,28 @@ class _Shared:
 _SharedArgument = Annotated[_Shared, tyro.conf.arg(name="")]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Match:
+    """Options of the commands that play one match."""
+
+    game: GameOption = None
+    """The game, such as go_9x9, if the player has no network."""
+    games: int = 200
+    """Number of games, half from each seat."""
+    trust: TrustOption = False
+    shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
+
+
 def evaluate(arguments: list[str]) -> None:
     """Play a run against another player: azjax eval runs/h --against uct:1000 --games 200"""
 
-    @dataclasses.dataclass(frozen=True)
-    class Arguments:
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Arguments(_Match):
         run: PlayerArgument
         """The player: a run directory, RUN:SIMULATIONS, RUN:policy, RUN@best and so on."""
         against: str = "random"
         """The opponent: random, minimax:4, mc:100, uct:1000, exact, another run, or an engine such
         as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'."""
-        game: GameOption = None
-        """The game, such as go_9x9, if the player has no network."""
-        games: int = 200
-        """Number of games, half from each seat."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
-        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(evaluate, Arguments, arguments, "eval")
     _match(options.run, options.against, options)
@@ -67,19 +73,14 @@ def evaluate(arguments: list[str]) -> None:
 def match(arguments: list[str]) -> None:
     """Play two runs against each other: azjax match runs/a runs/b --games 400"""
 
-    @dataclasses.dataclass(frozen=True)
-    class Arguments:
+    @dataclasses.dataclass(frozen=True, kw_only=True)
+    class Arguments(_Match):
         first: PlayerArgument
         """A player, as in `azjax eval`."""
         second: PlayerArgument
         """Its opponent: a run or any other player."""
-        game: GameOption = None
-        """The game, such as go_9x9, if the first player has no network."""
         games: int = 400
         """Number of games, half from each seat."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
-        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
 
     options = parse(match, Arguments, arguments, "match")
     _match(options.first, options.second, options)

@@ -2,17 +2,20 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from azjax.cli.arguments import GameOption, PlayerArgument, game_of, parse
+from azjax.cli.arguments import GameOption, PlayerArgument, TrustOption, game_of, parse
 from azjax.cli.web import serve
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
+    from azjax_envs import Game
+
     from azjax.play.stdin import Lines
     from azjax.players.base import Player
 
@@ -47,8 +50,7 @@ def play(arguments: list[str]) -> None:
         """With --web: the server's port; 8765 or any free port if left out."""
         browser: bool = True
         """With --web: open the page in a browser."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
+        trust: TrustOption = False
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
@@ -80,7 +82,7 @@ def play(arguments: list[str]) -> None:
     record = resume_game(options.resume, player.game) if options.resume else None
     if record is not None:
         player = with_game(player, record.game)  # with the file's komi
-    file = GameFile(options.save, player.game) if options.save else None
+    save = GameFile(options.save, player.game).save if options.save else lambda session: None
     if about:
         Console().print(Text(about))
     seat = options.side
@@ -93,7 +95,7 @@ def play(arguments: list[str]) -> None:
         humans=humans,
         key=jax.random.PRNGKey(options.seed),
         record=record,
-        save=None if file is None else file.save,
+        save=save,
     )
 
 
@@ -109,6 +111,17 @@ def _load(run: str, game: str | None, *, trust: bool) -> "tuple[Player, str]":
     return load_player(run, game=rules, trust=trust), describe(run, trust=trust)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Engine:
+    """Arguments of all commands that run an engine."""
+
+    run: PlayerArgument
+    """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, a file, a game, uct:1000."""
+    game: GameOption = None
+    """The game, such as chess or go_9x9, if the player has no network."""
+    trust: TrustOption = False
+
+
 def gtp(arguments: list[str]) -> None:
     """Run a player as an engine for Go clients such as Sabaki: azjax gtp go_9x9
 
@@ -116,15 +129,9 @@ def gtp(arguments: list[str]) -> None:
     """
 
     @dataclasses.dataclass(frozen=True)
-    class Arguments:
-        run: PlayerArgument
-        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, a file, a game, uct:1000."""
-        game: GameOption = None
-        """The game, such as chess or go_9x9, if the player has no network."""
+    class Arguments(_Engine):
         memory: int = 256
         """Megabytes for the search tree; when it is full, the search stops."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
 
     options = parse(gtp, Arguments, arguments, "gtp")
     if options.memory < 1:
@@ -133,12 +140,8 @@ def gtp(arguments: list[str]) -> None:
     from azjax.play.gtp.server import serve_gtp
     from azjax.play.player_search import make_engine_search
 
-    _compute_in_this_thread()
-    player, about = _load(options.run, options.game, trust=options.trust)
-    check_game(player.game)
-    search = make_engine_search(player, memory_mb=options.memory)
-    _print_card(about)
-    serve_gtp(search, _standard_input(), _write)
+    player = _start_engine(options, check_game)
+    serve_gtp(make_engine_search(player, memory_mb=options.memory), _standard_input(), _write)
 
 
 def uci(arguments: list[str]) -> None:
@@ -158,25 +161,13 @@ def usi(arguments: list[str]) -> None:
 
 
 def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: list[str]) -> None:
-    @dataclasses.dataclass(frozen=True)
-    class Arguments:
-        run: PlayerArgument
-        """The player, as in `azjax eval`: RUN, RUN:SIMULATIONS, a file, a game, uct:1000."""
-        game: GameOption = None
-        """The game, such as chess or go_9x9, if the player has no network."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
-
-    options = parse(command, Arguments, arguments, name)
+    options = parse(command, _Engine, arguments, name)
     from azjax.play.player_search import make_engine_search
-    from azjax.play.uci.engine import DIALECTS, check_game
+    from azjax.play.uci.engine import check_game
     from azjax.play.uci.server import serve_uci
+    from azjax.players.engines.uci_games import DIALECTS
 
-    _compute_in_this_thread()
-    player, about = _load(options.run, options.game, trust=options.trust)
-    check_game(DIALECTS[name], player.game)
-    make_engine_search(player)  # says now whether there is one
-    _print_card(about)
+    player = _start_engine(options, functools.partial(check_game, DIALECTS[name]))
     serve_uci(
         DIALECTS[name],
         player.game,
@@ -186,22 +177,24 @@ def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: l
     )
 
 
-def _print_card(card: str) -> None:
-    """Prints a player's card to standard error, because standard output is the protocol's."""
-    if card:
-        with contextlib.suppress(OSError):  # where nobody reads it, the engine plays on
-            print(card, file=sys.stderr, flush=True)
+def _start_engine(options: _Engine, check_game: "Callable[[Game], None]") -> "Player":
+    """Returns an engine's player, after its card was written to standard error.
 
-
-def _compute_in_this_thread() -> None:
-    """Lets JAX compute in the thread that asks for it; before anything is computed.
-
-    On a busy machine another thread would have to wait for a core, again and again, while the
-    clock runs.
+    JAX computes in the thread that asks for it. On a busy machine another thread would have to wait
+    for a core, again and again, while the clock runs.
     """
     import jax
 
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    from azjax.play.player_search import make_engine_search
+
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # before anything is computed
+    player, card = _load(options.run, options.game, trust=options.trust)
+    check_game(player.game)
+    make_engine_search(player)  # says now whether there is one
+    if card:
+        with contextlib.suppress(OSError):  # where nobody reads it, the engine plays on
+            print(card, file=sys.stderr, flush=True)
+    return player
 
 
 def _standard_input() -> "Lines":

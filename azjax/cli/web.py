@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from azjax.cli.arguments import PlayerArgument, parse
+from azjax.cli.arguments import PlayerArgument, TrustOption, parse
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def web(arguments: list[str]) -> None:
         """Number of these random games; fewer if they take more than a minute."""
         seed: int = 0
         """Seed of these games."""
-        trust: bool = False
-        """Let a player's file import its own game, if it names one. This can run any code."""
+        trust: TrustOption = False
 
     options = parse(web, Arguments, arguments, "web")
     if options.games < 1:
@@ -48,30 +47,21 @@ def web(arguments: list[str]) -> None:
         )
     if options.all and options.single_file:
         raise UserError("--all writes a folder; leave --single-file out")
-    how = {"runtime": options.runtime, "games": options.games, "seed": options.seed}
-    if options.all:
-        _write_gallery(options.out, how)
-    else:
-        from azjax.web.site import write_site
-
-        player = load_search_player(options.run, trust=options.trust)
-        single = options.single_file
-        about = _about(options.run, player, trust=options.trust)
-        _say_check(
-            player.game.name,
-            write_site(player, options.out, about=about, single_file=single, **how),
-        )
-    print(_how_to_open(options.out))
-
-
-def _write_gallery(out: Path, how: dict[str, Any]) -> None:
+    how: dict[str, Any] = {"runtime": options.runtime, "games": options.games, "seed": options.seed}
     from azjax.players.load import describe
     from azjax.players.weights_file import pretrained
-    from azjax.web.site import write_gallery
+    from azjax.web.site import write_gallery, write_site
 
-    players = {name: load_search_player(name) for name in pretrained()}
-    about = {name: describe(name, in_short=True) for name in players}
-    write_gallery(players, out, about=about, progress=_say_check, **how)
+    if options.all:
+        players = {name: load_search_player(name) for name in pretrained()}
+        about = {name: describe(name, in_short=True) for name in players}
+        write_gallery(players, options.out, about=about, progress=_say_check, **how)
+    else:
+        player = load_search_player(options.run, trust=options.trust)
+        about = _about(options.run, player, trust=options.trust)
+        how["single_file"] = options.single_file
+        _say_check(player.game.name, write_site(player, options.out, about=about, **how))
+    print(_how_to_open(options.out))
 
 
 def _say_check(name: str, check: "Check") -> None:

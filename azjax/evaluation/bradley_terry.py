@@ -13,7 +13,7 @@ _MOST_STEPS = 200
 
 @dataclasses.dataclass(frozen=True)
 class Ratings:
-    """Elo ratings of N players with their intervals; the anchor's are all 0."""
+    """Elo ratings of N players with their 95% intervals; the anchor's are all 0."""
 
     elo: np.ndarray  # float64 [N]
     low: np.ndarray  # float64 [N]
@@ -26,7 +26,6 @@ def fit_ratings(
     anchor: int,
     independent: np.ndarray | None = None,
     prior_draws: float = 1.0,
-    confidence: float = 0.95,
 ) -> Ratings:
     """Fits the most likely ratings to the points that N players took from each other.
 
@@ -73,7 +72,7 @@ def fit_ratings(
     games = games if independent is None else games * independent
     covariance = np.linalg.inv(_curvature(games, strength)[np.ix_(free, free)])
     deviation[free] = np.sqrt(np.diag(covariance))
-    reach = NormalDist().inv_cdf(0.5 + confidence / 2) * deviation
+    reach = NormalDist().inv_cdf(0.975) * deviation
     return Ratings(*(_ELO * x for x in (strength, strength - reach, strength + reach)))
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from azjax.errors import UserError
 
+_CONFIDENCE = 0.95
+
 
 @dataclasses.dataclass(frozen=True)
 class EloEstimate:
@@ -30,12 +32,10 @@ def elo_difference(score: float) -> float:
     return 400.0 * math.log10(score / (1.0 - score))
 
 
-def estimate_elo(
-    pair_scores: np.ndarray, openings: np.ndarray | None = None, *, confidence: float = 0.95
-) -> EloEstimate:
+def estimate_elo(pair_scores: np.ndarray, openings: np.ndarray | None = None) -> EloEstimate:
     """Estimates the Elo difference from the mean scores of P pairs of games.
 
-    The interval of the mean score is Student's, and its ends are converted to Elo. If all P pairs
+    The mean score's 95% interval is Student's; its ends are converted to Elo. If all P pairs
     scored the same v, the sample variance is zero and would claim certainty. The interval then
     follows from the P equal outcomes alone: if a pair scores v with probability p, seeing it P
     times has probability p**P, so p >= (1 - confidence)**(1/P) at this confidence. The remaining
@@ -51,10 +51,16 @@ def estimate_elo(
     pair_scores = np.asarray(pair_scores, np.float64)
     if pair_scores.size == 0:
         raise UserError("an Elo difference needs at least one pair of games")
-    low, high = _score_interval(pair_scores, openings, confidence)
-    return EloEstimate(
-        elo_difference(float(pair_scores.mean())), elo_difference(low), elo_difference(high)
-    )
+    mean, effective = float(pair_scores.mean()), effective_pairs(pair_scores, openings)
+    if np.all(pair_scores == pair_scores[0]):
+        sure = (1.0 - _CONFIDENCE) ** (1.0 / effective)
+        low, high = mean * sure, 1.0 - (1.0 - mean) * sure
+    else:
+        deviation = pair_scores.std(ddof=1) / effective**0.5
+        degrees = _independent(pair_scores, openings) - 1
+        half_width = _student_quantile(degrees, _CONFIDENCE) * deviation
+        low, high = mean - half_width, mean + half_width
+    return EloEstimate(*map(elo_difference, (mean, low, high)))
 
 
 def effective_pairs(pair_scores: np.ndarray, openings: np.ndarray | None = None) -> float:
@@ -81,19 +87,6 @@ def _independent(pair_scores: np.ndarray, openings: np.ndarray | None) -> int:
     """Returns the number of different openings, or of pairs if there is one opening only."""
     count = pair_scores.size if openings is None else np.unique(openings).size
     return pair_scores.size if count == 1 else count
-
-
-def _score_interval(
-    pair_scores: np.ndarray, openings: np.ndarray | None, confidence: float
-) -> tuple[float, float]:
-    mean, effective = float(pair_scores.mean()), effective_pairs(pair_scores, openings)
-    if np.all(pair_scores == pair_scores[0]):
-        sure = (1.0 - confidence) ** (1.0 / effective)
-        return mean * sure, 1.0 - (1.0 - mean) * sure
-    deviation = pair_scores.std(ddof=1) / effective**0.5
-    degrees = _independent(pair_scores, openings) - 1
-    half_width = _student_quantile(degrees, confidence) * deviation
-    return mean - half_width, mean + half_width
 
 
 def _student_quantile(degrees: int, confidence: float) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.players.base import Player, act, follows_history, is_jittable
-from azjax.players.engines.batch import DECLARED_WIN
+from azjax.players.engines.pool import DECLARED_WIN
 from azjax.pytrees import take
 from azjax.rollouts import opening_lines
 from azjax.types import Array, State

@@ -39,7 +39,7 @@ class MatchResult(Displayed):
     player_b: str
     as_first: tuple[int, int, int]  # a plays the first seat (player 0)
     as_second: tuple[int, int, int]  # a plays the second seat (player 1)
-    pair_counts: tuple[int, int, int, int, int]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
+    pair_counts: tuple[int, ...]  # pairs in which a scored 0, 1/2, 1, 3/2, 2
     mean_length: float  # plies of a game, its opening included
     effective_games: float  # of different openings, equally informative, see `effective_pairs`
     elo: float  # of a over b; infinite after a perfect match
@@ -374,16 +374,12 @@ def _result(
     _, opening = np.unique(openings, axis=0, return_inverse=True)
     elo = estimate_elo(scores.mean(0), opening)
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
-
-    def count(n: int) -> int:
-        return int((points == n).sum())
-
     return MatchResult(
         player_a=name_a,
         player_b=name_b,
         as_first=_count_results(scores[0]),
         as_second=_count_results(scores[1]),
-        pair_counts=(count(0), count(1), count(2), count(3), count(4)),
+        pair_counts=tuple(np.bincount(points, minlength=5).tolist()),
         mean_length=float(lengths.mean()),
         effective_games=2 * effective_pairs(scores.mean(0), opening),
         elo=elo.difference,

@@ -15,7 +15,6 @@ from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.evaluation.match import MatchResult, play_match, prefixed, short_names
 from azjax.exact.display import Displayed
 from azjax.games import make_game
-from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
 from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
@@ -115,10 +114,13 @@ def rate_run(
     players = {spec: load_player(spec, game=game) for spec in anchors}
     names = {}
     for cycle in cycles:
-        player = _load(run, simulations, cycle, warn)
-        if player is not None:
-            names[f"cycle {cycle}"] = cycle
-            players[f"cycle {cycle}"] = player
+        try:
+            player = load_player(run, simulations=simulations, checkpoint=cycle)
+        except BrokenCheckpointError as error:
+            warn(f"{error}; it is left out")
+            continue
+        names[f"cycle {cycle}"] = cycle
+        players[f"cycle {cycle}"] = player
     if not names:
         raise UserError(f"{run}: there is no intact checkpoint")
     matches = []
@@ -185,14 +187,6 @@ def rate_players(
     )
 
 
-def _load(run: Path, simulations: int, cycle: int, warn: Callable[[str], None]) -> Player | None:
-    try:
-        return load_player(run, simulations=simulations, checkpoint=cycle)
-    except BrokenCheckpointError as error:
-        warn(f"{error}; it is left out")
-        return None
-
-
 def _pairings(checkpoints: list[str], anchors: list[str]) -> list[tuple[str, str]]:
     neighbours = list(zip(checkpoints[1:], checkpoints[:-1], strict=True))
     against = [(checkpoint, anchor) for checkpoint in checkpoints for anchor in anchors]
@@ -201,13 +195,7 @@ def _pairings(checkpoints: list[str], anchors: list[str]) -> list[tuple[str, str
 
 
 def _draw(run_dir: Path, lines: Lines, players: Sequence[RatedPlayer], *, zero: str) -> Path:
-    """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines.
-
-    Args:
-      lines: the run's metrics, for the duration of the cycles.
-      players: checkpoints, oldest first, and anchors.
-      zero: the name of the player whose Elo is 0.
-    """
+    """Draws `plots/rating.png`: checkpoints with 95% intervals, and anchors as horizontal lines."""
     figure, (axes,) = figure_over_cycles(lines, 1)
     for number, anchor in enumerate(x for x in players if x.cycle is None):
         colour = COLOURS[1 + number % (len(COLOURS) - 1)]

@@ -55,7 +55,17 @@ class Report(Displayed):
     cycle: int | None = None  # of a run's checkpoint; None for other players
 
     def __rich_console__(self, *_: object) -> Iterable[RenderableType]:
-        return _report_tables(self)
+        measured = any(player.scores or player.values for player in self.players)
+        matches = tuple(match for player in self.players for match in player.matches)
+        if measured:
+            yield _mistake_table(self)
+        if matches:
+            yield MatchTable(matches, self.game)
+        if not measured and not matches:
+            yield (
+                f"{self.game} is too large to solve and has no file of scored positions: only "
+                "matches can measure a player"
+            )
 
     def to_dict(self) -> dict[str, object]:
         """Returns all figures, for JSON."""
@@ -64,8 +74,8 @@ class Report(Displayed):
                 "name": player.name,
                 "positions": player.positions,
                 "mistakes": player.mistakes,
-                "scores": [score.to_dict() for score in player.scores],
-                "values": [score.to_dict() for score in player.values],
+                "scores": [dataclasses.asdict(score) for score in player.scores],
+                "values": [dataclasses.asdict(score) for score in player.values],
                 "matches": [match.to_dict() for match in player.matches],
             }
             for player in self.players
@@ -154,28 +164,9 @@ def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player
     return {player.name: player for player in players}
 
 
-def _report_tables(report: Report) -> list[RenderableType]:
-    """Returns a table with a part for each position suite, and one of the matches."""
-    measured = any(player.scores or player.values for player in report.players)
-    matches = [match for player in report.players for match in player.matches]
-    if not measured and not matches:
-        return [
-            f"{report.game} is too large to solve and has no file of scored positions: only "
-            "matches can measure a player"
-        ]
-    tables: list[RenderableType] = []
-    if measured:
-        tables.append(_mistake_table(report))
-    if matches:
-        tables.append(MatchTable(tuple(matches), report.game))
-    return tables
-
-
 def _mistake_table(report: Report) -> Table:
-    title = f"{report.game}: mistakes, with 95% intervals of the shares"
-    # Four players fit into 80 columns.
-    table = Table(
-        title=title,
+    table = Table(  # four players fit into 80 columns
+        title=f"{report.game}: mistakes, with 95% intervals of the shares",
         title_justify="left",
         box=SIMPLE,
         show_edge=False,
@@ -187,9 +178,9 @@ def _mistake_table(report: Report) -> Table:
         table.add_column(player.name, justify="right")
     suites = list(zip(*(player.scores for player in report.players), strict=True))
     for number, scores in enumerate(suites):
-        _add_suite(table, scores)
-        if number + 1 < len(suites):
+        if number:
             table.add_row()
+        _add_suite(table, scores)
     _add_values(table, report)
     return table
 

@@ -42,11 +42,8 @@ def report_run(
     """
     spec = parse_run(run)
     config = load_run_config(spec.path)
-    first, *more = (
-        [simulations or config.evaluation.num_simulations]
-        if simulations is None or isinstance(simulations, int)
-        else simulations or [config.evaluation.num_simulations]
-    )
+    numbers = [simulations] if isinstance(simulations, int) else simulations
+    first, *more = numbers or [config.evaluation.num_simulations]
     player = load_player(spec, simulations=first)
     game = player.game
     players: dict[str, Player] = {

@@ -43,10 +43,6 @@ class Score:
     risky_mistake_interval: tuple[float, float]
     optimal_rate: float  # share of the moves with the best score
 
-    def to_dict(self) -> dict[str, object]:
-        """Returns all figures, for JSON."""
-        return dataclasses.asdict(self)
-
 
 @dataclasses.dataclass(frozen=True)
 class ValueScore:
@@ -62,10 +58,6 @@ class ValueScore:
     squared_error: float  # mean over the positions; results are -1, 0 and 1
     right_rate: float
     right_interval: tuple[float, float]  # Wilson's, at 95%
-
-    def to_dict(self) -> dict[str, object]:
-        """Returns all figures, for JSON."""
-        return dataclasses.asdict(self)
 
 
 def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:

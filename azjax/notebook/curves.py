@@ -4,6 +4,7 @@ import base64
 import html
 import io
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from IPython.display import HTML, display
@@ -19,30 +20,7 @@ from azjax.runs.progress import Progress
 _PAUSE_S, _PAUSE_FACTOR = 3.0, 10.0
 
 
-class LiveCurves:
-    """The curves of a run while it trains; see `live_curves`."""
-
-    def __init__(self) -> None:
-        handle = display(HTML(""), display_id=True)
-        assert handle is not None  # because of display_id
-        self._handle = handle
-        self._next = 0.0
-
-    def __call__(self, progress: Progress) -> None:
-        """Draws the run as it is now, if the last drawing is old enough or the run ends here."""
-        started, run_dir = time.monotonic(), progress.run_dir
-        if started < self._next and not progress.last:
-            return
-        lines = read_metrics(run_dir)
-        figures = [plots.losses(lines), plots.evaluation(lines), plots.game_lengths(lines)]
-        shown = "".join(_image(figure) for figure in figures if figure is not None)
-        # Updates the display, so that the notebook keeps one drawing and not all of them.
-        self._handle.update(HTML(f"<p>{html.escape(_headline(run_dir, lines))}</p>{shown}"))
-        now = time.monotonic()
-        self._next = now + max(_PAUSE_S, _PAUSE_FACTOR * (now - started))
-
-
-def live_curves() -> LiveCurves:
+def live_curves() -> Callable[[Progress], None]:
     """Returns curves that show a run below the cell while it trains.
 
         azjax.train(config, run_dir, on_cycle=live_curves())
@@ -51,7 +29,25 @@ def live_curves() -> LiveCurves:
     self-play games, as in the run's folder `plots`. Interrupting the cell stops the run after its
     cycle and saves it.
     """
-    return LiveCurves()
+    handle = display(HTML(""), display_id=True)
+    assert handle is not None  # because of display_id
+    due = 0.0
+
+    def draw(progress: Progress) -> None:
+        """Draws the run as it is now, if the last drawing is old enough or the run ends here."""
+        nonlocal due
+        started, run_dir = time.monotonic(), progress.run_dir
+        if started < due and not progress.last:
+            return
+        lines = read_metrics(run_dir)
+        figures = [plots.losses(lines), plots.evaluation(lines), plots.game_lengths(lines)]
+        shown = "".join(_image(figure) for figure in figures if figure is not None)
+        # Updates the display, so that the notebook keeps one drawing and not all of them.
+        handle.update(HTML(f"<p>{html.escape(_headline(run_dir, lines))}</p>{shown}"))
+        now = time.monotonic()
+        due = now + max(_PAUSE_S, _PAUSE_FACTOR * (now - started))
+
+    return draw
 
 
 def _headline(run_dir: Path, lines: list[dict[str, Value]]) -> str:

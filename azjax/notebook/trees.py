@@ -190,8 +190,7 @@ def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tupl
         output = search_output(game, evaluate, player.variables, key, states, config=player.config)
         tree, policy, action = output.search_tree, output.action_weights, output.action
     else:
-        number, exploration = player.simulations, player.exploration
-        tree = uct_search(game, key, states, simulations=number, exploration=exploration)
+        tree = uct_search(player, key, states)
         policy = tree.summary().visit_probs
         action = jnp.argmax(policy, axis=-1)
     movers = jax.vmap(jax.vmap(game.current_player))(tree.embeddings)

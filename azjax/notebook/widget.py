@@ -13,7 +13,7 @@ from azjax_envs.game import HasClicks, clicks_of
 from azjax.errors import UserError
 from azjax.notebook.board_drawing import style_codes
 from azjax.play.session import Session, start_session
-from azjax.play.text import who_is_ahead
+from azjax.play.text import outcome, who_is_ahead
 from azjax.players.base import Analysis, Player
 from azjax.pytrees import expand, first
 from azjax.types import Array
@@ -97,7 +97,8 @@ class Opponent(anywidget.AnyWidget):
                 self._show(str(error))
                 return
             self._session = session.play(action)
-        self._show(_status(self._session))
+        again = " again" if session.current.moved_by == session.human else ""
+        self._show(outcome(session) if session.over else f"Your move{again}.")
 
     def _show(self, status: str, *, busy: bool = False) -> None:
         session = self._session
@@ -137,17 +138,6 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
     if human not in (0, 1):
         raise UserError(f"human = {human!r}: must be 0 (moves first) or 1")
     return Opponent(start_session(game, player, humans=(human,), key=key))
-
-
-def _status(session: Session) -> str:
-    now, name = session.current, session.player.name
-    if not now.over:
-        again = " again" if now.moved_by == now.mover else ""
-        return f"Your move{again}."
-    assert session.human is not None
-    mine = now.returns[session.human]
-    how = "You win" if mine > 0 else f"{name} wins" if mine < 0 else "A draw"
-    return f"{how} after {session.record.num_moves} moves."
 
 
 def _opinion(session: Session, analysis: Analysis | None) -> str:

@@ -1,7 +1,5 @@
 """How much of a clock to use for one move."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 _MOVES_AHEAD = 25  # the time left is spread over at most this many moves

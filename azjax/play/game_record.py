@@ -1,7 +1,5 @@
 """A game with its history, as one immutable value on the host."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -56,7 +54,7 @@ class GameRecord:
         state = jax.device_get(self.current.state)
         return {a: self.game.action_to_string(state, a) for a in legal_actions(self.game, state)}
 
-    def play(self, action: int, move: str | None = None) -> GameRecord:
+    def play(self, action: int, move: str | None = None) -> "GameRecord":
         """Returns the record after one more action.
 
         Args:
@@ -68,11 +66,11 @@ class GameRecord:
         after = _position(*_step(self.game, now.state, np.int32(action)))
         return self.append(replace(after, move=name, moved_by=now.mover, action=action))
 
-    def append(self, position: Position) -> GameRecord:
+    def append(self, position: Position) -> "GameRecord":
         """Returns the record with one more position."""
         return replace(self, positions=(*self.positions, position))
 
-    def truncate(self, num_moves: int) -> GameRecord:
+    def truncate(self, num_moves: int) -> "GameRecord":
         """Returns the record of the first `num_moves` moves."""
         return replace(self, positions=self.positions[: num_moves + 1])
 
@@ -87,12 +85,7 @@ class GameRecord:
 
 
 def start_game(game: Game, key: Array | None = None) -> GameRecord:
-    """Returns the record of a game without moves.
-
-    Args:
-      game: the game.
-      key: PRNG key of the start, for games that begin at random.
-    """
+    """Returns the record of a game without moves; `key` is for games that begin at random."""
     return GameRecord(game, (_position(*_start(game, key)),))
 
 

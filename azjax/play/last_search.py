@@ -1,7 +1,5 @@
 """What an engine keeps from one move to the next: its tree, and the cost of ending a search."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import sys
@@ -54,8 +52,6 @@ def warm_up(
     A line on standard error says what clients wait for.
 
     Args:
-      search: the search.
-      start: a game to search.
       answer: what happens between a search and its written move.
       prepare: compiles what the protocol needs besides.
     """
@@ -86,10 +82,8 @@ def warm_up(
 def effective_start(since: float, seconds: float, last: LastSearch | None) -> float:
     """Returns when a search's time begins, so that it ends with the written move.
 
-    Args:
-      since: when the command came, by `time.monotonic()`.
-      seconds: the move's time.
-      last: the search before, whose end took as long as this one's probably will.
+    The end of the `last` search took as long as this one's probably will. `since` is when the
+    command came, by `time.monotonic()`.
     """
     closing = 0.0 if last is None else last.closing_s
     return since - closing - min(_RESERVE_S, _LARGEST_RESERVE * seconds)
@@ -115,13 +109,9 @@ def start_search(
 def end_search(
     progress: SearchInProgress, record: GameRecord, last: LastSearch | None, ended: float
 ) -> LastSearch:
-    """Returns what to keep of a search, once its move is written.
+    """Returns what to keep of a search of a record's position, once its move is written.
 
-    Args:
-      progress: the search.
-      record: the game whose position was searched.
-      last: the search before.
-      ended: when the last simulation ended, by `time.monotonic()`.
+    Its last simulation `ended` then, by `time.monotonic()`. `last` is the search before.
     """
     closing = time.monotonic() - ended
     if last is not None:

@@ -1,7 +1,5 @@
 """Players without a search tree as engines, which keep a clock too."""
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -33,11 +31,7 @@ def make_engine_search(player: Player, *, memory_mb: int = MEMORY_MB) -> Anytime
 
     A player with a network, or by UCT, searches until it is stopped. Minimax and Monte Carlo stop
     by themselves at their depth or their playouts, or earlier. Any other is asked once for each
-    move, and takes as long as it does.
-
-    Args:
-      player: the player.
-      memory_mb: megabytes for a search tree.
+    move, and takes as long as it does. A search tree gets `memory_mb` megabytes.
 
     Raises:
       UserError: the player is an engine itself.
@@ -68,9 +62,9 @@ class PlayerSearch:
         key: Array | None = None,
         *,
         root_actions: tuple[int, ...] = (),
-        after: PlayerDecision | None = None,
+        after: "PlayerDecision | None" = None,
         moves: object = None,
-    ) -> PlayerDecision:
+    ) -> "PlayerDecision":
         """Asks the player for a move; see `AnytimeSearch.start`."""
         del moves
         if key is None:
@@ -82,11 +76,11 @@ class PlayerSearch:
         work = begin(self.player, key, state)
         return PlayerDecision(self.player, key, next_key, state, allowed, work).run(0)
 
-    def warm_up(self, state: State) -> PlayerDecision:
+    def warm_up(self, state: State) -> "PlayerDecision":
         """Compiles the player by any position."""
         return replace(self.start(state, after=self.start(state)).run(1), seconds_each=0.0)
 
-    def with_game(self, game: Game) -> PlayerSearch:
+    def with_game(self, game: Game) -> "PlayerSearch":
         """Returns the search for another game of the same shapes, such as go with another komi."""
         return replace(self, player=with_game(self.player, game))
 
@@ -105,7 +99,7 @@ class PlayerDecision:
     full: bool = False  # whether the player has found its move
     seconds_each: float = 0.0
 
-    def run(self, simulations: int) -> PlayerDecision:
+    def run(self, simulations: int) -> "PlayerDecision":
         """Gives the player more steps. It stops early where it has found its move."""
         if not isinstance(self.player, MinimaxPlayer | MonteCarloPlayer):
             return replace(self, full=True)

@@ -1,15 +1,13 @@
 """Games between a person and a player, as one immutable value."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import jax
 from azjax_envs import Game
 
 from azjax.play.game_record import GameRecord, Position, start_game
-from azjax.players.base import Analysis, Player, follows_history
-from azjax.players.engines.batch import DECLARED_WIN
+from azjax.players.base import Analysis, Player, follows_history, is_jittable
+from azjax.players.engines.pool import DECLARED_WIN
 from azjax.players.engines.uci import UciPlayer
 from azjax.pytrees import expand, first
 from azjax.types import Array, State
@@ -86,11 +84,11 @@ class Session:
             if isinstance(player, UciPlayer):  # a game from a file may begin anywhere
                 player = replace(player, start=self.record.positions[0].state)
             return int(player(choice_key, states, [history])[0]), None  # type: ignore[call-arg]
-        run = _choose_jit if self.player.jittable else _choose
+        run = _choose_jit if is_jittable(self.player) else _choose
         action, analysis = jax.device_get(run(self.player, choice_key, self.current.state))
         return int(action), analysis
 
-    def play(self, action: int) -> Session:
+    def play(self, action: int) -> "Session":
         """Returns the session after a move, or after an engine that resigns or claims the game."""
         mover = self.current.mover
         if action < 0:
@@ -99,11 +97,11 @@ class Session:
         key = self.key if mover in self.humans else key
         return replace(self, key=key, record=self.record.play(action))
 
-    def resign(self, loser: int) -> Session:
+    def resign(self, loser: int) -> "Session":
         """Returns the session after the player in seat `loser` gave up."""
         return replace(self, loser=loser)
 
-    def undo(self) -> Session | None:
+    def undo(self) -> "Session | None":
         """Returns the session before the last move or resignation of a person; None without one."""
         if self.loser is not None:
             return replace(self, loser=None)
@@ -111,7 +109,7 @@ class Session:
         mine = [i for i, position in enumerate(positions) if i and position.moved_by in self.humans]
         return replace(self, record=self.record.truncate(mine[-1] - 1)) if mine else None
 
-    def new_game(self) -> Session:
+    def new_game(self) -> "Session":
         """Returns the session at the start of another game."""
         key, start_key = jax.random.split(self.key)
         record = start_game(self.game, start_key)
@@ -129,8 +127,6 @@ def start_session(
     """Starts a first game and compiles the player, so that later timings measure its thinking.
 
     Args:
-      game: the game.
-      player: the opponent.
       humans: the seats of people, 0 or 1; both for two people at one board; none to watch.
       key: PRNG key of the start and of the player's moves.
       record: a game to go on with, which is not over.
@@ -142,7 +138,7 @@ def start_session(
         raise ValueError(f"humans must be (), (0,), (1,) or (0, 1), not {humans!r}")
     key, start_key = jax.random.split(key)
     session = Session(player, humans, key, record or start_game(game, start_key))
-    if player.jittable and humans != (0, 1):
+    if is_jittable(player) and humans != (0, 1):
         session.choose()
     return session
 

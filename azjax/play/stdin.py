@@ -1,14 +1,11 @@
 """Lines of input, read by a thread while the program does something else."""
 
-from __future__ import annotations
-
 import collections
 import os
 import queue
 import threading
 import time
 from collections.abc import Sequence
-from typing import Protocol
 
 MAX_BYTES = 2**16
 TOO_LONG = "(a line that was too long)"
@@ -17,31 +14,6 @@ because half a command would be another command."""
 
 _MAX_WAITING = 1000
 _POLL_S = 0.02
-
-
-class LineSource(Protocol):
-    """Lines of commands, as the protocol servers read them."""
-
-    @property
-    def arrived(self) -> float:
-        """When the line came that `next` returned last, by `time.monotonic()`."""
-        ...
-
-    def next(self) -> str | None:
-        """Waits for the next line; returns None at the end of the input."""
-        ...
-
-    def wait(self) -> None:
-        """Waits until `next` returns at once."""
-        ...
-
-    def waiting(self) -> bool:
-        """Returns whether `next` returns at once."""
-        ...
-
-    def give_back(self, lines: Sequence[str]) -> None:
-        """Puts lines back, so that `next` returns them before all others."""
-        ...
 
 
 class Lines:
@@ -53,7 +25,8 @@ class Lines:
     def __init__(self, descriptor: int):
         self._lines: queue.Queue[tuple[float, str | None]] = queue.Queue(_MAX_WAITING)
         self._returned: collections.deque[str] = collections.deque()
-        self._arrived = time.monotonic()
+        self.arrived = time.monotonic()
+        """When the line came to the thread that `next` returned last, by `time.monotonic()`."""
         # Reads the descriptor itself. A thread that waits in Python's own buffered reader holds
         # its lock, and Python could not exit.
         threading.Thread(target=_read, args=(descriptor, self._lines), daemon=True).start()
@@ -61,20 +34,12 @@ class Lines:
     def next(self) -> str | None:
         """Waits for the next line; returns None at the end of the input."""
         if self._returned:
-            self._arrived = time.monotonic()  # it has waited long enough
+            self.arrived = time.monotonic()  # it has waited long enough
             return self._returned.popleft()
-        self._arrived, line = self._lines.get()
+        self.arrived, line = self._lines.get()
         if line is None:
-            self._lines.put((self._arrived, None))  # further calls return None too
+            self._lines.put((self.arrived, None))  # further calls return None too
         return line
-
-    @property
-    def arrived(self) -> float:
-        """When the line came that `next` returned last, by `time.monotonic()`.
-
-        The reading thread notes the time, so that what the program did meanwhile counts.
-        """
-        return self._arrived
 
     def wait(self) -> None:
         """Waits until `next` returns at once."""

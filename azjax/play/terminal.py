@@ -1,7 +1,5 @@
 """Games between a person and a player in a terminal, with hints and undo."""
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import difflib
@@ -21,21 +19,25 @@ from azjax.play.game_record import GameRecord
 from azjax.play.session import PlayResult, Session, start_session
 from azjax.play.text import (
     COLOURS,
+    ORDINALS,
     board_text,
     has_marks,
     hint_table,
     move_list,
+    name_in,
+    name_of_player,
+    outcome,
     player_in_words,
+    sentence,
     who_is_ahead,
 )
 from azjax.players.base import Analysis, Player
-from azjax.players.engines.batch import DECLARED_WIN
+from azjax.players.engines.pool import DECLARED_WIN
 
 __all__ = ["PlayResult", "play"]
 
 _MAX_ERROR = 300
 _MAX_HINTS = 8
-_ORDINALS = ("first", "second")
 
 
 def play(
@@ -45,14 +47,13 @@ def play(
     humans: tuple[int, ...],
     key: jax.Array,
     record: GameRecord | None = None,
-    save: Callable[[Session], None] | None = None,
+    save: Callable[[Session], None] = lambda session: None,
     console: Console | None = None,
     input: Callable[[str], str] = builtins.input,
 ) -> PlayResult:
     """Plays games until the person leaves: by `quit`, the end of the input, or Ctrl-C.
 
     Args:
-      game: the game.
       player: the opponent; if it has a method `analyse`, it can give hints.
       humans: the seats of people, 0 or 1; both for two people at one board; none to watch the
         player play both sides.
@@ -70,28 +71,27 @@ def play(
     """
     with contextlib.suppress(ImportError):
         import readline  # noqa: F401  (gives `input` line editing and a history)
-    console = console or Console()
-    result = PlayResult()
+    console, screen, stays = console or Console(), None, True
     try:
         with console.status(f"preparing {player_in_words(player.name)[1]} ..."):
             session = start_session(game, player, humans=humans, key=key, record=record)
-        start = _Screen(console, session)
-        _welcome(start)
-        screen: _Screen | None = start
-        while screen is not None:
-            result = screen.session.result()
-            if save is not None:
-                _save(screen, save)
-            screen = _turn(screen, input)
+        screen = _Screen(console, session)
+        _welcome(screen)
+        while stays:
+            try:
+                save(screen.session)
+            except OSError as error:
+                screen.print(f"The game is not saved: {error.strerror}.", "red")
+            stays = _turn(screen, input)
     except (EOFError, KeyboardInterrupt):
         console.print()
     console.print("Good-bye.")
-    return result
+    return PlayResult() if screen is None else screen.session.result()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Screen:
-    """The session and the console that shows it."""
+    """The newest session and the console that shows it."""
 
     console: Console
     session: Session
@@ -100,39 +100,12 @@ class _Screen:
         text = Text(text, style=style) if isinstance(text, str) else text
         self.console.print(text)
 
-    def with_session(self, session: Session) -> _Screen:
-        return replace(self, session=session)
-
-
-def _save(screen: _Screen, save: Callable[[Session], None]) -> None:
-    try:
-        save(screen.session)
-    except OSError as error:
-        screen.print(f"The game is not saved: {error.strerror}.", "red")
-
-
-def _player(session: Session) -> str:
-    """Returns how a sentence calls the player."""
-    return player_in_words(session.player.name)[0]
-
-
-def _name(session: Session, seat: int) -> str:
-    """Returns how a sentence calls the player in that seat."""
-    if session.human is None:
-        return f"the {_ORDINALS[seat]} player"
-    return "you" if seat == session.human else _player(session)
-
-
-def _sentence(text: str) -> str:
-    """Returns the text with a capital first letter, unless it begins with a player's name."""
-    return text[0].upper() + text[1:] if text.startswith(("you", "the ")) else text
-
 
 def _welcome(screen: _Screen) -> None:
     session = screen.session
     _, player = player_in_words(session.player.name)
     if session.human is not None:
-        seat = _ORDINALS[session.human]
+        seat = ORDINALS[session.human]
         screen.print(f"{session.game.name}: you are the {seat} player against {player}.", "bold")
     elif session.humans:
         screen.print(f"{session.game.name}: two people at one board; hints by {player}.", "bold")
@@ -145,11 +118,12 @@ def _welcome(screen: _Screen) -> None:
     _show(screen)
 
 
-def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
-    """Handles one move of either side or one command; returns None when the person leaves."""
+def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
+    """Handles one move of either side or one command; returns False when the person leaves."""
     session = screen.session
     if not session.over and session.current.mover not in session.humans:
-        return _player_moves(screen)
+        _player_moves(screen)
+        return True
     question = f"your move {session.record.num_moves + 1}"
     if session.over:
         question = f"Another game? ({', '.join(_afterwards(session))})"
@@ -158,26 +132,24 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> _Screen | None:
     if session.over:
         word = {"": "new", "y": "new", "yes": "new", "n": "quit", "no": "quit"}.get(word, word)
     elif not text:
-        return screen
+        return True
     command = {"?": "help", "q": "quit", "exit": "quit", "score": "eval"}.get(word, word)
     # If a move has the name of a command, the move is played.
     if command in _COMMANDS and word not in map(str.lower, session.record.legal_moves().values()):
         act, _ = _COMMANDS[command]
-        return act(screen)
+        act(screen)
+        return command != "quit"
     if session.over:
         screen.print(f"The game is over; you can type: {', '.join(_afterwards(session))}", "red")
-        return screen
+        return True
     try:
         action = int(session.game.string_to_action(session.current.state, text))
     except ValueError as error:
         screen.print(_complaint(text, str(error)), "red")
-        return screen
-    who = (
-        "You play"
-        if session.human is not None
-        else f"The {_ORDINALS[session.current.mover]} player plays"
-    )
-    return _play(screen, action, who)
+        return True
+    seat = ORDINALS[session.current.mover]
+    _play(screen, action, f"The {seat} player plays" if session.human is None else "You play")
+    return True
 
 
 def _ask(screen: _Screen, question: str, input: Callable[[str], str]) -> str:
@@ -204,30 +176,29 @@ def _afterwards(session: Session) -> tuple[str, ...]:
     return ("yes", *(("undo",) if session.humans else ()), "moves", "quit")
 
 
-def _player_moves(screen: _Screen) -> _Screen:
+def _player_moves(screen: _Screen) -> None:
     session = screen.session
     started = time.perf_counter()
     action, _ = _choose(screen)
     seconds = time.perf_counter() - started
     mover = session.current.mover
-    who = _sentence(_name(session, mover))
+    who = sentence(name_in(session, mover))
     if action >= 0:
-        return _play(screen, action, f"{who} plays", f"({seconds:.2f} s)")
+        _play(screen, action, f"{who} plays", f"({seconds:.2f} s)")
+        return
     screen.print(f"{who} {'claims a win' if action == DECLARED_WIN else 'resigns'}.", "bold")
-    screen = screen.with_session(session.play(action))
-    screen.print(_outcome(screen.session), "bold")
-    return screen
+    screen.session = session.play(action)
+    screen.print(outcome(screen.session), "bold")
 
 
-def _play(screen: _Screen, action: int, who_plays: str, remark: str = "") -> _Screen:
+def _play(screen: _Screen, action: int, who_plays: str, remark: str = "") -> None:
     """Plays a move and shows it with the new position."""
     before = screen.session
-    screen = screen.with_session(before.play(action))
+    screen.session = before.play(action)
     move = screen.session.current.move
     line = Text(f"\n{who_plays} ").append(move, style=f"bold {COLOURS[before.current.mover]}")
     screen.print(line.append(f"  {remark}" if remark else "", style="dim"))
     _show(screen, before.game.to_string(before.current.state))
-    return screen
 
 
 def _show(screen: _Screen, before: str = "") -> None:
@@ -238,37 +209,27 @@ def _show(screen: _Screen, before: str = "") -> None:
     screen.console.print(board_text(board, before), no_wrap=True, crop=False, overflow="ignore")
     screen.console.print()
     if session.over:
-        screen.print(_outcome(session), "bold")
+        screen.print(outcome(session), "bold")
         _print_score(screen)
         return
     # A board with X and O needs a line that says whose they are.
     mark = f" ({'XO'[now.mover]})" if any(map(has_marks, board.split("\n"))) else ""
     verb = "are" if now.mover == session.human else "is"
     again = " again" if now.moved_by == now.mover else ""
-    who = _sentence(_name(session, now.mover))
+    who = sentence(name_in(session, now.mover))
     screen.print(f"{who}{mark} {verb} to move{again}.", COLOURS[now.mover])
-
-
-def _outcome(session: Session) -> str:
-    winner, count = session.winner, session.record.num_moves
-    moves = f"{count} move{'s' * (count != 1)}"
-    if winner is None:
-        return f"A draw after {moves}."
-    if session.loser in session.humans and session.loser == session.current.mover:
-        loser = _sentence(_name(session, session.loser))
-        return f"{loser} resigned after {moves}: {_name(session, winner)} wins."
-    verb = "win" if winner == session.human else "wins"
-    return f"{_sentence(_name(session, winner))} {verb} after {moves}."
 
 
 def _print_score(screen: _Screen) -> None:
     session = screen.session
     if isinstance(session.game, HasScore):
         points = np.asarray(session.game.score(session.current.state))
-        screen.print(f"Points: {', '.join(f'{_name(session, i)} {points[i]:g}' for i in (0, 1))}.")
+        screen.print(
+            f"Points: {', '.join(f'{name_in(session, i)} {points[i]:g}' for i in (0, 1))}."
+        )
 
 
-def _help(screen: _Screen) -> _Screen:
+def _help(screen: _Screen) -> None:
     if not screen.session.over:
         screen.print("Legal moves:", "bold")
         screen.console.print(Columns(screen.session.record.legal_moves().values(), padding=(0, 2)))
@@ -277,94 +238,82 @@ def _help(screen: _Screen) -> _Screen:
     for name, (_, what) in _COMMANDS.items():
         commands.add_row(Text(f"  {name}", style="bold"), what)
     screen.console.print(commands)
-    return screen
 
 
-def _hint(screen: _Screen) -> _Screen:
+def _hint(screen: _Screen) -> None:
     session = screen.session
     if session.over:
         screen.print("The game is over: there is no move to suggest.", "yellow")
-        return screen
+        return
     action, analysis = _choose(screen)
     names = session.record.legal_moves()
     if analysis is None:
-        who = _sentence(_player(session))
+        who = sentence(name_of_player(session))
         screen.print(f"{who} would play {names[action]}; it gives no reasons.")
-        return screen
+        return
     width = screen.console.width
     screen.console.print(hint_table(names, analysis, most=_MAX_HINTS, width=width))
     if len(names) > _MAX_HINTS:
         screen.print(f"  (the best {_MAX_HINTS} of {len(names)} moves)", "dim")
     _print_who_is_ahead(screen, analysis)
-    return screen
 
 
-def _eval(screen: _Screen) -> _Screen:
+def _eval(screen: _Screen) -> None:
     if screen.session.over:
-        screen.print(_outcome(screen.session))
+        screen.print(outcome(screen.session))
     else:
         _print_who_is_ahead(screen, _choose(screen)[1])
     _print_score(screen)
-    return screen
 
 
-def _undo(screen: _Screen) -> _Screen:
+def _undo(screen: _Screen) -> None:
     undone = screen.session.undo()
     if undone is None:
         screen.print("You have no move to take back.", "yellow")
-        return screen
-    screen = screen.with_session(undone)
+        return
+    screen.session = undone
     _show(screen)
-    return screen
 
 
-def _resign(screen: _Screen) -> _Screen:
+def _resign(screen: _Screen) -> None:
     session = screen.session
     if session.over or not session.humans:
         why = "The game is over" if session.over else "You are watching"
         screen.print(f"{why}: there is no game to resign.", "yellow")
-        return screen
+        return
     loser = session.current.mover if session.human is None else session.human
-    screen = screen.with_session(session.resign(loser))
-    screen.print(_outcome(screen.session), "bold")
-    return screen
+    screen.session = session.resign(loser)
+    screen.print(outcome(screen.session), "bold")
 
 
-def _moves(screen: _Screen) -> _Screen:
+def _moves(screen: _Screen) -> None:
     screen.print(move_list([(p.moved_by, p.move) for p in screen.session.record.positions[1:]]))
-    return screen
 
 
-def _new(screen: _Screen) -> _Screen:
-    screen = screen.with_session(screen.session.new_game())
+def _new(screen: _Screen) -> None:
+    screen.session = screen.session.new_game()
     so_far = screen.session.earlier
     if screen.session.human is not None and so_far.wins + so_far.draws + so_far.losses:
         tally = f"{so_far.wins} won, {so_far.draws} drawn, {so_far.losses} lost"
         screen.print(f"Your results so far: {tally}.", "dim")
     _show(screen)
-    return screen
 
 
-def _swap(screen: _Screen) -> _Screen:
+def _swap(screen: _Screen) -> None:
     session = screen.session
     if session.human is None:
         why = "Two people play" if session.humans else "You are watching"
         screen.print(f"{why}: there are no sides to swap.", "yellow")
-        return screen
+        return
     # A finished game counts for the seat that the person had in it.
     human = 1 - session.human
     session = session.new_game() if session.over else session
-    screen = screen.with_session(replace(session, humans=(human,)))
-    screen.print(f"You are the {_ORDINALS[human]} player now.", "bold")
+    screen.session = replace(session, humans=(human,))
+    screen.print(f"You are the {ORDINALS[human]} player now.", "bold")
     _show(screen)
-    return screen
 
 
-def _quit(screen: _Screen) -> None:
-    """Leaves."""
-
-
-_COMMANDS: dict[str, tuple[Callable[[_Screen], _Screen | None], str]] = {
+_COMMANDS: dict[str, tuple[Callable[[_Screen], None], str]] = {
     "help": (_help, "show the legal moves and this list (also: ?)"),
     "hint": (_hint, "show the best moves, with the search's visits and values"),
     "eval": (_eval, "show who is ahead, and the points if the game counts them (also: score)"),
@@ -373,20 +322,20 @@ _COMMANDS: dict[str, tuple[Callable[[_Screen], _Screen | None], str]] = {
     "new": (_new, "start a new game"),
     "swap": (_swap, "change sides"),
     "resign": (_resign, "give the game up"),
-    "quit": (_quit, "leave (also: Ctrl-C)"),
+    "quit": (lambda screen: None, "leave (also: Ctrl-C)"),
 }
 
 
 def _choose(screen: _Screen) -> tuple[int, Analysis | None]:
-    with screen.console.status(f"{_player(screen.session)} is thinking ..."):
+    with screen.console.status(f"{name_of_player(screen.session)} is thinking ..."):
         return screen.session.choose()
 
 
 def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
     session = screen.session
-    name, mover = _player(session), session.current.mover
+    name, mover = name_of_player(session), session.current.mover
     if analysis is None:
-        screen.print(f"{_sentence(name)} cannot say who is ahead.")
+        screen.print(f"{sentence(name)} cannot say who is ahead.")
         return
-    seats = [_name(session, seat).replace(name, "itself") for seat in (mover, 1 - mover)]
-    screen.print(f"{_sentence(name)} sees {who_is_ahead(float(analysis.value), *seats)}.")
+    seats = [name_in(session, seat).replace(name, "itself") for seat in (mover, 1 - mover)]
+    screen.print(f"{sentence(name)} sees {who_is_ahead(float(analysis.value), *seats)}.")

@@ -1,7 +1,5 @@
 """A game as text in a terminal: the coloured board, who is ahead, hints, the moves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 
@@ -10,8 +8,10 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from azjax.play.session import Session
 from azjax.players.base import Analysis
 
+ORDINALS = ("first", "second")
 COLOURS = ("bright_cyan", "bright_yellow")
 """The colours of the two players, and of their marks X and O."""
 
@@ -31,12 +31,7 @@ _KINDS = {  # what a player is called, and what its number counts
 
 
 def board_text(board: str, before: str = "") -> Text:
-    """Returns a board in colours.
-
-    Args:
-      board: a position, as `Game.to_string` draws it.
-      before: the board before the last move; differences are highlighted.
-    """
+    """Returns a board in colours; what has changed since the one `before` is highlighted."""
     text = Text(no_wrap=True)
     # Boards of different shapes cannot be compared.
     old = before.split("\n") if before.count("\n") == board.count("\n") else []
@@ -65,8 +60,7 @@ def has_marks(line: str) -> bool:
 def player_in_words(name: str) -> tuple[str, str]:
     """Returns what a player is called: in a sentence, and with its strength.
 
-    Args:
-      name: a player's name; "search:64" is ("the network", "the network, 64 simulations").
+    "search:64" is ("the network", "the network, 64 simulations").
     """
     kind, _, number = name.partition(":")
     called, one, many = _KINDS.get(kind, (name, "", ""))
@@ -75,13 +69,42 @@ def player_in_words(name: str) -> tuple[str, str]:
     return called, f"{called}, {int(number):,} {one if int(number) == 1 else many}"
 
 
+def name_of_player(session: Session) -> str:
+    """Returns how a sentence calls the player."""
+    return player_in_words(session.player.name)[0]
+
+
+def name_in(session: Session, seat: int) -> str:
+    """Returns how a sentence calls who has that seat."""
+    if session.human is None:
+        return f"the {ORDINALS[seat]} player"
+    return "you" if seat == session.human else name_of_player(session)
+
+
+def sentence(text: str) -> str:
+    """Returns the text with a capital first letter, unless it begins with a player's name."""
+    return text[0].upper() + text[1:] if text.startswith(("you", "the ")) else text
+
+
+def outcome(session: Session) -> str:
+    """Returns who has won a game that is over, and how."""
+    winner, count = session.winner, session.record.num_moves
+    moves = f"{count} move{'s' * (count != 1)}"
+    if winner is None:
+        return f"A draw after {moves}."
+    if session.loser in session.humans and session.loser == session.current.mover:
+        loser = sentence(name_in(session, session.loser))
+        return f"{loser} resigned after {moves}: {name_in(session, winner)} wins."
+    verb = "win" if winner == session.human else "wins"
+    return f"{sentence(name_in(session, winner))} {verb} after {moves}."
+
+
 def who_is_ahead(value: float, mover: str, other: str) -> str:
     """Returns a value in words, such as "you ahead: win chance 75%".
 
     Args:
       value: expected result from the mover's perspective, in [-1, 1].
-      mover: what to call the player to move.
-      other: what to call the opponent.
+      mover: what to call the player to move, as `other` the opponent.
     """
     leader, size = (mover, value) if value >= 0 else (other, -value)
     if size < _EVEN:
@@ -99,7 +122,7 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int, width: i
     """Returns a table of the most visited moves, the player's choice first.
 
     Args:
-      names: names of the legal actions.
+      names: those of the legal actions.
       analysis: analysis of one position, without the batch axis.
       most: the largest number of moves to show.
       width: characters on a line; the least important columns are left out if they do not fit.
@@ -136,11 +159,7 @@ def _width(columns: dict[str, list[str]]) -> int:
 
 
 def move_list(moves: Sequence[tuple[int, str]]) -> Text:
-    """Returns the moves of a game, numbered and in the players' colours.
-
-    Args:
-      moves: (seat, name) of each move.
-    """
+    """Returns the moves of a game, (seat, name), numbered and in the players' colours."""
     if not moves:
         return Text("No moves yet.", style="dim")
     text = Text()

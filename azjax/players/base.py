@@ -2,16 +2,19 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
+from azjax.search.search import SearchResult
 from azjax.types import Array, State
 
 T = TypeVar("T")
+Analysis = SearchResult
+"""What a player's method `analyse` returns; `value` is that of `action`, the move it would make."""
 History = Sequence[Sequence[tuple[int, str]]]
 """For each game of a batch all moves since its start: the seat, 0 or 1, and the move in text."""
 
@@ -22,12 +25,10 @@ class Player(Protocol):
 
     A player is a frozen dataclass that `register_player` registers as a pytree. Its arrays (a
     network's variables, say) are leaves; everything else is static and hashable. A player can
-    therefore be an argument of a jitted function, see `act`. External engines set `jittable =
-    False`. Engines that need the whole game also set `follows_history = True`; a match then calls
-    them as `player(key, states, history)`.
+    therefore be an argument of a jitted function, see `act`. Others, such as external engines, set
+    `jittable = False`. Engines that need the whole game also set `follows_history = True`; a match
+    then calls them as `player(key, states, history)`.
     """
-
-    jittable: ClassVar[bool]
 
     @property
     def name(self) -> str:
@@ -53,31 +54,15 @@ def register_player(cls: type[T]) -> type[T]:
     data = [field.name for field in fields if not field.metadata.get("static")]
     static = [field.name for field in fields if field.metadata.get("static")]
 
-    def flatten(player: T) -> tuple[list[Any], tuple[Any, ...]]:
-        leaves = [getattr(player, name) for name in data]
+    def flatten(player: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
+        leaves = [(jax.tree_util.GetAttrKey(name), getattr(player, name)) for name in data]
         return leaves, tuple(getattr(player, name) for name in static)
-
-    def flatten_with_keys(player: T) -> tuple[list[tuple[Any, Any]], tuple[Any, ...]]:
-        leaves, rest = flatten(player)
-        keys = [jax.tree_util.GetAttrKey(name) for name in data]
-        return list(zip(keys, leaves, strict=True)), rest
 
     def unflatten(rest: tuple[Any, ...], leaves: Any) -> T:
         return cls(**dict(zip([*static, *data], [*rest, *leaves], strict=True)))
 
-    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    jax.tree_util.register_pytree_with_keys(cls, flatten, unflatten)
     return cls
-
-
-class Analysis(NamedTuple):
-    """Analysis of B positions; values are from the mover's perspective."""
-
-    action: Array  # int32 [B]
-    visits: Array  # int32 [B, A]
-    policy: Array  # float32 [B, A], the improved policy
-    prior: Array  # float32 [B, A], the network's own policy
-    action_values: Array  # float32 [B, A], 0 where unvisited
-    value: Array  # float32 [B], of `action`, the move that the player would make
 
 
 def act(player: Player, key: Array, states: State) -> Array | np.ndarray:

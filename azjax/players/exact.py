@@ -29,7 +29,6 @@ class ExactPlayer:
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
     optimal: Array  # bool [N, num_actions], in the order of `keys`
 
-    jittable: ClassVar[bool] = True
     name = "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
@@ -61,7 +60,6 @@ class ExactTablePlayer:
     game: Game = static()
     scorer: Scorer  # a pytree
 
-    jittable: ClassVar[bool] = True
     name = "exact"
 
     def __call__(self, key: Array, states: State) -> Array:
@@ -73,17 +71,13 @@ class ExactTablePlayer:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ExactSearchPlayer:
+class ExactSearchPlayer(ExactTablePlayer):
     """A perfect player, which searches on the host for the actions with the best score.
 
     It plays a random one of them. So it wins as soon as it can, or loses as late as it can.
     """
 
-    game: Game
-    scorer: Scorer
-
     jittable: ClassVar[bool] = False
-    name = "exact"
 
     def __call__(self, key: Array, states: State) -> np.ndarray:
         check_key(key)
@@ -95,9 +89,7 @@ class ExactSearchPlayer:
         return np.asarray(random_action(key, jnp.asarray(best)))
 
 
-def exact_player(
-    game: Game, solution: Solution | None = None
-) -> ExactPlayer | ExactTablePlayer | ExactSearchPlayer:
+def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | ExactTablePlayer:
     """Returns a perfect player: from a solution, from exact values, or by solving the game now.
 
     Raises:

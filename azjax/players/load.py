@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 import jax
 from azjax_envs import Game
@@ -17,7 +17,7 @@ from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
-from azjax.players.card import about_run, describe_training
+from azjax.players.card import about_run, describe_in_short, describe_training
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
@@ -46,7 +46,13 @@ if TYPE_CHECKING:  # Orbax and Flax take half a second: they are imported where 
 START_FILE = "start.safetensors"
 """A run's copy of the player whose network it began with, where there is one."""
 
-
+_BUILTIN: dict[str, Callable[[Game, int], Player]] = {
+    "random": lambda game, _: RandomPlayer(game),
+    "exact": lambda game, _: exact_player(game),
+    "minimax": MinimaxPlayer,
+    "mc": MonteCarloPlayer,
+    "uct": UCTPlayer,
+}
 _LONG_GAME = 400  # plies; a hundred simulations of such games take a second or two
 _SOLVED_AT_ONCE = 12  # plies
 
@@ -107,10 +113,10 @@ def load_player(
     if game is None:
         raise UserError(f"player {spec.text!r} works for any game, so its game must be given")
     if isinstance(spec, BuiltinSpec):
-        return _builtin_player(spec, game)
+        return _BUILTIN[spec.kind](game, spec.number)
     if spec.protocol == "gtp":
-        return gtp_player(spec.command, game)
-    return uci_player(spec.protocol, spec.command, game)
+        return gtp_player(spec, game)
+    return uci_player(spec, game)
 
 
 def with_game(player: Player, game: Game) -> Player:
@@ -152,11 +158,8 @@ def untrained_player(
 
     By default it has the number of simulations of the run's evaluations.
     """
-    from azjax.network.own_network import network_of
-
     config = load_run_config(run_dir)
-    game = own_game(config, game, owner=str(run_dir))
-    network = network_of(game, config.network, network, owner=str(run_dir))
+    game, network = _own(config, game, network, run_dir)
     search = played_search(config, simulations)
     variables = jax.jit(network.init)(first_keys(jax.random.PRNGKey(config.seed)).network)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
@@ -192,33 +195,23 @@ def load_network(
       UserError: there is no run, or no such intact checkpoint.
     """
     from azjax.network.nnx_arrays import variable_shapes
-    from azjax.network.own_network import network_of
     from azjax.runs.checkpoint import Checkpoints
 
     run_dir = Path(run_dir)
-    config = load_run_config(run_dir)
-    game = own_game(config, game, owner=str(run_dir))
-    network = network_of(game, config.network, network, owner=str(run_dir))
+    game, network = _own(load_run_config(run_dir), game, network, run_dir)
     device = jax.sharding.SingleDeviceSharding(jax.local_devices()[0])
     shapes = variable_shapes(network)
     abstract = jax.tree.map(
         lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=device), shapes
     )
     with Checkpoints(run_dir, read_only=True) as checkpoints:
-        cycle: int | None = None
-        if checkpoint == "best":
-            cycle = _best(run_dir, checkpoints)
-        elif checkpoint != "newest":
-            cycle = int(checkpoint)
+        cycle = _best(run_dir, checkpoints) if checkpoint == "best" else checkpoint
+        cycle = None if cycle == "newest" else cycle
         return game, network, checkpoints.restore_variables(abstract, cycle, warn=warn)
 
 
 def export_player(
-    run: str | Path,
-    path: str | Path,
-    *,
-    game: Game | None = None,
-    network: Network | None = None,
+    run: str | Path, path: str | Path, *, game: Game | None = None, network: Network | None = None
 ) -> None:
     """Writes the player of a run, RUN@best or RUN@CYCLE into a single file.
 
@@ -262,17 +255,14 @@ def checkpoint_cycle(run: NetworkSpec) -> int | None:
 def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -> str:
     """Describes the network in a player's file and its strength; "" for all other players.
 
-    Args:
-      spec: as in `load_player`.
-      trust: as in `load_player`.
-      in_short: as sentences for visitors, of which the first is the headline; see
-        `describe_in_short`.
+    `spec` and `trust` are as in `load_player`. `in_short` gives sentences for visitors, see
+    `azjax.players.card.describe_in_short`.
     """
     parsed = parse_spec(spec)
     if not isinstance(parsed, NetworkSpec) or parsed.source != "file":
         return ""
     saved = load_saved(parsed.path, trust=trust)
-    return saved.describe_in_short() if in_short else saved.describe()
+    return describe_in_short(saved.about) if in_short else saved.describe()
 
 
 def _network_player(
@@ -282,7 +272,6 @@ def _network_player(
     trust: bool,
     warn: Callable[[str], None],
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
-    from azjax.network.own_network import network_of
     from azjax.network.two_headed import in_fast_arithmetic
 
     if spec.source == "run":
@@ -295,8 +284,7 @@ def _network_player(
             raise UserError(f"{spec.text}: only runs have checkpoints; a file holds one player")
         saved = load_saved(spec.path, game=game, network=network, trust=trust)
         config, variables = saved.config, saved.variables
-        game = own_game(config, game, owner=spec.text)
-        network = network_of(game, config.network, network, owner=spec.text)
+        game, network = _own(config, game, network, spec.text)
     network = in_fast_arithmetic(network)
     if spec.how == "search":
         search = played_search(config, spec.simulations)
@@ -305,25 +293,14 @@ def _network_player(
     return kind(game=game, network=network, variables=variables)
 
 
-def _builtin_player(spec: BuiltinSpec, game: Game) -> Player:
-    match spec.kind:
-        case "random":
-            return RandomPlayer(game)
-        case "exact":
-            return exact_player(game)
-        case "minimax":
-            return MinimaxPlayer(game, _number(spec))
-        case "mc":
-            return MonteCarloPlayer(game, _number(spec))
-        case "uct":
-            return UCTPlayer(game, _number(spec))
-    assert_never(spec.kind)
+def _own(
+    config: Config, game: Game | None, network: Network | None, owner: str | Path
+) -> tuple[Game, Network]:
+    """Returns a config's game and network, or the user's own instead."""
+    from azjax.network.own_network import network_of
 
-
-def _number(spec: BuiltinSpec) -> int:
-    if spec.number is None:
-        raise UserError(f"player {spec.text!r}: {spec.kind} needs a whole number above 0")
-    return spec.number
+    game = own_game(config, game, owner=str(owner))
+    return game, network_of(game, config.network, network, owner=str(owner))
 
 
 def _best(run_dir: Path, checkpoints: "Checkpoints") -> int:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +24,6 @@ class MinimaxPlayer:
 
     game: Game = static()
     depth: int = static()
-
-    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -70,10 +68,7 @@ class _Stack(NamedTuple):
 
 def _alpha_beta(game: Game, depth: int, root: State) -> Array:
     """Returns player 0's value after each action of the root, float32 [num_actions]."""
-
-    def turn(stack: _Stack) -> _Stack:
-        return _turn(game, depth, stack)
-
+    turn = functools.partial(_turn, game, depth)
     return jax.lax.while_loop(lambda stack: stack.top >= 0, turn, _stack(game, depth, root)).values
 
 

@@ -1,7 +1,6 @@
 """Flat Monte Carlo: the move whose random playouts have the best mean result."""
 
 import dataclasses
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,8 +23,6 @@ class MonteCarloPlayer:
 
     game: Game = static()
     playouts_per_action: int = static()
-
-    jittable: ClassVar[bool] = True
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +22,6 @@ class _NetworkPlayer:
     game: Game = static()
     network: Network = static()
     variables: Variables
-    jittable: ClassVar[bool] = True
 
     def predict(self, states: State) -> Prediction:
         """Returns the network's predictions for states [B, ...]."""
@@ -112,14 +110,7 @@ class SearchPlayer(_NetworkPlayer):
         )
         # The root's mean value would include bad moves that the search tried.
         value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
-        return Analysis(
-            action=result.action,
-            visits=result.visits,
-            policy=result.policy,
-            prior=result.prior,
-            action_values=result.action_values,
-            value=value,
-        )
+        return result._replace(value=value)
 
 
 def played_search(config: Config, simulations: int | None = None) -> SearchConfig:

@@ -1,7 +1,6 @@
 """The random player."""
 
 import dataclasses
-from typing import ClassVar
 
 import jax
 from azjax_envs import Game, random_action
@@ -18,7 +17,6 @@ class RandomPlayer:
 
     game: Game = static()
 
-    jittable: ClassVar[bool] = True
     name = "random"
 
     def __call__(self, key: Array, states: State) -> Array:

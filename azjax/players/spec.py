@@ -11,7 +11,7 @@ from azjax_envs import available_games
 
 from azjax.config.toml import shipped_configs
 from azjax.errors import UserError
-from azjax.players.engines.command import EngineCommand, parse_command
+from azjax.players.engines.command import EngineSpec, parse_engine
 from azjax.players.weights_file import SUFFIX, pretrained
 
 Checkpoint = Literal["newest", "best"] | int
@@ -49,16 +49,7 @@ class BuiltinSpec:
 
     text: str
     kind: Literal["random", "exact", "minimax", "mc", "uct"]
-    number: int | None = None  # plies of minimax, playouts of mc, simulations of uct
-
-
-@dataclass(frozen=True)
-class EngineSpec:
-    """An external engine, which needs a game."""
-
-    text: str
-    protocol: Literal["gtp", "uci", "usi"]
-    command: EngineCommand
+    number: int = 0  # plies of minimax, playouts of mc, simulations of uct
 
 
 PlayerSpec = NetworkSpec | BuiltinSpec | EngineSpec
@@ -94,7 +85,7 @@ def parse_spec(text: str | Path) -> PlayerSpec:
         return NetworkSpec(text, "file", file, "newest", *_parse_how(text, tail))
     match name:
         case "gtp" | "uci" | "usi":
-            return EngineSpec(text, name, parse_command(tail))
+            return parse_engine(name, tail)
         case "random" | "exact":
             if colon:
                 raise UserError(f"player {text!r}: {name} takes no number; players: {FORMS}")
@@ -157,10 +148,8 @@ def _parse_checkpoint(name: str) -> Checkpoint:
 
 def _parse_how(text: str, tail: str) -> tuple[Literal["search", "policy", "value"], int | None]:
     """Returns how a network plays, and with how many simulations, from what follows the colon."""
-    if tail == "policy":
-        return "policy", None
-    if tail == "value":
-        return "value", None
+    if tail == "policy" or tail == "value":
+        return tail, None
     if not tail:
         return "search", None
     if not _is_number(tail):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -31,8 +31,6 @@ class UCTPlayer:
     simulations: int = static()
     exploration: float = static(default=math.sqrt(2.0))
 
-    jittable: ClassVar[bool] = True
-
     @property
     def name(self) -> str:
         return f"uct:{self.simulations}"
@@ -57,13 +55,7 @@ class UCTPlayer:
 
         def act(key_and_states: tuple[Array, State]) -> Array:
             key, states = key_and_states
-            tree = uct_search(
-                self.game,
-                key,
-                states,
-                simulations=self.simulations,
-                exploration=self.exploration,
-            )
+            tree = uct_search(self, key, states)
             # The tie-breaker, below 1, decides between equal counts.
             root = tree.ROOT_INDEX
             preference = tree.children_visits[:, root] + tree.children_prior_logits[:, root]
@@ -84,21 +76,19 @@ class UCTPlayer:
         return max(memory // bytes_per_state, 16)
 
 
-def uct_search(
-    game: Game, key: Array, states: State, *, simulations: int, exploration: float = math.sqrt(2.0)
-) -> mctx.Tree:
-    """Searches B states and returns the tree.
+def uct_search(player: UCTPlayer, key: Array, states: State) -> mctx.Tree:
+    """Searches B states as a player does, and returns the tree.
 
     A node's `raw_values` is its playout, its `node_values` the mean of all playouts through it.
     Instead of prior logits each node has a random number in [0, 1) for each legal action, which
     breaks ties.
     """
     root_key, search_key = jax.random.split(key)
-    evaluate = playout_evaluate(game)
-    recurrent_fn = make_recurrent_fn(game, evaluate)
+    evaluate = playout_evaluate(player.game)
+    recurrent_fn = make_recurrent_fn(player.game, evaluate)
     tie_break, value = evaluate((), root_key, states)
-    tie_break = mask_logits(tie_break, jax.vmap(game.legal_action_mask)(states))
-    selection = UCT(simulations, exploration).anytime_selection()
+    tie_break = mask_logits(tie_break, jax.vmap(player.game.legal_action_mask)(states))
+    selection = player.algorithm.anytime_selection()
     return mctx.search(
         (),
         search_key,
@@ -106,6 +96,6 @@ def uct_search(
         recurrent_fn=recurrent_fn,
         root_action_selection_fn=selection[0],
         interior_action_selection_fn=selection[1],
-        num_simulations=simulations,
+        num_simulations=player.simulations,
         loop_fn=make_loop_fn((), recurrent_fn, selection),
     )

@@ -25,7 +25,7 @@ from azjax.config.toml import config_from_dict, config_to_dict
 from azjax.errors import UserError
 from azjax.games import game_config, own_game
 from azjax.network.network import Network, Variables
-from azjax.players.card import checked_about, describe_in_short, describe_player
+from azjax.players.card import checked_about, describe_player
 from azjax.players.compact_weights import pack_weights, unpack_weights
 
 SUFFIX = ".safetensors"
@@ -45,10 +45,6 @@ class SavedPlayer:
         """Returns the player's card: its network, training and results, as text of a few lines."""
         return describe_player(self.config, self.about)
 
-    def describe_in_short(self) -> str:
-        """Returns the results, the training and the weakness, a sentence on each line."""
-        return describe_in_short(self.about)
-
 
 def new_file(path: str | Path, suffix: str) -> Path:
     """Returns the path of a file to write.
@@ -67,10 +63,7 @@ def new_file(path: str | Path, suffix: str) -> Path:
 
 
 def save_player(
-    path: str | Path,
-    config: Config,
-    variables: Variables,
-    about: dict[str, Any] | None = None,
+    path: str | Path, config: Config, variables: Variables, about: dict[str, Any] | None = None
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 

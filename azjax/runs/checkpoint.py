@@ -130,8 +130,7 @@ class Checkpoints:
             self._manager.save(
                 cycle,
                 args=ocp.args.Composite(
-                    variables=ocp.args.StandardSave(variables),
-                    rest=ocp.args.StandardSave(rest),
+                    variables=ocp.args.StandardSave(variables), rest=ocp.args.StandardSave(rest)
                 ),
                 metrics={_METRIC: metric},
             )

@@ -1,7 +1,7 @@
 """Plots of a run: losses, evaluations, Elo, game lengths and speed, from `metrics.jsonl`."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,11 @@ def draw(run_dir: str | Path) -> list[Path]:
     """Draws the metrics of a run into its folder `plots`; returns the files of those with data."""
     run_dir = Path(run_dir)
     lines = read_metrics(run_dir)
-    pictures: dict[str, Callable[[Lines], Figure | None]] = {
-        "losses.png": losses,
-        "evaluation.png": evaluation,
-        "mistakes_by_class.png": mistakes_by_class,
-        "elo.png": elo,
-        "game_lengths.png": game_lengths,
-        "speed.png": speed,
-    }
     written = []
-    for name, picture in pictures.items():
+    for picture in (losses, evaluation, mistakes_by_class, elo, game_lengths, speed):
         figure = picture(lines)
         if figure is not None:
-            written.append(save(figure, run_dir, name))
+            written.append(save(figure, run_dir, f"{picture.__name__}.png"))
     return written
 
 
@@ -119,24 +111,19 @@ def elo(lines: Lines) -> Figure | None:
     alone: dict[str, Any] = {"markersize": 7, "fillstyle": "none", "linewidth": 1, "linestyle": ":"}
     for number, (opponent, games) in enumerate(matches.items()):
         colour = COLOURS[number % len(COLOURS)]
-        cycles = np.array([x["cycle"] for x in games])
-        middle, low, high = (
+        cycles, middle, low, high = (
             np.array([_number(x.get(name)) for x in games])
-            for name in ("elo", "elo_low", "elo_high")
+            for name in ("cycle", "elo", "elo_low", "elo_high")
         )
         axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
         if np.isfinite(middle).any():
             _points(axes, games, middle, number, f"against {opponent}")
-        for bound, marker, words in (
-            (low, "^", "won all: at least"),
-            (high, "v", "lost all: at most"),
-        ):
+        bounds = ((low, "^", "won all: at least"), (high, "v", "lost all: at most"))
+        for bound, marker, words in bounds:
             rows = np.isnan(middle) & np.isfinite(bound)
             if rows.any():
-                label = f"against {opponent}, {words}"
-                axes.plot(
-                    cycles[rows], bound[rows], color=colour, marker=marker, label=label, **alone
-                )
+                look = alone | {"marker": marker, "label": f"against {opponent}, {words}"}
+                axes.plot(cycles[rows], bound[rows], color=colour, **look)
     axes.axhline(0, color=_INK, linewidth=0.8, zorder=1)
     axes.set_ylabel("Elo difference, with its 95% interval")
     return finish(figure, "Elo")
@@ -218,11 +205,9 @@ def figure_over_cycles(lines: Lines, panels: int) -> tuple[Figure, Sequence[Axes
         figsize=(4.7 * panels if panels > 1 else 6.4, 3.9), dpi=150, layout="constrained"
     )
     every = figure.subplots(1, panels, squeeze=False)[0]
-    cycles: list[int] = [0]
-    minutes = [0.0]
-    for line in _of_kind(lines, "cycle"):
-        cycles.append(line["cycle"])
-        minutes.append(line["time_s"] / 60)
+    made = _of_kind(lines, "cycle")
+    cycles = [0, *(line["cycle"] for line in made)]
+    minutes = [0.0, *(line["time_s"] / 60 for line in made)]
     end = max(cycles[-1], 1)
     # The axis is a little longer than the cycles, so that the last points are not cut.
     limits = (-0.02 * end, 1.02 * end)

@@ -56,7 +56,7 @@ class RunLogger:
         self._quiet = quiet
         self._more = loggers
         self._loggers: list[Logger] = []
-        self._console = console or Console()
+        self._console = Console(quiet=True) if quiet else console or Console()
         self._progress = ProgressDisplay(self._run_dir.name, total_cycles, first_cycle)
         self._resources = contextlib.ExitStack()
         self._live: Live | None = None
@@ -89,14 +89,12 @@ class RunLogger:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        if not self._quiet and self._live is None and self._unshown:
+        if self._live is None and self._unshown:
             self.note(self._progress.plain())
         self._resources.close()
 
     def cycle(self, cycle: int, scalars: Mapping[str, float]) -> None:
         """Records a training cycle; numbers that are not finite become null."""
-        if self._quiet:
-            return
         self._write("cycle", cycle, scalars)
         self._progress.update(cycle, scalars)
         self._unshown = True
@@ -108,16 +106,13 @@ class RunLogger:
 
     def evaluation(self, cycle: int, scalars: Mapping[str, Value]) -> None:
         """Records an evaluation: numbers, and texts such as the opponent's name."""
-        if self._quiet:
-            return
         self._write("eval", cycle, scalars)
         self._progress.evaluated(cycle, evaluation_text(scalars))
         self.note(f"cycle {cycle}: {evaluation_text(scalars)}")
 
     def note(self, text: str) -> None:
         """Prints a line, above the live display if there is one."""
-        if not self._quiet:
-            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def _add(self, logger: Logger, stack: contextlib.ExitStack) -> None:
         self._loggers.append(logger)

@@ -1,7 +1,5 @@
 """The computations of the local server: descriptions of positions, and searches in JAX."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Generator, Sequence
@@ -11,13 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks, clicks_of, legal_actions
+from azjax_envs.game import legal_actions
 
-from azjax.play.game_record import record_from_state
+from azjax.play.game_record import record_from_state, start_game
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
 from azjax.web.onnx_model import facts_of
+from azjax.web.page_data import describe_moves
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -50,15 +49,16 @@ def describe_position(
     facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
     returns = facts["returns"].tolist()
+    value = -facts["value"] if mover else facts["value"]  # for player 0
     return {
         "player": mover,
         "over": bool(facts["over"]),
         "returns": returns,
-        "value": returns[0] if facts["over"] else _for_first(float(facts["value"]), mover),
+        "value": returns[0] if facts["over"] else float(value),
         "view": facts["view"].tolist(),
         "score": facts["score"].tolist() if "score" in facts else None,
         "winning": np.flatnonzero(facts["winning"]).tolist() if "winning" in facts else None,
-        "moves": _describe_moves(game, state),
+        "moves": describe_moves(game, state, legal_actions(game, state)),
     }
 
 
@@ -93,29 +93,11 @@ def _report(game: Game, state: State, analysis: SearchAnalysis, seconds: float) 
     return {
         "action": analysis.action,
         "visits": [[int(action), int(analysis.visits[action])] for action in visited],
-        "value": _for_first(analysis.value, record.current.mover),
+        "value": -analysis.value if record.current.mover else analysis.value,  # for player 0
         "line": record.move_names(line),
         "simulations": analysis.simulations,
         "ms": 1000 * seconds,
     }
-
-
-def _for_first(value: float, mover: int) -> float:
-    """Returns a mover's value from player 0's perspective."""
-    return value if mover == 0 else -value
-
-
-def _describe_moves(game: Game, state: State) -> list[dict[str, Any]]:
-    state = jax.device_get(state)
-    clicks = clicks_of(game, state) if isinstance(game, HasClicks) else None
-    return [
-        {
-            "action": action,
-            "name": game.action_to_string(state, action),
-            "clicks": None if clicks is None else clicks[action].tolist(),
-        }
-        for action in legal_actions(game, state)
-    ]
 
 
 def _start_of(game: Game, text: str) -> State:
@@ -129,7 +111,7 @@ def _start_of(game: Game, text: str) -> State:
 
 
 def _replay(game: Game, moves: Sequence[int], start: str) -> State:
-    first = _start_of(game, start) if start else _init(game)
+    first = _start_of(game, start) if start else start_game(game).current.state
     actions = np.zeros(game.max_steps, np.int32)
     actions[: len(moves)] = moves
     state, num_legal = _replay_jit(game, first, actions, np.int32(len(moves)))
@@ -137,11 +119,6 @@ def _replay(game: Game, moves: Sequence[int], start: str) -> State:
     if number < len(moves):
         raise IllegalMove(f"move {number + 1}, action {moves[number]}, is not legal there")
     return state
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _init(game: Game) -> State:
-    return game.init()
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,7 +1,5 @@
 """Connections of the local server: how many may be open, and how long a client may take."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """A game and a network as one ONNX model, with which a browser can search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

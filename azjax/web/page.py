@@ -4,8 +4,6 @@ The gallery is another, which links to the pages of several games. A third steps
 has been played.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html
@@ -20,7 +18,7 @@ from typing import Any
 from azjax_envs import Game
 
 _PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after the files it imports
-_WORKER = ("search.js", "worker.js")
+WORKER = ("search.js", "worker.js")
 _REVIEW = ("chart.js", "board.js", "review.js")
 
 
@@ -81,8 +79,6 @@ def render_review(game: Game, *, title: str, about: str, setup: dict[str, Any]) 
     """Returns the HTML document that steps through a game.
 
     Args:
-      game: the game whose board the page shows.
-      title: the heading.
       about: a line about the game.
       setup: data for the page's script: the positions and the players' names (see review.js).
     """
@@ -108,11 +104,6 @@ def _render(name: str, styles: tuple[str, ...], *, title: str, **parts: str) -> 
     style = "\n".join(map(_read, ("style.css", *styles)))
     head = string.Template(_read("head.html")).substitute(parts, style=style)
     return string.Template(_read(name)).substitute(parts, head=head)
-
-
-def worker_script() -> str:
-    """Returns the script of the engine, which runs in a worker."""
-    return join_scripts(_WORKER)
 
 
 def join_scripts(names: tuple[str, ...]) -> str:

@@ -1,14 +1,19 @@
 """The data about a game and its player that the page's scripts need before the first move."""
 
-from __future__ import annotations
-
-from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
+from azjax_envs.game import (
+    HasClicks,
+    HasPlayerNames,
+    HasWinningCells,
+    State,
+    clicks_of,
+    legal_actions,
+)
 
 from azjax.config import Option, SearchConfig
 from azjax.errors import UserError
@@ -92,22 +97,29 @@ def describe_model(
     }
 
 
-class ActionNames:
-    """The names of actions in many positions, from which those that never change are found."""
+def describe_moves(game: Game, state: State, actions: Sequence[int]) -> list[dict[str, Any]]:
+    """Returns legal actions of a position with their names, and the clicks that make them."""
+    state = jax.device_get(state)
+    clicks = clicks_of(game, state) if isinstance(game, HasClicks) and actions else None
+    return [
+        {
+            "action": action,
+            "name": game.action_to_string(state, action),
+            "clicks": None if clicks is None else clicks[action].tolist(),
+        }
+        for action in actions
+    ]
 
-    def __init__(self, game: Game):
-        self._game = game
-        self._found: dict[int, set[str]] = defaultdict(set)
-        self._counts: dict[int, int] = defaultdict(int)
 
-    def add(self, state: State) -> None:
-        """Adds the legal actions of a position."""
-        for action in legal_actions(self._game, state):
-            if self._counts[action] < _MAX_POSITIONS:
-                self._counts[action] += 1
-                self._found[action].add(self._game.action_to_string(state, action))
+def add_names(game: Game, state: State, found: dict[int, list[str]]) -> None:
+    """Adds the names of a position's legal actions, each at most three times, to those `found`."""
+    for action in legal_actions(game, state):
+        names = found.setdefault(action, [])
+        if len(names) < _MAX_POSITIONS:
+            names.append(game.action_to_string(state, action))
 
-    def names(self) -> list[str]:
-        """Returns the name of each action; its number if it has no name, or several."""
-        found = [self._found[action] for action in range(self._game.num_actions)]
-        return [min(names) if len(names) == 1 else str(a) for a, names in enumerate(found)]
+
+def fixed_names(game: Game, found: dict[int, list[str]]) -> list[str]:
+    """Returns the name of each action; its number if it has no name, or several."""
+    names = [set(found.get(action, ())) for action in range(game.num_actions)]
+    return [each.pop() if len(each) == 1 else str(action) for action, each in enumerate(names)]

@@ -1,7 +1,5 @@
 """ONNX Runtime Web, which runs models in a browser: two files of its npm package."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -31,14 +29,11 @@ def runtime_files(directory: Path | None) -> dict[str, bytes]:
                 f"npm's {_PACKAGE}"
             )
     else:
-        directory = _cache() / _PACKAGE.replace("@", "-")
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        directory = cache / "azjax" / _PACKAGE.replace("@", "-")
         if not all((directory / name).is_file() for name in (SCRIPT, WASM)):
             _fetch(directory)
     return {name: (directory / name).read_bytes() for name in (SCRIPT, WASM)}
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azjax"
 
 
 def _fetch(directory: Path) -> None:

@@ -123,11 +123,7 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
     description["notation"] = notation_of(search.game)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
-        search.game,
-        title=title_of(search.game),
-        about=about,
-        setup={"game": description},
-        files={},
+        search.game, title=title_of(search.game), about=about, setup={"game": description}, files={}
     )
     one_at_a_time, free = asyncio.Lock(), asyncio.Semaphore(_MAX_SEARCHES)
 

@@ -1,15 +1,12 @@
 """The static pages of `azjax web`, which play without a server."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -21,8 +18,8 @@ from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
 from azjax.types import State
 from azjax.web.onnx_model import Model, export_model, make_evaluation, run_model
-from azjax.web.page import Card, render_gallery, render_page, worker_script
-from azjax.web.page_data import ActionNames, describe_game, describe_model, title_of
+from azjax.web.page import WORKER, Card, join_scripts, render_gallery, render_page
+from azjax.web.page_data import add_names, describe_game, describe_model, fixed_names, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
 from azjax.web.verify import Check, check_model, open_session
 
@@ -56,14 +53,13 @@ def write_site(
     _check_writable(out)
     if single_file and out.suffix != ".html":
         raise UserError(f"{out}: with --single-file the name must end in .html")
-    libraries = runtime_files(runtime)
+    shared = _shared_files(runtime)
     exported = _export(player, games, seed)
-    files = _engine_files(exported.model, libraries)
     if single_file:
-        _write_file(out, _page(exported, about, "embedded", _FILES, files).encode())
+        files = shared | {"model.onnx": exported.model.proto}
+        _write_file(out, _page(exported, about, "embedded", _FILES, files))
     else:
-        page = _page(exported, about, "separate", _FILES, {}).encode()
-        _write_folder(out, files | {"index.html": page, "game.json": exported.description_json()})
+        _write_folder(out, shared | _page_files(exported, about, _FILES))
     return exported.check
 
 
@@ -86,17 +82,14 @@ def write_gallery(
       progress: called with each player's name and check.
     """
     _check_writable(out)
-    libraries = runtime_files(runtime)
+    files = _shared_files(runtime)
     # The runtime is most of each page's size, so the pages load one copy from the folder above.
     names = _FILES | {kind: f"../{_FILES[kind]}" for kind in ("worker", "runtime", "wasm")}
-    files: dict[str, bytes] = {}
     cards, checks = [], {}
     for name, player in players.items():
         exported = _export(player, games, seed)
-        files |= _engine_files(exported.model, libraries)
-        files[f"{name}/model.onnx"] = files.pop("model.onnx")
-        files[f"{name}/game.json"] = exported.description_json()
-        files[f"{name}/index.html"] = _page(exported, about[name], "separate", names, {}).encode()
+        page = _page_files(exported, about[name], names)
+        files |= {f"{name}/{file}": content for file, content in page.items()}
         drawing = to_svg(player.game, _middle_of_a_game(player.game, exported.model))
         cards.append(Card(name, title_of(player.game), about[name], drawing))
         checks[name] = exported.check
@@ -108,17 +101,13 @@ def write_gallery(
 _FILES = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
 
 
-@dataclass(frozen=True)
-class _Exported:
+class _Exported(NamedTuple):
     """A player's model, checked, and what its page needs to know of it."""
 
     game: Game
     model: Model
     description: dict[str, Any]
     check: Check
-
-    def description_json(self) -> bytes:
-        return json.dumps(self.description, indent=1).encode()
 
 
 def _check_writable(out: Path) -> None:
@@ -131,9 +120,9 @@ def _check_writable(out: Path) -> None:
 
 
 def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
-    game, search = player.game, player.config
+    game, search, clicks = player.game, player.config, isinstance(player.game, HasClicks)
     model = export_model(game, player.network, player.variables)
-    names = ActionNames(game)
+    names: dict[int, list[str]] = {}
     check = check_model(
         game,
         make_evaluation(game, player.network, player.variables),
@@ -141,34 +130,34 @@ def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
         games=games,
         seed=seed,
         seconds=_SECONDS,
-        on_position=lambda state: None if isinstance(game, HasClicks) else names.add(state),
+        on_position=lambda state: None if clicks else add_names(game, state, names),
     )
     description = describe_game(game, search.num_simulations) | describe_model(
-        game, search, model, None if isinstance(game, HasClicks) else names.names()
+        game, search, model, None if clicks else fixed_names(game, names)
     )
     return _Exported(game, model, description, check)
 
 
-def _engine_files(model: Model, libraries: dict[str, bytes]) -> dict[str, bytes]:
+def _shared_files(runtime: Path | None) -> dict[str, bytes]:
+    """Returns the engine of all pages."""
+    return {"worker.js": join_scripts(WORKER).encode()} | runtime_files(runtime)
+
+
+def _page_files(exported: _Exported, about: str, names: dict[str, str]) -> dict[str, bytes]:
+    """Returns a page that finds its files by `names`, and those that are its own."""
     return {
-        "worker.js": worker_script().encode(),
-        "model.onnx": model.proto,
-        SCRIPT: libraries[SCRIPT],
-        WASM: libraries[WASM],
+        "model.onnx": exported.model.proto,
+        "index.html": _page(exported, about, "separate", names, {}),
+        "game.json": json.dumps(exported.description, indent=1).encode(),
     }
 
 
 def _page(
     exported: _Exported, about: str, how: str, names: dict[str, str], files: dict[str, bytes]
-) -> str:
-    """Returns a page that finds its files by `names`: embedded in it, or separate."""
-    return render_page(
-        exported.game,
-        title=title_of(exported.game),
-        about=about,
-        setup={"game": exported.description, how: names},
-        files=files,
-    )
+) -> bytes:
+    game, title = exported.game, title_of(exported.game)
+    setup = {"game": exported.description, how: names}
+    return render_page(game, title=title, about=about, setup=setup, files=files).encode()
 
 
 def _middle_of_a_game(game: Game, model: Model) -> State:

@@ -1,7 +1,5 @@
 """Compares an exported model with the game and the network in JAX, over whole random games."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

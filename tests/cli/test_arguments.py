@@ -23,8 +23,8 @@ from tests import tiny
         ("train", "train needs a config file, or the name of a config such as tic_tac_toe"),
         ("train conect_four", "conect_four: there is no such file or config; did you mean connect"),
         (
-            "train tic_tac_toe --selfplay.gmaes 3",
-            "unknown option --selfplay.gmaes; did you mean --selfplay.parallel-games?",
+            "train tic_tac_toe --selfplay.games 3",
+            "unknown option --selfplay.games; did you mean --selfplay.parallel-games?",
         ),
         (
             "train tic_tac_toe --learning-rate 3",

@@ -50,7 +50,7 @@ def stop(monkeypatch):
     """Lets commands end where a game or a client would begin."""
     monkeypatch.setattr("azjax.play.terminal.play", lambda *args, **options: None)
     monkeypatch.setattr("azjax.web.server.serve", announce_like_the_server)
-    monkeypatch.setattr(play_commands, "_compute_in_this_thread", lambda: None)
+    monkeypatch.setattr(jax.config, "update", lambda name, value: None)
     monkeypatch.setattr(play_commands, "_standard_input", lambda: Script(["name", "quit"]))
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from azjax.games import make_game
 from azjax.network.two_headed import make_network
 from azjax.play.gtp.server import serve_gtp
-from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci
+from azjax.players.engines.uci_games import DIALECTS
 from azjax.players.weights_file import save_player
 from azjax.search.analysis import SearchAnalysis
 from tests import tiny

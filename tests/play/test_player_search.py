@@ -13,8 +13,8 @@ from azjax.errors import UserError
 from azjax.play.game_record import start_game
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.player_search import make_engine_search
-from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.server import serve_uci
+from azjax.players.engines.uci_games import DIALECTS
 from azjax.players.load import best_player, load_player
 from azjax.players.minimax import minimax_values
 from tests.oracles.clients import Script, best_moves

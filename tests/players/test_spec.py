@@ -25,7 +25,6 @@ def test_every_form():
 def test_a_player_is_named_as_it_is_written(spec):
     player = load_player(spec, game=GAME)
     assert player.name == spec
-    assert player.jittable
 
 
 @pytest.mark.parametrize(

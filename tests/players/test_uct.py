@@ -17,7 +17,7 @@ TIC_TAC_TOE = make("tic_tac_toe")
 
 @functools.partial(jax.jit, static_argnums=(0, 3))
 def search(game, key, states, simulations):
-    return uct_search(game, key, states, simulations=simulations)
+    return uct_search(UCTPlayer(game, simulations), key, states)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,6 @@
 Sources: Sabaki's guide "Engine Analysis Integration"; KataGo's "GTP Extensions".
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -33,13 +31,11 @@ def choose_move(
 ) -> tuple[GtpGame, SearchAnalysis]:
     """Searches for a move of `player` within its limits, and plays it.
 
+    If it is not their turn, the opponent passes.
+
     Args:
-      game: the game before the move.
-      player: 0 or 1; if it is not their turn, the opponent passes.
       since: when the command came, by `time.monotonic()`.
-      on_progress: called after every step of the search.
       root_actions: legal actions to choose from; empty for all of them.
-      pick: returns the action to play.
 
     Returns:
       (game after the move, analysis of the search).
@@ -93,19 +89,12 @@ def genmove_analyze(game: GtpGame, reply: Reply, *arguments: str, kata: bool = F
     # Errors must be found before the answer begins.
     root_actions = options.root_actions(game.give_turn(player))
     reply.write(f"={reply.number}\n")
-    reported = time.monotonic()
-
-    def report(progress: SearchInProgress) -> None:
-        nonlocal reported
-        if time.monotonic() - reported >= options.interval:
-            reported = time.monotonic()
-            reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
-
+    write, write_when_due = _writers(game, reply, options, kata)
     after, analysis = choose_move(
-        game, player, reply.lines.arrived, on_progress=report, root_actions=root_actions
+        game, player, reply.lines.arrived, on_progress=write_when_due, root_actions=root_actions
     )
-    line = info_line(game.game, analysis, options.max_moves, kata=kata)
-    reply.write(f"{line}play {vertices(game.game)[analysis.action]}\n\n")
+    write(analysis)
+    reply.write(f"play {vertices(game.game)[analysis.action]}\n\n")
     return after
 
 
@@ -115,17 +104,15 @@ def analyze(game: GtpGame, reply: Reply, *arguments: str, kata: bool = False) ->
     in_turn = game.give_turn(options.player)
     root_actions = options.root_actions(in_turn)
     reply.write(f"={reply.number}\n")
-    reported = time.monotonic()
+    write, write_when_due = _writers(game, reply, options, kata)
     progress = start_search(game.search, in_turn.record, game.last, root_actions)
     for step in continue_search(progress):
         progress = step
         if reply.lines.waiting():
             break
-        if time.monotonic() - reported >= options.interval:
-            reported = time.monotonic()
-            reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
+        write_when_due(progress)
     ended = time.monotonic()
-    reply.write(info_line(game.game, progress.analysis(), options.max_moves, kata=kata))
+    write(progress.analysis())
     last = end_search(progress, in_turn.record, game.last, ended)
     reply.lines.wait()
     reply.write("\n")
@@ -149,6 +136,24 @@ class _Options:
         if not chosen:
             raise GtpError("illegal move: no legal move is left to search")
         return sorted(chosen)
+
+
+def _writers(
+    game: GtpGame, reply: Reply, options: _Options, kata: bool
+) -> tuple[Callable[[SearchAnalysis], None], Callable[[SearchInProgress], None]]:
+    """Returns what writes a line now, and what does so if the last line is old enough."""
+    written = time.monotonic()
+
+    def write(analysis: SearchAnalysis) -> None:
+        nonlocal written
+        written = time.monotonic()
+        reply.write(info_line(game.game, analysis, options.max_moves, kata=kata))
+
+    def write_when_due(progress: SearchInProgress) -> None:
+        if time.monotonic() - written >= options.interval:
+            write(progress.analysis())
+
+    return write, write_when_due
 
 
 # How many words follow each keyword. Keywords that `_read_options` does not use are ignored.

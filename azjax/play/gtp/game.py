@@ -1,7 +1,5 @@
 """The state of a GTP engine: a game in which colours may move out of turn, and its clocks."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
@@ -57,18 +55,18 @@ class GtpGame:
         """The newest position."""
         return self.record.current
 
-    def warm_up(self) -> GtpGame:
+    def warm_up(self) -> "GtpGame":
         """Returns the same game, with all compiled that a move needs."""
         start = start_game(self.game)
         last = warm_up(self.search, start, lambda found: start.play(found.action))
         return replace(self, last=last)
 
-    def clear(self) -> GtpGame:
+    def clear(self) -> "GtpGame":
         """Returns the start of another game."""
         fresh = replace(self, record=start_game(self.game), undo_lengths=())
         return fresh.set_time(self.time_control)
 
-    def give_turn(self, player: int) -> GtpGame:
+    def give_turn(self, player: int) -> "GtpGame":
         """Returns the game with `player` to move.
 
         GTP lets a colour play twice running; in our games that takes a pass of the other side in
@@ -88,7 +86,7 @@ class GtpGame:
             raise GtpError("the game is over")
         return passed
 
-    def resume(self) -> GtpGame:
+    def resume(self) -> "GtpGame":
         """Returns the game without the passes just made, if it is go and nobody has resigned."""
         now = self.current
         if not isinstance(now.state, GoState) or self.resigned():
@@ -99,12 +97,8 @@ class GtpGame:
         record = replace(self.record, positions=(*self.record.positions[:-1], now))
         return replace(self, record=record)
 
-    def play(self, moves: list[tuple[int, str]]) -> GtpGame:
-        """Returns the game after the moves of one command; one `undo` takes all of them back.
-
-        Args:
-          moves: (player, vertex) of each move.
-        """
+    def play(self, moves: list[tuple[int, str]]) -> "GtpGame":
+        """Returns the game after one command's (player, vertex)s, which one `undo` takes back."""
         after = self
         for player, vertex in moves:
             action, name = read_vertex(self.game, vertex)
@@ -126,7 +120,7 @@ class GtpGame:
         """
         return self.current.over and not self.resigned() and "pass" in _actions(self.game)
 
-    def undo(self) -> GtpGame:
+    def undo(self) -> "GtpGame":
         """Returns the game before the last command that made moves."""
         if not self.undo_lengths:
             raise GtpError("cannot undo")
@@ -137,17 +131,17 @@ class GtpGame:
         """Returns whether the game ended by a resignation."""
         return self.current.move == _RESIGN
 
-    def set_time(self, control: TimeControl | None) -> GtpGame:
+    def set_time(self, control: TimeControl | None) -> "GtpGame":
         """Returns the game with other clocks for both players."""
         clock = None if control is None else control.start()
         return replace(self, time_control=control, clocks=(clock, clock))
 
-    def set_clock(self, player: int, clock: Clock | None) -> GtpGame:
+    def set_clock(self, player: int, clock: Clock | None) -> "GtpGame":
         """Returns the game with another clock for one player."""
         clocks = (clock, self.clocks[1]) if player == 0 else (self.clocks[0], clock)
         return replace(self, clocks=clocks)
 
-    def spend_time(self, player: int, seconds: float) -> GtpGame:
+    def spend_time(self, player: int, seconds: float) -> "GtpGame":
         """Returns the game after a move that took `seconds`; `time_left` can correct it."""
         clock = self.clocks[player]
         if clock is None:
@@ -155,18 +149,8 @@ class GtpGame:
         control = self.time_control or TimeControl(0.0)
         return self.set_clock(player, control.after_move(clock, seconds))
 
-    def _step(self, action: int, name: str) -> GtpGame:
+    def _step(self, action: int, name: str) -> "GtpGame":
         return replace(self, record=self.record.play(action, name))
-
-
-def start_gtp_game(search: AnytimeSearch) -> GtpGame:
-    """Returns the start of a first game.
-
-    Raises:
-      UserError: GTP has no such game.
-    """
-    check_game(search.game)
-    return GtpGame(search, start_game(search.game))
 
 
 def check_game(game: Game) -> None:

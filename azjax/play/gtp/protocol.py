@@ -1,12 +1,10 @@
 """GTP's text: arguments of commands, and how answers are written."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from azjax.play.stdin import LineSource
+from azjax.play.stdin import Lines
 
 _MAX_DIGITS = 10
 PLAYERS = {"b": 0, "black": 0, "w": 1, "white": 1}
@@ -23,7 +21,7 @@ class Reply:
     """The answer to one command, written once it is known."""
 
     number: str  # the command's id; "" if it has none
-    lines: LineSource
+    lines: Lines
     write: Write
 
     def answer(self, text: str) -> None:

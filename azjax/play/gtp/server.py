@@ -4,19 +4,18 @@ Sources: G. Farneback, "Specification of the Go Text Protocol, version 2", draft
 `lz-analyze`, Sabaki's guide "Engine Analysis Integration".
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Sequence
 
+from azjax.play.game_record import start_game
 from azjax.play.gtp.commands import SEARCHES, commands_for
-from azjax.play.gtp.game import GtpGame, start_gtp_game
+from azjax.play.gtp.game import GtpGame, check_game
 from azjax.play.gtp.protocol import GtpError, Reply, Write
-from azjax.play.stdin import TOO_LONG, LineSource
+from azjax.play.stdin import TOO_LONG, Lines
 from azjax.search.anytime import AnytimeSearch
 
 
-def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
+def serve_gtp(search: AnytimeSearch, lines: Lines, write: Write) -> None:
     """Answers commands until `quit` or the end of the input, whatever the commands are.
 
     Without time settings, a move takes the search's own number of simulations. Each command is
@@ -24,15 +23,11 @@ def serve_gtp(search: AnytimeSearch, lines: LineSource, write: Write) -> None:
     compiled at its first use, as clients do not wait long for other answers. If a clock will run,
     it is compiled before, once the command that set the clock is answered.
 
-    Args:
-      search: the search that chooses moves.
-      lines: the commands.
-      write: writes text at once, without buffering.
-
     Raises:
       UserError: GTP has no such game.
     """
-    game = start_gtp_game(search)
+    check_game(search.game)
+    game = GtpGame(search, start_game(search.game))
     while (line := lines.next()) is not None:
         if line is TOO_LONG:
             write("? the line is too long\n\n")
@@ -69,4 +64,9 @@ def _run(game: GtpGame, reply: Reply, words: Sequence[str]) -> GtpGame:
         inspect.signature(commands[name]).bind(game, reply, *arguments)
     except TypeError as error:
         raise GtpError(f"syntax error: wrong number of arguments for {name}") from error
-    return commands[name](game, reply, *arguments)
+    done = commands[name](game, reply, *arguments)
+    if isinstance(done, GtpGame):
+        return done
+    game, answer = done
+    reply.answer(answer)
+    return game

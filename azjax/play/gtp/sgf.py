@@ -3,32 +3,29 @@
 Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.com/sgf/.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
+from azjax_envs.go import Go
 from sgfmill import sgf_grammar
+from sgfmill.common import format_vertex
+
+from azjax.play.game_record import Position
 
 _MAX_BYTES = 2**20
-_COLOURS = "bw"
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _MOST_KOMI = 361
 _HUNDREDTHS = 100  # a komi from here on is in hundredths
 
+Point = tuple[int, int]
+"""(row, column), counted from the top left."""
 
-def handicap_points(size: int, stones: int) -> list[tuple[int, int]]:
+
+def handicap_points(size: int, stones: int) -> list[Point]:
     """Returns the points of handicap stones, after GTP 2, section 4.1.1.
-
-    Args:
-      size: of the board.
-      stones: how many.
-
-    Returns:
-      (row, column) of each stone, counted from the top left.
 
     Raises:
       ValueError: a board of this size cannot have that many handicap stones.
@@ -45,22 +42,53 @@ def handicap_points(size: int, stones: int) -> list[tuple[int, int]]:
     return points + [(middle, middle)] * (stones > 4 and stones % 2)
 
 
-@dataclass(frozen=True)
-class Sgf:
-    """A game of go from an SGF file."""
+class SgfMove(NamedTuple):
+    """A move of a file, or a stone that it sets up."""
+
+    player: int
+    point: Point | None  # None: a pass
+    node: int | None  # its number in the main line; None of a stone that is set up
+
+
+class Sgf(NamedTuple):
+    """The main line of a game of go in SGF."""
 
     size: int
     komi: float | None  # None if the file has none
-    moves: tuple[tuple[int, tuple[int, int] | None], ...]  # (player, (row, column) or None: a pass)
+    moves: list[SgfMove]
+
+
+def read_tree(tree: Any, *, sets_up_later: bool) -> Sgf:
+    """Reads a game that `sgfmill.sgf_grammar` has parsed.
+
+    `sets_up_later` lets stones be set up during the game; those removed stay then.
+
+    Raises:
+      ValueError: it is not a game of go, or has a size, a komi or a point that cannot be.
+    """
+    nodes = [texts_of(node) for node in sgf_grammar.main_sequence_iter(tree)]
+    root = nodes[0]
+    if root.get("GM", ["1"])[0] not in ("", "1"):
+        raise ValueError("it is not a game of go")
+    size, komi = size_of(root), _komi_of(root)
+    moves: list[SgfMove] = []
+    for number, node in enumerate(nodes):
+        played = bool(moves) and moves[-1].node is not None
+        if played and not sets_up_later and {"AB", "AW", "AE"} & node.keys():
+            raise ValueError("stones are set up during the game")
+        for player, name in enumerate(("AB", "AW")):
+            points = [point for value in node.get(name, ()) for point in _points(value, size)]
+            moves += [SgfMove(player, point, None) for point in sorted(points)]
+        for player, name in enumerate("BW"):
+            points = [_point(value, size) for value in node.get(name, ())]
+            moves += [SgfMove(player, point, number) for point in points]
+    return Sgf(size, komi, moves)
 
 
 def read_sgf(path: str, move_number: int | None) -> Sgf:
-    """Reads the main line of a file.
-
-    Stones that are set up before the first move count as played, black's first.
+    """Reads the main line of a file; stones that are set up count as played, black's first.
 
     Args:
-      path: the file.
       move_number: as in GTP, the line ends before this move; None for the whole line.
 
     Raises:
@@ -79,45 +107,28 @@ def read_sgf(path: str, move_number: int | None) -> Sgf:
         tree = sgf_grammar.parse_sgf_game(content)
     except ValueError as error:
         raise ValueError("it is not an SGF file, or only a part of one") from error
-    nodes = [texts_of(node) for node in sgf_grammar.main_sequence_iter(tree)]
-    root = nodes[0]
-    if root.get("GM", ["1"])[0] not in ("", "1"):
-        raise ValueError("it is not a game of go")
-    size, setup, played = size_of(root), [], []
-    for node in nodes:
-        if "AB" in node or "AW" in node or "AE" in node:
-            if played:
-                raise ValueError("stones are set up during the game")
-            for side, name in enumerate(("AB", "AW")):
-                points = [p for value in node.get(name, ()) for p in _points(value, size)]
-                setup += [(side, point) for point in sorted(points)]
-        for side, name in enumerate(("B", "W")):
-            played += [(side, _point(value, size)) for value in node.get(name, ())]
+    game = read_tree(tree, sets_up_later=False)
+    setup = sorted((move for move in game.moves if move.node is None), key=lambda x: x.player)
+    played = [move for move in game.moves if move.node is not None]
     if move_number is not None:
         played = played[: max(move_number - 1, 0)]
-    return Sgf(size, komi_of(root), (*sorted(setup, key=lambda stone: stone[0]), *played))
+    return game._replace(moves=setup + played)
 
 
-def format_sgf(
-    size: int,
-    komi: float,
-    moves: Sequence[tuple[int, tuple[int, int] | None]],
-    result: str = "",
-) -> str:
-    """Returns a game as SGF.
+def vertex_of(point: Point | None, size: int) -> str:
+    """Returns the name of a point in GTP and in our game, such as "D4", or "pass"."""
+    return format_vertex(None if point is None else (size - 1 - point[0], point[1]))
 
-    Args:
-      size: of the board.
-      komi: White's points.
-      moves: (player, (row, column) from the top left, or None for a pass) of each move.
-      result: such as "B+R"; "" while the game goes on.
-    """
-    played = [
-        f";{_COLOURS[player].upper()}[{'' if at is None else _LETTERS[at[1]] + _LETTERS[at[0]]}]"
-        for player, at in moves
-    ]
+
+def format_sgf(game: Go, positions: Sequence[Position], result: str = "") -> str:
+    """Returns the moves that led to `positions` as SGF, and a result such as "B+R"."""
+    size, moves = game.size, []
+    for position in positions:
+        row, column = divmod(position.action, size)
+        point = _LETTERS[column] + _LETTERS[row] if row < size else ""  # a pass
+        moves.append(f";{'BW'[position.moved_by]}[{point}]")
     end = f"RE[{result}]" if result else ""
-    return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{komi:g}]{end}{''.join(played)})"
+    return f"(;GM[1]FF[4]CA[UTF-8]AP[azjax]SZ[{size}]KM[{game.komi:g}]{end}{''.join(moves)})"
 
 
 def texts_of(node: dict[str, list[bytes]]) -> dict[str, list[str]]:
@@ -138,7 +149,7 @@ def size_of(root: dict[str, list[str]]) -> int:
     return int(sizes[0])
 
 
-def komi_of(root: dict[str, list[str]]) -> float | None:
+def _komi_of(root: dict[str, list[str]]) -> float | None:
     """Returns the komi of a root node; None if there is none.
 
     Fox counts hundredths of Chinese stones, two points each: 375 and 3.75 are 7.5 points. 650
@@ -160,7 +171,7 @@ def komi_of(root: dict[str, list[str]]) -> float | None:
     return komi
 
 
-def _point(text: str, size: int) -> tuple[int, int] | None:
+def _point(text: str, size: int) -> Point | None:
     """Returns (row, column) of a move; None for a pass, which old files write "tt"."""
     if not text or (text == "tt" and size < 20):
         return None
@@ -173,7 +184,7 @@ def _point(text: str, size: int) -> tuple[int, int] | None:
     return row, column
 
 
-def _points(text: str, size: int) -> list[tuple[int, int]]:
+def _points(text: str, size: int) -> list[Point]:
     """Returns the points of a setup value: one, or the corners of a rectangle, "aa:cc"."""
     ends = [_point(end, size) for end in text.split(":")]
     if len(ends) > 2 or None in ends:

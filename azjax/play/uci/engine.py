@@ -1,6 +1,4 @@
-"""The state of a UCI or USI engine, and the differences between the two protocols."""
-
-from __future__ import annotations
+"""The state of a UCI or USI engine."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,52 +8,15 @@ from azjax_envs import Game
 from azjax.errors import UserError
 from azjax.play.game_record import start_game
 from azjax.play.last_search import LastSearch
-from azjax.play.stdin import LineSource
-from azjax.play.uci.position import FEN, SFEN, ClientGame, Notation
+from azjax.play.stdin import Lines
+from azjax.play.uci.position import ClientGame
+from azjax.players.engines.uci_games import Dialect
 from azjax.search.anytime import MEMORY_MB, AnytimeSearch
 
 _MAX_MESSAGE = 300
 
 Write = Callable[[str], None]
 MakeSearch = Callable[[int], AnytimeSearch]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
-    """The differences between UCI and USI."""
-
-    name: str  # also the client's first command
-    notation: Notation
-    colours: str  # the letters of player 0 and 1
-    memory: str  # the option for the tree's megabytes
-    lines: str  # the option for the number of best moves to show
-    ponder: str  # the option that says whether the client will let the engine ponder
-    no_move: str  # answered in place of a best move when there is none
-    variants: dict[str, str]  # games, and their names in the protocol
-
-
-DIALECTS = {
-    "uci": Dialect(
-        name="uci",
-        notation=FEN,
-        colours="wb",
-        memory="Hash",
-        lines="MultiPV",
-        ponder="Ponder",
-        no_move="(none)",
-        variants={"chess": "chess", "gardner_chess": "gardner"},
-    ),
-    "usi": Dialect(
-        name="usi",
-        notation=SFEN,
-        colours="bw",
-        memory="USI_Hash",
-        lines="USI_MultiPV",
-        ponder="USI_Ponder",
-        no_move="resign",
-        variants={"shogi": "shogi"},
-    ),
-}
 
 
 # Without a record, because computing the start compiles the rules. Clients wait long for `readyok`,
@@ -70,7 +31,7 @@ class EngineState:
     dialect: Dialect
     game: Game
     make_search: MakeSearch  # from the megabytes of its tree
-    lines: LineSource
+    lines: Lines
     write: Write
     # None after a position that could not be read.
     client_game: ClientGame | None = START

@@ -1,12 +1,12 @@
 """The `go` command of UCI and USI: its limits, the search, and what the client reads of it."""
 
-from __future__ import annotations
-
 import itertools
 import math
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from azjax.play.clock import Clock
 from azjax.play.game_record import GameRecord
@@ -20,17 +20,7 @@ from azjax.search.anytime import SearchInProgress, continue_search
 _REPORT_S = 1.0
 _MAX_NUMBER = 10**12
 _MAX_LINE = 16  # moves of a principal variation
-_NUMBERS = (
-    "nodes",
-    "movetime",
-    "depth",
-    "wtime",
-    "btime",
-    "winc",
-    "binc",
-    "movestogo",
-    "byoyomi",
-)
+_NUMBERS = ("nodes", "movetime", "depth", "wtime", "btime", "winc", "binc", "movestogo", "byoyomi")
 _WORDS = (*_NUMBERS, "infinite", "ponder", "mate", "searchmoves")
 _AFTER_THE_SEARCH = (["go"], ["position"], ["setoption"], ["gameover"])
 
@@ -66,7 +56,7 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
     given = {
         name: min(max(int(number), 0), _MAX_NUMBER)
         for name, number in itertools.pairwise(words)
-        if name in _NUMBERS and _is_integer(number)
+        if name in _NUMBERS and re.fullmatch("-?[0-9]{1,19}", number)
     }
     own = colours[player]
     seconds = math.inf
@@ -79,6 +69,7 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
             moves=given.get("movestogo", 0),
             each=given.get("byoyomi", 0) / 1000,
         ).for_move()
+    searched = words[words.index("searchmoves") + 1 :] if "searchmoves" in words else ()
     nodes = given.get("nodes", math.inf)
     depth = given.get("depth", math.inf)
     infinite = "infinite" in words
@@ -90,29 +81,14 @@ def read_go(words: Sequence[str], colours: str, player: int, simulations: int) -
         depth=depth,
         infinite=infinite,
         ponders="ponder" in words,
-        moves=tuple(_search_moves(words)),
+        moves=tuple(itertools.takewhile(lambda word: word not in _WORDS, searched)),
     )
 
 
-def _search_moves(words: Sequence[str]) -> Iterator[str]:
-    """Yields the words after `searchmoves`, up to the next keyword of `go`."""
-    if "searchmoves" in words:
-        after = words[words.index("searchmoves") + 1 :]
-        yield from itertools.takewhile(lambda word: word not in _WORDS, after)
-
-
-def _is_integer(text: str) -> bool:
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdecimal() and len(digits) < 20
-
-
 def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> EngineState:
-    """Searches, writes the best move, and returns the engine afterwards.
+    """Runs `go WORDS`: searches, writes the best move, and returns the engine afterwards.
 
-    Args:
-      engine: the state of the engine.
-      words: the words after `go`.
-      run_command: runs another command that comes during the search.
+    `run_command` runs another command that comes during the search.
     """
     if words[:1] == ["mate"] and engine.dialect.name == "usi":
         engine.write("checkmate notimplemented\n")
@@ -121,13 +97,14 @@ def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> En
     client_game = engine.position()
     record = None
     if client_game is not None and client_game.record is not None:
-        record = revive(client_game.record, engine.dialect.notation)
+        record = revive(client_game.record, engine.dialect)
     limits = _read_limits(engine, words, record)
     progress = _start(engine, limits, record)
     reported = _Reported(began, began, 0)
     if progress is not None and progress.simulations:  # a continued tree, which may be full already
         reported = _report(engine, record, progress, reported)
     steps, input_ended, later = _steps(engine, progress, limits, since), False, []
+    newgame = f"{engine.dialect.name}newgame"
     while True:
         step = next(steps, None)
         if step is not None:
@@ -141,11 +118,7 @@ def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> En
         words = [] if line is None else line.split()
         if line is None:
             input_ended = True
-        elif (
-            line is TOO_LONG
-            or words[:1] in _AFTER_THE_SEARCH
-            or words == [f"{engine.dialect.name}newgame"]
-        ):
+        elif line is TOO_LONG or words[:1] in _AFTER_THE_SEARCH or words == [newgame]:
             later.append(line)
         elif words == ["quit"]:
             later = [line]
@@ -238,8 +211,7 @@ def _depth(progress: SearchInProgress | None, limits: Limits) -> float:
     return len(analysis.principal_variation(analysis.action))
 
 
-@dataclass(frozen=True)
-class _Reported:
+class _Reported(NamedTuple):
     """When a search began, and its last report to the client."""
 
     began: float
@@ -252,12 +224,11 @@ def _report(
 ) -> _Reported:
     """Writes `info` lines every second, and early on whenever the tree has doubled."""
     now = time.monotonic()
-    if record is None or (
-        now - last.at < _REPORT_S and progress.simulations < 2 * max(last.simulations, 1)
-    ):
+    due = now - last.at >= _REPORT_S or progress.simulations >= 2 * max(last.simulations, 1)
+    if record is None or not due:
         return last
     _write_info(engine, record, progress.analysis(), now - last.began)
-    return replace(last, at=now, simulations=progress.simulations)
+    return _Reported(last.began, now, progress.simulations)
 
 
 def _write_info(

@@ -1,7 +1,5 @@
 """The `position` command of UCI and USI: sent before each move, followed from the last one."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence
@@ -11,18 +9,8 @@ import jax
 from azjax_envs import Game
 
 from azjax.play.game_record import GameRecord, record_from_state, start_game
+from azjax.players.engines.uci_games import Dialect
 from azjax.types import State
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How a dialect writes positions."""
-
-    name: str  # games have `from_NAME` and `to_NAME`
-    fields: int  # that describe the position; the fields after them count moves
-
-
-FEN, SFEN = Notation("fen", 4), Notation("sfen", 3)
 
 
 @dataclass(frozen=True)
@@ -35,59 +23,54 @@ class ClientGame:
 
 
 def read_position(
-    game: Game, notation: Notation, words: Sequence[str], last: ClientGame | None
+    game: Game, dialect: Dialect, words: Sequence[str], last: ClientGame | None
 ) -> ClientGame:
     """Reads the words after `position`: `[startpos | NOTATION ...] [moves ...]`.
 
     As in other engines, the notation's name may be missing or written twice, and a position may
     have rights and counters that cannot be.
 
-    Args:
-      game: the game.
-      notation: how positions are written.
-      words: the words.
-      last: the previous position. Moves that it has in common with this one are not played again.
+    Moves that the `last` position has in common with this one are not played again.
 
     Raises:
       ValueError: says in one line what is wrong.
     """
     start, _, rest = f"{' '.join(words)} ".partition("moves ")
-    start = re.sub(rf"^({notation.name} )+", "", start).strip()
-    if not start or start == notation.name:
-        raise ValueError(f"expected startpos, or {notation.name} and a position, then moves")
+    start = re.sub(rf"^({dialect.notation} )+", "", start).strip()
+    if not start or start == dialect.notation:
+        raise ValueError(f"expected startpos, or {dialect.notation} and a position, then moves")
     moves, remark = rest.split(), ""
     if last is not None and last.record is not None and last.start == start:
         record = last.record
     elif start == "startpos":
         record = start_game(game)
     else:
-        state, remark = _read(game, notation, start)
+        state, remark = _read(game, dialect, start)
         record = record_from_state(game, state)
     pairs = zip(moves, record.moves, strict=False)
     common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
     record = record.truncate(common)
     for move in moves[common:]:
-        alive = revive(record, notation)
+        alive = revive(record, dialect)
         # In numpy, because finding a move by its name may name all legal moves.
         action = game.string_to_action(jax.device_get(alive.current.state), move)
         record = record.append(alive.play(action, move).current)
     return ClientGame(start, record, remark)
 
 
-def _read(game: Game, notation: Notation, text: str) -> tuple[State, str]:
+def _read(game: Game, dialect: Dialect, text: str) -> tuple[State, str]:
     """Returns a position, and a remark if it had to be mended."""
-    read = getattr(game, f"from_{notation.name}")
     try:
-        return read(text), ""
+        return dialect.read(game, text), ""
     except ValueError as error:
         try:
-            state = read(text, strict=False)
+            state = dialect.read(game, text, strict=False)
         except ValueError:
             raise error from None
-        return state, f"{error}; it is read as {getattr(game, f'to_{notation.name}')(state)}"
+        return state, f"{error}; it is read as {dialect.write(game, state)}"
 
 
-def revive(record: GameRecord, notation: Notation) -> GameRecord:
+def revive(record: GameRecord, dialect: Dialect) -> GameRecord:
     """Returns the record with a game that is drawn, or over by its history, continued as a new one.
 
     Clients decide when a game is over, and need not claim a repetition, for example. So the game
@@ -97,10 +80,9 @@ def revive(record: GameRecord, notation: Notation) -> GameRecord:
     now = record.current
     if not now.over:
         return record
-    text = getattr(record.game, f"to_{notation.name}")(now.state).split()
+    text = dialect.write(record.game, now.state).split()
     # Without the fields that count moves, so that the counts begin again.
-    read = getattr(record.game, f"from_{notation.name}")
-    start = read(" ".join(text[: notation.fields]), strict=False)
+    start = dialect.read(record.game, " ".join(text[: dialect.fields]), strict=False)
     fresh = record_from_state(record.game, start).current
     if fresh.over:
         return record

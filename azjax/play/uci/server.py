@@ -4,10 +4,9 @@ Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 
 "The Universal Shogi Interface", 2007.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.metadata
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -15,10 +14,11 @@ from azjax_envs import Game
 
 from azjax.play.game_record import start_game
 from azjax.play.last_search import warm_up
-from azjax.play.stdin import TOO_LONG, LineSource
-from azjax.play.uci.engine import START, Dialect, EngineState, MakeSearch, Write, check_game
+from azjax.play.stdin import TOO_LONG, Lines
+from azjax.play.uci.engine import START, EngineState, MakeSearch, Write, check_game
 from azjax.play.uci.go import go
 from azjax.play.uci.position import read_position
+from azjax.players.engines.uci_games import Dialect
 from azjax.search.anytime import MEMORY_MB
 
 _MAX_MB = 2**16
@@ -27,7 +27,7 @@ _MAX_THREADS = 1024  # one does the work, whatever clients set
 
 
 def serve_uci(
-    dialect: Dialect, game: Game, make_search: MakeSearch, lines: LineSource, write: Write
+    dialect: Dialect, game: Game, make_search: MakeSearch, lines: Lines, write: Write
 ) -> None:
     """Runs commands until `quit` or the end of the input, whatever the commands are.
 
@@ -38,13 +38,8 @@ def serve_uci(
     Some commands, such as `position`, cannot run during a search. They wait for the end of a search
     with a limit, and end a search without one. So does the end of the input.
 
-    Args:
-      dialect: UCI or USI.
-      game: the game.
-      make_search: returns a search whose tree takes the given megabytes. It is called before the
-        first search, and again when the client has changed the megabytes.
-      lines: the commands.
-      write: writes text at once, without buffering.
+    `make_search` returns a search whose tree takes the given megabytes. It is called before the
+    first search, and again when the client has changed the megabytes.
 
     Raises:
       UserError: the dialect has no such game.
@@ -78,9 +73,7 @@ def _run(engine: EngineState, words: Sequence[str]) -> EngineState:
         return replace(engine, client_game=START)
     elif name == "position":
         try:
-            client_game = read_position(
-                engine.game, engine.dialect.notation, rest, engine.position()
-            )
+            client_game = read_position(engine.game, engine.dialect, rest, engine.position())
         except ValueError as error:
             engine.report_error(f"position: {error}")
             return replace(engine, client_game=None)
@@ -96,12 +89,12 @@ def _warm_up(engine: EngineState) -> EngineState:
     """Compiles all that a move may need before a clock runs; once for each size of the tree."""
     if engine.last is not None:
         return engine
-    game, name = engine.game, engine.dialect.notation.name
+    game, dialect = engine.game, engine.dialect
     start = start_game(game)
 
     def prepare() -> None:
-        text = getattr(game, f"to_{name}")(start.current.state)
-        read_position(game, engine.dialect.notation, [name, *text.split()], None)
+        text = dialect.write(game, start.current.state)
+        read_position(game, dialect, [dialect.notation, *text.split()], None)
 
     last = warm_up(engine.search, start, lambda x: start.move_names([x.action]), prepare)
     return replace(engine, last=last)
@@ -110,9 +103,9 @@ def _warm_up(engine: EngineState) -> EngineState:
 def _introduce(engine: EngineState) -> None:
     dialect, variant = engine.dialect, engine.dialect.variants[engine.game.name]
     options = [
-        f"{dialect.memory} type spin default {MEMORY_MB} min 1 max {_MAX_MB}",
-        f"{dialect.ponder} type check default false",
-        f"{dialect.lines} type spin default 1 min 1 max {_MAX_LINES}",
+        f"{dialect.prefix}Hash type spin default {MEMORY_MB} min 1 max {_MAX_MB}",
+        f"{dialect.prefix}Ponder type check default false",
+        f"{dialect.prefix}MultiPV type spin default 1 min 1 max {_MAX_LINES}",
         f"Threads type spin default 1 min 1 max {_MAX_THREADS}",
     ]
     if dialect.name == "uci":
@@ -129,10 +122,11 @@ def _set_option(engine: EngineState, words: Sequence[str]) -> EngineState:
     name, _, value = " ".join(words).removeprefix("name ").partition(" value ")
     name, value = name.strip(), value.strip()
     dialect, variant = engine.dialect, engine.dialect.variants[engine.game.name]
-    numbers = {dialect.memory: _MAX_MB, dialect.lines: _MAX_LINES, "Threads": _MAX_THREADS}
+    memory, lines, ponder = (f"{dialect.prefix}{each}" for each in ("Hash", "MultiPV", "Ponder"))
+    numbers = {memory: _MAX_MB, lines: _MAX_LINES, "Threads": _MAX_THREADS}
     known = {
         **{option: f"a whole number from 1 to {most}" for option, most in numbers.items()},
-        **dict.fromkeys((dialect.ponder, "UCI_ShowWDL"), "true or false"),
+        **dict.fromkeys((ponder, "UCI_ShowWDL"), "true or false"),
         f"{dialect.name.upper()}_Variant": variant,
     }
     option = next((option for option in known if option.lower() == name.lower()), None)
@@ -140,15 +134,14 @@ def _set_option(engine: EngineState, words: Sequence[str]) -> EngineState:
         engine.report_error(f"there is no option {name}; the options are {', '.join(known)}")
         return engine
     if option in numbers:
-        is_number = value.isascii() and value.isdecimal() and len(value) < 10
-        fits = is_number and 1 <= int(value) <= numbers[option]
+        fits = re.fullmatch("[0-9]{1,9}", value) and 1 <= int(value) <= numbers[option]
     else:
         fits = value.lower() in known[option].split(" or ")
     if not fits:
         engine.report_error(f"option {option} must be {known[option]}")
-    elif option == dialect.memory:
+    elif option == memory:
         return replace(engine, megabytes=int(value), last=None)
-    elif option == dialect.lines:
+    elif option == lines:
         return replace(engine, num_lines=int(value))
     elif option == "UCI_ShowWDL":
         return replace(engine, shows_wdl=value.lower() == "true")

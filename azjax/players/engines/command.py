@@ -3,6 +3,7 @@
 import math
 import shlex
 from dataclasses import dataclass, field
+from typing import Literal
 
 from azjax.errors import UserError
 
@@ -11,16 +12,17 @@ _MAX_TIMEOUT_S = 1_000_000
 
 
 @dataclass(frozen=True)
-class EngineCommand:
-    """A text such as "stockfish?nodes=1000&Skill Level=3&timeout=20", taken apart."""
+class EngineSpec:
+    """An external engine, such as "uci:stockfish?nodes=1000&Skill Level=3", taken apart."""
 
-    text: str
+    text: str  # as it was written
+    protocol: Literal["gtp", "uci", "usi"]
     command: tuple[str, ...]  # the program and its arguments
     options: dict[str, str] = field(hash=False)  # by name, without `timeout`
     timeout: float  # seconds to wait for an answer
 
 
-def parse_command(text: str) -> EngineCommand:
+def parse_engine(protocol: Literal["gtp", "uci", "usi"], text: str) -> EngineSpec:
     """Reads COMMAND or COMMAND?NAME=VALUE&NAME=VALUE; the command is quoted as in a shell.
 
     Raises:
@@ -43,7 +45,7 @@ def parse_command(text: str) -> EngineCommand:
             )
         options[name] = value
     timeout = _parse_seconds(options.pop("timeout", str(_TIMEOUT_S)))
-    return EngineCommand(text, command, options, timeout)
+    return EngineSpec(f"{protocol}:{text}", protocol, command, options, timeout)
 
 
 def _parse_seconds(value: str) -> float:

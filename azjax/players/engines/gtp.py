@@ -6,17 +6,17 @@ Source: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
 from azjax_envs import Game
 from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.players.base import History
 from azjax.players.engines import gtp_games
-from azjax.players.engines.batch import read_move
-from azjax.players.engines.command import EngineCommand
-from azjax.players.engines.pool import EnginePlayer, Pool
+from azjax.players.engines.command import EngineSpec
+from azjax.players.engines.pool import EnginePlayer, Line, Pool
 from azjax.players.engines.process import EngineProcess
-from azjax.types import State
+from azjax.types import Array, State
 
 _COLOURS = ("black", "white")  # player 0 has the black stones
 
@@ -36,31 +36,25 @@ class GtpPlayer(EnginePlayer):
 
     skips_passes: bool = False  # whether the engine refuses to be told of forced passes
 
-    def questions(self, positions: Sequence[State], history: History | None) -> list[list[str]]:
+    def __call__(self, key: Array, states: State, history: History | None = None) -> np.ndarray:
         if history is None:
             raise UserError(
                 f"{self.name}: a GTP engine needs the whole game, so it can play in matches only"
             )
-        return [
-            [
-                *_new_game(self.game),
-                *(
-                    f"play {_COLOURS[seat]} {gtp_games.to_gtp(text)}"
-                    for seat, text in line
-                    if not (self.skips_passes and text == "pass")
-                ),
-                f"genmove {_COLOURS[int(self.game.current_player(state))]}",
-            ]
-            for state, line in zip(positions, history, strict=True)
+        return super().__call__(key, states, history)
+
+    def ask(self, engine: EngineProcess, state: State, line: Line | None) -> str:
+        moves = [
+            f"play {_COLOURS[seat]} {gtp_games.to_gtp(text)}"
+            for seat, text in line or ()
+            if not (self.skips_passes and text == "pass")
         ]
-
-    def ask(self, engine: EngineProcess, asked: tuple[State, list[str]]) -> int:
-        state, commands = asked
-        move = gtp_games.from_gtp(_ask(engine, commands)[-1])
-        return read_move(self.name, self.game, state, move)
+        to_move = _COLOURS[int(self.game.current_player(state))]
+        answers = _ask(engine, [*_new_game(self.game), *moves, f"genmove {to_move}"])
+        return gtp_games.from_gtp(answers[-1])
 
 
-def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
+def gtp_player(spec: EngineSpec, game: Game) -> GtpPlayer:
     """Starts a GTP engine, such as "gnugo --level 3" or "gnugo --level 3?timeout=20".
 
     GNU Go gets arguments before its own. They make it speak GTP, score by area, and use positional
@@ -73,11 +67,11 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
     """
     if spec.options:
         raise UserError(
-            f"gtp:{spec.text}: timeout is the only option after the ?; all others are the engine's "
+            f"{spec.text}: timeout is the only option after the ?; all others are the engine's "
             "own arguments"
         )
     if not gtp_games.is_for(game):
-        raise UserError(f"gtp:{spec.text}: GTP is for {gtp_games.GAMES}, not for {game.name}")
+        raise UserError(f"{spec.text}: GTP is for {gtp_games.GAMES}, not for {game.name}")
     program, *arguments = spec.command
     command = [program, *_rules(program, game), *arguments]
 
@@ -86,7 +80,7 @@ def gtp_player(spec: EngineCommand, game: Game) -> GtpPlayer:
         _ask(engine, ["name", f"boardsize {gtp_games.board_size(game)}", *_new_game(game)])
         return engine
 
-    return GtpPlayer(game, f"gtp:{spec.text}", Pool(start), skips_passes=_is(program, "gtp-rhino"))
+    return GtpPlayer(game, spec.text, Pool(start), skips_passes=_is(program, "gtp-rhino"))
 
 
 def _rules(program: str, game: Game) -> list[str]:

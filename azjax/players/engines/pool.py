@@ -4,17 +4,24 @@ import dataclasses
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
+import jax
 import numpy as np
 from azjax_envs import Game
 
 from azjax.devices import usable_cores
 from azjax.errors import UserError
 from azjax.players.base import History
-from azjax.players.engines.batch import RESIGNED, unstack
 from azjax.players.engines.process import EngineProcess
+from azjax.pytrees import batch_size, take
 from azjax.types import Array, State
+
+RESIGNED = -1  # illegal, and loses
+DECLARED_WIN = -2
+"""The engine has won by a declaration, as USI's engines do with an entering king."""
+Line = Sequence[tuple[int, str]]
+"""The moves of one game, see `azjax.players.base.History`."""
 
 _MOST_FAILURES = 10  # in a row, before a match is given up
 Question = TypeVar("Question")
@@ -109,17 +116,30 @@ class EnginePlayer:
             a legal move, or fails again and again.
         """
         del key
-        positions = unstack(states)
-        asked = list(zip(positions, self.questions(positions, history), strict=True))
-        return np.array(self.pool.map(self.ask, asked), np.int32)
+        rows = jax.device_get(states)
+        count = batch_size(rows, name="states")
+        lines = [None] * count if history is None else history
+        positions = [(take(rows, i), line) for i, line in zip(range(count), lines, strict=True)]
+        return np.array(self.pool.map(self._choose, positions), np.int32)
 
-    def questions(self, positions: Sequence[State], history: History | None) -> Sequence[Any]:
-        """Returns what `ask` sends for each position."""
+    def ask(self, engine: EngineProcess, state: State, line: Line | None) -> str:
+        """Returns an engine's move in a position after a line, as the game writes it."""
         raise NotImplementedError
 
-    def ask(self, engine: EngineProcess, asked: tuple[State, Any]) -> int:
-        """Returns the engine's action in a position, for its question."""
-        raise NotImplementedError
+    def _choose(self, engine: EngineProcess, position: tuple[State, Line | None]) -> int:
+        """Returns an engine's action, or how the engine ends the game."""
+        state, line = position
+        answer = self.ask(engine, state, line)
+        ends = {"resign": RESIGNED, "win": DECLARED_WIN}
+        if answer.lower() in ends:
+            return ends[answer.lower()]
+        try:
+            return self.game.string_to_action(state, answer)
+        except ValueError as error:
+            raise UserError(
+                f"{self.name}: the engine played {answer!r}, which is illegal in this position of "
+                f"{self.game.name}; its rules may differ"
+            ) from error
 
     def close(self) -> None:
         """Ends the engines, as garbage collection of this object does."""

@@ -5,38 +5,23 @@ Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 
 """
 
 import dataclasses
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import jax
 import numpy as np
 from azjax_envs import Game
 
 from azjax.errors import UserError
-from azjax.players.base import History
-from azjax.players.engines.batch import read_move
-from azjax.players.engines.command import EngineCommand
-from azjax.players.engines.pool import EnginePlayer, Pool
+from azjax.players.engines.command import EngineSpec
+from azjax.players.engines.pool import EnginePlayer, Line, Pool
 from azjax.players.engines.process import EngineProcess
+from azjax.players.engines.uci_games import DIALECTS, Dialect
 from azjax.types import State
 
 _LIMITS = ("nodes", "movetime", "depth")
 _DEFAULT_LIMIT = {"nodes": "1000"}  # nodes instead of time, so that matches repeat exactly
-
-
-@dataclasses.dataclass(frozen=True)
-class Protocol:
-    """The differences between UCI and USI."""
-
-    name: str  # the first command to an engine
-    notation: str  # of positions
-    variants: dict[str, str]  # engines' names of our games
-
-
-PROTOCOLS = {
-    "uci": Protocol("uci", "fen", {"chess": "chess", "gardner_chess": "gardner"}),
-    "usi": Protocol("usi", "sfen", {"shogi": "shogi"}),
-}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -49,54 +34,50 @@ class UciPlayer(EnginePlayer):
     has won.
     """
 
-    protocol: Protocol
+    dialect: Dialect
     limit: str  # what follows "go"
     start: State | None = None  # where games begin; None for the game's own start
 
-    def questions(self, positions: Sequence[State], history: History | None) -> list[str]:
-        if history is None:
-            return [self._write(state) for state in positions]
-        start = self._write(jax.device_get(self.game.init() if self.start is None else self.start))
-        return [" ".join([start, "moves", *(text for _, text in line)]) for line in history]
+    @functools.cached_property
+    def _start_text(self) -> str:
+        return self._text(jax.device_get(self.game.init() if self.start is None else self.start))
 
-    def _write(self, state: State) -> str:
-        notation = self.protocol.notation
-        return f"{notation} {getattr(self.game, f'to_{notation}')(state)}"
+    def _text(self, state: State) -> str:
+        return f"{self.dialect.notation} {self.dialect.write(self.game, state)}"
 
-    def ask(self, engine: EngineProcess, asked: tuple[State, str]) -> int:
-        state, text = asked
-        engine.send([f"{self.protocol.name}newgame", f"position {text}", f"go {self.limit}"])
+    def ask(self, engine: EngineProcess, state: State, line: Line | None) -> str:
+        if line is None:
+            position = self._text(state)
+        else:
+            position = " ".join([self._start_text, "moves", *(text for _, text in line)])
+        engine.send([f"{self.dialect.name}newgame", f"position {position}", f"go {self.limit}"])
         _, *move = _until(engine, "bestmove").split()
-        return read_move(self.name, self.game, state, move[0] if move else "")
+        return move[0] if move else ""
 
 
-def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:
+def uci_player(spec: EngineSpec, game: Game) -> UciPlayer:
     """Starts a UCI or USI engine, such as "stockfish?nodes=1000&Skill Level=3".
 
     Options follow the `?`: limits of a move (nodes; movetime in milliseconds; depth), timeout (in
     seconds), and any option that the engine knows. UCI_Elo turns on UCI_LimitStrength. Without a
     limit a move has 1,000 nodes.
 
-    Args:
-      protocol: "uci" or "usi".
-
     Raises:
       UserError: there is no such engine, it does not speak the protocol or play the game, or it has
         no such option or value.
     """
-    text = spec.text
-    speaks = PROTOCOLS[protocol]
+    text, protocol, speaks = spec.text, spec.protocol, DIALECTS[spec.protocol]
     if game.name not in speaks.variants:
         games = " and ".join(speaks.variants)
-        raise UserError(f"{protocol}:{text}: {protocol} engines play {games}, not {game.name}")
+        raise UserError(f"{text}: {protocol} engines play {games}, not {game.name}")
     limits = {name: spec.options[name] for name in _LIMITS if name in spec.options}
     for name, value in limits.items():
         if not re.fullmatch("0*[1-9][0-9]{0,17}", value):
-            raise UserError(f"{protocol}:{text}: {name} needs a whole number above 0")
+            raise UserError(f"{text}: {name} needs a whole number above 0")
     options = {name: value for name, value in spec.options.items() if name not in _LIMITS}
     names = {name.lower() for name in options}
     if f"{protocol}_variant" in names:
-        raise UserError(f"{protocol}:{text}: the game, {game.name}, determines the variant")
+        raise UserError(f"{text}: the game, {game.name}, determines the variant")
     if "uci_elo" in names and "uci_limitstrength" not in names:
         options["UCI_LimitStrength"] = "true"
     variant = speaks.variants[game.name]
@@ -113,7 +94,7 @@ def uci_player(protocol: str, spec: EngineCommand, game: Game) -> UciPlayer:
         return engine
 
     limit = " ".join(f"{name} {n}" for name, n in (limits or _DEFAULT_LIMIT).items())
-    return UciPlayer(game, f"{protocol}:{text}", Pool(start), speaks, limit)
+    return UciPlayer(game, text, Pool(start), speaks, limit)
 
 
 def _until(engine: EngineProcess, word: str) -> str:

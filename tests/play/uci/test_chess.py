@@ -7,7 +7,8 @@ import pytest
 from azjax_envs import make
 
 from azjax.play.uci.go import best_move
-from azjax.play.uci.position import FEN, read_position
+from azjax.play.uci.position import read_position
+from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import best_moves, uci_output
 
 CHESS = make("chess")
@@ -75,8 +76,9 @@ def test_a_finished_game_waits_for_the_client(fen, go):
     ],
 )
 def test_no_ponder_move_ends_the_game(moves, line, answered):
-    record = read_position(CHESS, FEN, f"startpos moves {moves}".split(), None).record
-    ahead = read_position(CHESS, FEN, f"startpos moves {moves} {line}".split(), None).record
+    record = read_position(CHESS, DIALECTS["uci"], f"startpos moves {moves}".split(), None).record
+    words = f"startpos moves {moves} {line}".split()
+    ahead = read_position(CHESS, DIALECTS["uci"], words, None).record
     actions = [position.action for position in ahead.positions[record.num_moves + 1 :]]
     analysis = types.SimpleNamespace(action=0, principal_variation=lambda action: tuple(actions))
     assert best_move(record, analysis) == answered

@@ -9,10 +9,10 @@ from azjax_envs import make
 from azjax.play.clock import Clock
 from azjax.play.game_record import start_game
 from azjax.play.uci import go as go_module
-from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.go import read_go
-from azjax.play.uci.position import FEN, read_position
+from azjax.play.uci.position import read_position
 from azjax.play.uci.server import serve_uci
+from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import IdleProgress, IdleSearch, Script, best_moves, uci_output
 
 GARDNER = make("gardner_chess")
@@ -144,7 +144,7 @@ def test_searches_follow_the_game(monkeypatch):
 
     monkeypatch.setattr(IdleSearch, "start", recorded)
     moves = ["b2b3", "a4b3", "a2b3", "c4b3"]
-    record = read_position(GARDNER, FEN, ["startpos", "moves", *moves], None).record
+    record = read_position(GARDNER, DIALECTS["uci"], ["startpos", "moves", *moves], None).record
     actions = [position.action for position in record.positions[1:]]
     assert actions[0] in record.truncate(0).legal_moves()
     uci_output(

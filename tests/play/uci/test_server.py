@@ -10,9 +10,9 @@ from azjax_envs import make
 
 from azjax.errors import UserError
 from azjax.play.stdin import TOO_LONG
-from azjax.play.uci.engine import DIALECTS
 from azjax.play.uci.go import to_centipawns
 from azjax.play.uci.server import serve_uci
+from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import IdleSearch, Script, best_moves, uci_output
 
 GARDNER = make("gardner_chess")

@@ -5,7 +5,8 @@ import random
 import pytest
 from azjax_envs import make
 
-from azjax.play.uci.position import SFEN, read_position
+from azjax.play.uci.position import read_position
+from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import best_moves, engine_command, uci_output, untrained
 from tests.oracles.shogi import cshogi
 
@@ -43,7 +44,7 @@ def test_usi_plays_shogi():
 def test_a_perpetual_check_is_left_to_the_client(start, moves):
     """By our rules the side with the rook has lost; but the engine still finds a move."""
     shogi, position = make("shogi"), f"sfen {start} moves {moves}"
-    now = read_position(shogi, SFEN, position.split(), None).record.current
+    now = read_position(shogi, DIALECTS["usi"], position.split(), None).record.current
     assert (now.over, now.returns) == (True, (-1.0, 1.0))
     board = cshogi.Board(start)
     for move in moves.split():
