@@ -109,12 +109,15 @@ SECOND_TIER = (
     # Browsers and exported models; one whole game in a browser stays.
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",
     "web/test_browser.py::test_moves_of_two_clicks_on_the_local_server",
+    "web/test_browser.py::test_positions_in_text_without_a_server",
     "web/test_page.py",
     "web/test_every_game.py::test_a_whole_game_by_clicks",
     "web/test_gallery.py",
     "web/test_command.py::test_the_page_of_a_pretrained_player",
     "web/test_server.py::test_a_search_finds_the_winning_move",
     "web/test_onnx_model.py",
+    "web/test_notation.py::test_exported_positions_equal_those_of_python[chess",
+    "web/test_notation.py::test_exported_positions_equal_those_of_python[shogi",
     # Compile-heavy cases next to cheaper ones of the same kind, which stay.
     "cli/test_commands.py::test_a_loss_that_is_no_number",
     "cli/test_commands.py::test_a_truncated_checkpoint_is_named_and_the_older_one_used",

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs.chess import Chess
-from azjax_envs.chess.state import ChessState, make_state
+from azjax_envs.chess.state import ChessState
 
 from azjax.exact.chunks import in_chunks
 from azjax.pytrees import batch_size, take
@@ -118,31 +118,16 @@ def _fields(index: Array) -> tuple[Array, ...]:
     return rest // 2, rest % 2 == 1, strong, place, weak
 
 
-def _state_of(index: Array) -> ChessState:
-    """Returns the position of an index, with White as the stronger side."""
+def _set_up(index: Array) -> tuple[ChessState, Array]:
+    """Returns the position of an index, with White as the stronger side, and if it is possible."""
     ending, weak_moves, strong, place, weak = _fields(index)
-    # A state has the mover's perspective.
-    turned = jnp.where(weak_moves, 56, 0)
-    strong, place, weak = (
-        jax.nn.one_hot(x ^ turned, _SQUARES, dtype=jnp.uint32) for x in (strong, place, weak)
-    )
-    own = jnp.where(weak_moves, weak, strong | place)
-    queen, rook, pawn = (jnp.where(ending == number, place, 0) for number in range(3))
-    boards = jnp.stack([own, pawn, jnp.zeros_like(own), queen, queen | rook, strong | weak])
-    bits = boards.reshape(6, -1, 32) << jnp.arange(32, dtype=jnp.uint32)[None, None]
-    zero = jnp.int32(0)
-    return make_state(
-        8,
-        jnp.sum(bits, axis=-1, dtype=jnp.uint32),
-        castling=zero,
-        passed=jnp.int32(_SQUARES),
-        clock=zero,
-        ply=weak_moves.astype(jnp.int32),
-        plies=Chess.max_steps,
-    )
+    pieces = (strong, 6), (place, jnp.array([5, 4, 1])[ending]), (weak, 12)
+    squares = [jnp.where(np.arange(_SQUARES) == square, code, 0) for square, code in pieces]
+    view, ply = jnp.sum(jnp.stack(squares), axis=0), weak_moves.astype(jnp.int32)
+    return Chess().set_up(view, ply, jnp.int32(0), jnp.int32(_SQUARES), jnp.int32(0))
 
 
-_states_of = jax.jit(jax.vmap(_state_of))
+_states_of = jax.jit(jax.vmap(lambda index: _set_up(index)[0]))
 
 
 @jax.jit
@@ -151,13 +136,10 @@ def _judge(index: Array) -> tuple[Array, Array]:
 
     def one(index: Array) -> tuple[Array, Array]:
         ending, _, strong, place, weak = _fields(index)
-        state = _state_of(index)
+        state, is_possible = _set_up(index)
         different = (strong != place) & (strong != weak) & (place != weak)
         pawn_fits = (ending != 2) | ((place >= 8) & (place < 56))
-        apart = jnp.maximum(abs(strong // 8 - weak // 8), abs(strong % 8 - weak % 8)) > 1
-        # The side that has just moved must not be in check: from its own perspective, it is.
-        other = _state_of(index ^ _SQUARES**3)
-        legal = (strong % 8 < 4) & different & pawn_fits & apart & ~other.check
+        legal = (strong % 8 < 4) & different & pawn_fits & is_possible
         return legal, legal & state.over & state.check
 
     return jax.vmap(one)(index)

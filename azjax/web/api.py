@@ -16,7 +16,7 @@ from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
 from azjax.web.onnx_model import facts_of
-from azjax.web.page_data import describe_moves
+from azjax.web.page_data import describe_moves, notation_of
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -24,11 +24,6 @@ _REPORT_S = 0.25  # between two reports of a search
 
 class IllegalMove(ValueError):
     """A move of the game that was sent is not legal."""
-
-
-def notation_of(game: Game) -> str | None:
-    """Returns how positions of a game are written, "FEN" or "SFEN"; None if they have no text."""
-    return next((name for name in ("FEN", "SFEN") if hasattr(game, f"from_{name.lower()}")), None)
 
 
 def describe_position(

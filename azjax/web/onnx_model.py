@@ -1,5 +1,6 @@
 """A game and a network as one ONNX model, with which a browser can search."""
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks, HasScore, HasWinningCells
+from azjax_envs.game import HasClicks, HasScore, HasSetUp, HasWinningCells
 
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
@@ -20,11 +21,11 @@ from azjax.types import Array, State
 
 @dataclass(frozen=True)
 class Model:
-    """An exported function (state arrays..., action) -> (state arrays..., facts...)."""
+    """An exported function: by `export_model` or `export_set_up`."""
 
     proto: bytes
-    inputs: tuple[str, ...]  # the state's arrays, then "action"
-    outputs: tuple[str, ...]  # the next state's arrays, FACTS, and those of `extra_facts`
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 FACTS = ("player", "over", "returns", "legal", "prior", "value", "view")
@@ -88,29 +89,49 @@ def make_evaluation(
 
 
 def export_model(game: Game, network: Network, variables: Variables) -> Model:
-    """Exports a game and a network; a UserError if that is not possible."""
+    """Exports a game and a network; a UserError if that is not possible.
+
+    The function takes a state's arrays and "action". It returns the next state's arrays, FACTS, and
+    those of `extra_facts`.
+    """
+    start = jax.tree.leaves(jax.eval_shape(game.init))
+    inputs = (*(f"state_{i}" for i in range(len(start))), "action")
+    outputs = (*(f"next_{i}" for i in range(len(start))), *FACTS, *extra_facts(game))
+    function = make_evaluation(game, network, variables)
+    return _export(game, function, *start, _INTEGER, inputs=inputs, outputs=outputs)
+
+
+def export_set_up(game: Game) -> Model | None:
+    """Exports a game's `set_up`, if it has one; its outputs are a state's arrays and "possible"."""
+    if not isinstance(game, HasSetUp):
+        return None
+    start, view = jax.eval_shape(lambda: (game.init(), game.view(game.init())))
+    inputs = tuple(inspect.signature(game.set_up).parameters)
+    outputs = (*(f"state_{i}" for i in range(len(jax.tree.leaves(start)))), "possible")
+    examples = [view, *[_INTEGER] * (len(inputs) - 1)]
+
+    def set_up(*values: Array) -> list[Array]:
+        return jax.tree.leaves(game.set_up(*values))
+
+    return _export(game, set_up, *examples, inputs=inputs, outputs=outputs)
+
+
+_INTEGER = jax.ShapeDtypeStruct((), np.int32)
+
+
+def _export(game: Game, function: Callable[..., Any], *examples: Any, **names: Any) -> Model:
     try:
         from azjax.onnx_export.convert import UnsupportedPrimitive, to_onnx
     except ImportError as error:
         raise UserError(f'{error}: azjax web needs pip install "azjax[web]"') from error
-    start = jax.tree.leaves(jax.eval_shape(game.init))
-    names = [f"state_{i}" for i in range(len(start))]
-    inputs = (*names, "action")
-    outputs = (*(f"next_{i}" for i in range(len(start))), *FACTS, *extra_facts(game))
     try:
-        proto = to_onnx(
-            make_evaluation(game, network, variables),
-            *start,
-            jax.ShapeDtypeStruct((), np.int32),
-            inputs=inputs,
-            outputs=outputs,
-        )
+        proto = to_onnx(function, *examples, **names)
     except UnsupportedPrimitive as error:
         raise UserError(
             f"{game.name} cannot run in a browser ({error}); "
             "azjax play RUN --web plays it from a local server"
         ) from error
-    return Model(proto.SerializeToString(), inputs, outputs)
+    return Model(proto.SerializeToString(), **names)
 
 
 def run_model(session: Any, model: Model, leaves: list[np.ndarray], action: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from azjax_envs import Game
+from azjax_envs.game import HasSetUp
 
 _PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after the files it imports
 WORKER = ("search.js", "worker.js")
@@ -32,6 +33,7 @@ def render_page(
       setup: data for the page's script: `game`, and where the engine is (see main.js).
       files: files to embed in the page, gzipped, by name.
     """
+    scripts = ("notation.js", *_PAGE) if isinstance(game, HasSetUp) else _PAGE
     packed = {name: base64.b64encode(gzip.compress(x, mtime=0)) for name, x in files.items()}
     embedded = [
         f'<script type="application/octet-stream" id="{name}">{x.decode()}</script>'
@@ -42,7 +44,7 @@ def render_page(
         ("board.css",),
         title=title,
         files="\n".join(embedded),
-        **_board_parts(game, about, setup, _PAGE),
+        **_board_parts(game, about, setup, scripts),
     )
 
 

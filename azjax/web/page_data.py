@@ -49,6 +49,11 @@ def _option_text(name: str, value: Option) -> str:
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
+def notation_of(game: Game) -> str | None:
+    """Returns how positions of a game are written, "FEN" or "SFEN"; None if they have no text."""
+    return next((name for name in ("FEN", "SFEN") if hasattr(game, f"from_{name.lower()}")), None)
+
+
 def describe_game(game: Game, own: int) -> dict[str, Any]:
     """Returns the strengths to choose from, and the names of players, wins and choices.
 
@@ -59,6 +64,7 @@ def describe_game(game: Game, own: int) -> dict[str, Any]:
     return {
         "simulations": own,
         "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
+        "notation": notation_of(game),
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
         "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,
         "win": game.winning_shape if isinstance(game, HasWinningCells) else None,

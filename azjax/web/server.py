@@ -21,7 +21,7 @@ from azjax.errors import UserError
 from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.search.anytime import AnytimeSearch, make_anytime_search
-from azjax.web.api import IllegalMove, describe_position, notation_of, search_position
+from azjax.web.api import IllegalMove, describe_position, search_position
 from azjax.web.page import render_page
 from azjax.web.page_data import describe_game, title_of
 
@@ -120,7 +120,6 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
     except ImportError as error:
         raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
     description = describe_game(search.game, search.num_simulations)
-    description["notation"] = notation_of(search.game)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
         search.game, title=title_of(search.game), about=about, setup={"game": description}, files={}

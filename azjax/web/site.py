@@ -17,7 +17,7 @@ from azjax_envs.svg import to_svg
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
 from azjax.types import State
-from azjax.web.onnx_model import Model, export_model, make_evaluation, run_model
+from azjax.web.onnx_model import Model, export_model, export_set_up, make_evaluation, run_model
 from azjax.web.page import WORKER, Card, join_scripts, render_gallery, render_page
 from azjax.web.page_data import add_names, describe_game, describe_model, fixed_names, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
@@ -56,7 +56,7 @@ def write_site(
     shared = _shared_files(runtime)
     exported = _export(player, games, seed)
     if single_file:
-        files = shared | {"model.onnx": exported.model.proto}
+        files = shared | exported.models()
         _write_file(out, _page(exported, about, "embedded", _FILES, files))
     else:
         _write_folder(out, shared | _page_files(exported, about, _FILES))
@@ -98,7 +98,8 @@ def write_gallery(
     return checks
 
 
-_FILES = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM, "model": "model.onnx"}
+_FILES = {"worker": "worker.js", "runtime": SCRIPT, "wasm": WASM}
+_FILES |= {"model": "model.onnx", "setUp": "set_up.onnx"}
 
 
 class _Exported(NamedTuple):
@@ -106,8 +107,13 @@ class _Exported(NamedTuple):
 
     game: Game
     model: Model
+    set_up: Model | None
     description: dict[str, Any]
     check: Check
+
+    def models(self) -> dict[str, bytes]:
+        models = {_FILES["model"]: self.model, _FILES["setUp"]: self.set_up}
+        return {file: model.proto for file, model in models.items() if model}
 
 
 def _check_writable(out: Path) -> None:
@@ -132,10 +138,12 @@ def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
         seconds=_SECONDS,
         on_position=lambda state: None if clicks else add_names(game, state, names),
     )
+    set_up = export_set_up(game)
     description = describe_game(game, search.num_simulations) | describe_model(
         game, search, model, None if clicks else fixed_names(game, names)
     )
-    return _Exported(game, model, description, check)
+    description |= {} if set_up else {"notation": None}
+    return _Exported(game, model, set_up, description, check)
 
 
 def _shared_files(runtime: Path | None) -> dict[str, bytes]:
@@ -146,10 +154,9 @@ def _shared_files(runtime: Path | None) -> dict[str, bytes]:
 def _page_files(exported: _Exported, about: str, names: dict[str, str]) -> dict[str, bytes]:
     """Returns a page that finds its files by `names`, and those that are its own."""
     return {
-        "model.onnx": exported.model.proto,
         "index.html": _page(exported, about, "separate", names, {}),
         "game.json": json.dumps(exported.description, indent=1).encode(),
-    }
+    } | exported.models()
 
 
 def _page(

@@ -5,6 +5,7 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,11 +44,15 @@ class Lanes:
 
     def constant(self, cells: np.ndarray) -> tuple[np.uint32, ...]:
         """Packs cells, bool [lanes, width], into words of numpy."""
-        lanes = np.arange(self.lanes)[:, None]
-        offsets = np.arange(self.width)[None, :]
-        bits = np.where(cells, np.uint64(1) << self._place(lanes, offsets).astype(np.uint64), 0)
-        word = np.broadcast_to(lanes // self.lanes_per_word, bits.shape)
-        return tuple(np.uint32(bits[word == i].sum()) for i in range(self.num_words))
+        return tuple(self.pack(np.broadcast_to(cells, (self.lanes, self.width))))
+
+    def pack(self, cells: Any) -> Any:
+        """Packs bool [..., lanes, width] into uint32 [..., num_words], in numpy if they are."""
+        lanes, offsets = np.divmod(np.arange(self.lanes * self.width), self.width)
+        bits = np.uint32(1) << self._place(lanes, offsets).astype(np.uint32)
+        words = np.arange(self.num_words).reshape(*[1] * (cells.ndim - 2), -1, 1)
+        bits = np.where(lanes // self.lanes_per_word == words, bits, np.uint32(0))
+        return (cells.reshape(*cells.shape[:-2], 1, -1) * bits).sum(axis=-1, dtype=np.uint32)
 
     def place(self, index: int) -> tuple[int, np.uint32]:
         """Returns the word of bit `lane * width + offset`, and the bit's place in that word."""
@@ -98,10 +103,11 @@ class Lanes:
             have += hop
         return any_bit(words)
 
-    def unpack(self, words: Words) -> Array:
-        """Unpacks words into bool [lanes, width]."""
+    def unpack(self, words: Words | np.ndarray) -> Any:
+        """Unpacks words into bool [lanes, width], in numpy if they are one array of numpy."""
         size = self.lanes_per_word * self.width
-        bits = jnp.stack(words)[:, None] >> np.arange(size, dtype=np.uint32)[None, :]
+        stacked = words if isinstance(words, np.ndarray) else jnp.stack(words)
+        bits = stacked[:, None] >> np.arange(size, dtype=np.uint32)[None, :]
         return (bits & np.uint32(1)).reshape(-1, self.width)[: self.lanes] != 0
 
     def column(self, words: Words, offset: int) -> Array:

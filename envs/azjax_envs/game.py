@@ -24,8 +24,9 @@ class Game(Protocol[State]):
     - **After the end** `step` returns the state unchanged, and no action is legal.
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
-    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasPlayerNames`,
-    `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or `HasObservationBounds`.
+    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasSetUp`,
+    `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or
+    `HasObservationBounds`.
 
     Example:
         ```python
@@ -168,6 +169,17 @@ class HasFen(Protocol[State]):
 
     def to_fen(self, state: State) -> str:
         """Returns the FEN of a position."""
+
+
+@runtime_checkable
+class HasSetUp(Protocol[State]):
+    """A game that can begin in any position. A page sets them up, from a FEN or an SFEN."""
+
+    def set_up(self, view: Array, *numbers: Array) -> tuple[State, Array]:
+        """Returns a state without earlier positions, and whether the position is possible, bool [].
+
+        It takes int32 [num_cells] as `view` returns it, and what that does not tell, int32 [] each.
+        """
 
 
 @runtime_checkable

@@ -192,6 +192,65 @@ def test_moves_of_two_clicks_on_the_local_server(open_page):
         assert page.inner_text("#status") == "Black to move"
 
 
+def test_positions_in_text_without_a_server(open_page, browser, served):
+    """A FEN from the field, moves and a search from there, its link, mistakes, and a new game."""
+    address = served(untrained("gardner_chess"))
+    page = open_page(address, DESKTOP)
+    codes = "[...document.querySelectorAll('#board [data-cell]')].map(cell => +cell.dataset.code)"
+    start = page.evaluate(codes)
+    moves = "document.querySelectorAll('#moves li').length"
+    page.select_option("#side", "both")
+    page.click("summary:has-text('Set up')")
+    assert "FEN" in page.get_attribute("#text", "placeholder")
+
+    def enter(text):
+        page.fill("#text", text)
+        page.keyboard.press("Enter")
+
+    enter("4k/5/5/P4/4K w - - 0 1")
+    wait(page, "location.hash.includes('start=')")
+    assert page.evaluate(codes) == [0, 0, 0, 0, 12, *[0] * 10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 6]
+    click(page, page.query_selector('[data-cell="15"]'))  # the pawn on a2
+    click(page, page.query_selector('[data-cell="10"]'))
+    wait(page, f"{moves} === 1")
+    assert page.inner_text("#status") == "Black to move"
+    assert page.input_value("#text") == "4k/5/5/P4/4K w - - 0 1 moves a2a3"
+    assert page.url.endswith("#side=both&start=4k%2F5%2F5%2FP4%2F4K%20w%20-%20-%200%201&moves=a2a3")
+    page.click("#hint")
+    page.wait_for_selector("#board .hint")
+    assert page.inner_text("#search").startswith("8 simulations")
+    shown = page.evaluate(codes)
+    other = browser.new_page(viewport=DESKTOP)
+    other.goto(page.url)
+    wait(other, f"{moves} === 1")
+    assert other.evaluate(codes) == shown
+    other.goto(address + "#side=both&start=4k/5/5/P4/4k w - -")
+    other.reload()
+    wait(other, "document.body.classList.contains('failed')")
+    assert other.inner_text("#status") == "FEN: White must have one king, not 0"
+    assert other.evaluate(codes) == start
+    other.close()
+    for text, says in [
+        ("4k/5/5/P4 w - - 0 1", "FEN: the board must have 5 ranks, not 4"),
+        ("4k/3P1/5/5/4K w - - 0 1", "FEN: the side that is not to move is in check"),
+        ("4k/5/5/P4/4K w - - 0 1 moves a2a4", "Move 1, a2a4, is not legal there."),
+    ]:
+        enter(text)
+        wait(page, f"document.querySelector('#status').textContent === {says!r}")
+        assert page.evaluate(codes) == shown
+    page.click("#undo")
+    wait(page, f"{moves} === 0")
+    assert page.inner_text("#status") == "White to move"
+    # The network moves at once, as the position is its turn.
+    page.select_option("#side", "second")
+    wait(page, f"{moves} === 1")
+    wait(page, IDLE)
+    page.select_option("#side", "both")
+    page.click("#new")
+    wait(page, f"{moves} === 0 && !location.hash.includes('start=')")
+    assert page.evaluate(codes) == start
+
+
 def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     address = served(load_player("connect_four"))
     page = open_page(address, PHONE)
@@ -219,6 +278,11 @@ def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     page.keyboard.press("Enter")
     wait(page, "document.body.classList.contains('failed')")
     assert page.inner_text("#status") == "Move 2, 9, is not legal there."
+    page.fill("#text", "7/7")
+    page.keyboard.press("Enter")
+    wait(page, "/no text/.test(document.querySelector('#status').textContent)")
+    says = "This game has no text for positions: give the moves from its start."
+    assert page.inner_text("#status") == says
     assert page.locator("#moves li").count() == 3  # the game goes on where it was
     other.goto(address + "#moves=4,x")
     other.reload()

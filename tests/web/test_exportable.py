@@ -12,7 +12,8 @@ from azjax_envs import available_games, make
 from azjax import load_player
 from azjax.network.two_headed import make_network
 from azjax.players.weights_file import pretrained
-from azjax.web.onnx_model import FACTS, export_model
+from azjax.web.onnx_model import FACTS, export_model, export_set_up
+from azjax.web.page_data import notation_of
 from tests.web.sites import TOWERS
 
 pytest.importorskip("onnx")
@@ -22,6 +23,7 @@ def assert_exported(game, network, variables):
     model = export_model(game, network, variables)
     assert set(FACTS) < set(model.outputs)
     assert len(model.proto) > 1000
+    assert (export_set_up(game) is None) == (notation_of(game) is None)
 
 
 @pytest.mark.parametrize("name", [name for name in available_games() if name != "mnk"])

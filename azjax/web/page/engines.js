@@ -3,8 +3,9 @@
 //     moves: [{action, name, clicks}]}; score and winning (cells) are null if the game has none
 //   search(moves, simulations, report, start) -> {action, visits, value, line, simulations, ms}, or null
 //     if a later call stopped the search
-// `start` is the position before the moves as text, which only the server reads; "" for the game's
-// own. Values are from player 0's perspective.
+// `start` is the position before the moves as text; "" for the game's own. Values are from player
+// 0's perspective.
+import { readPosition } from "./notation.js";
 
 /** The search in this browser. `files` gives the files of the engine, as URLs or as bytes. */
 export async function browserEngine(game, files) {
@@ -27,15 +28,18 @@ export async function browserEngine(game, files) {
   worker.onerror = (event) => {
     for (const call of waiting.values()) call.reject(new Error(event.message ?? "the search could not be started"));
   };
-  const [runtime, wasm, model] = await Promise.all([
+  const [runtime, wasm, model, setUp] = await Promise.all([
     files.runtime(),
     files.wasm(),
     files.model(),
+    game.notation && files.setUp(),
   ]);
-  await ask("open", [game, { runtime, wasm, model }]);
+  await ask("open", [game, { runtime, wasm, model, setUp }]);
+  const read = (start) => start && readPosition(start, game.notation, game.cells.length);
   return {
-    position: (moves) => ask("position", [moves]),
-    search: (moves, simulations, report) => ask("search", [moves, simulations], report),
+    position: async (moves, start) => ask("position", [read(start), moves]),
+    search: async (moves, simulations, report, start) =>
+      ask("search", [read(start), moves, simulations], report),
   };
 }
 
@@ -118,6 +122,7 @@ export function separateFiles(names) {
     runtime: async () => url(names.runtime),
     wasm: () => fetched(names.wasm),
     model: () => fetched(names.model),
+    setUp: () => fetched(names.setUp),
   };
 }
 
@@ -134,5 +139,6 @@ export function embeddedFiles(names) {
     runtime: () => bytes(names.runtime),
     wasm: () => bytes(names.wasm),
     model: () => bytes(names.model),
+    setUp: () => bytes(names.setUp),
   };
 }

@@ -233,7 +233,7 @@ async function replay(from, names) {
   stop();
   const request = current;
   const moves = [];
-  if (from && !game.notation) throw new Error("This page takes moves from the start; azjax play --web takes positions, too.");
+  if (from && !game.notation) throw new Error("This game has no text for positions: give the moves from its start.");
   if (from) await engine.position([], from);
   for (const [i, name] of names.entries()) {
     const { player, moves: legal } = await engine.position(actions(moves), from);
@@ -279,7 +279,7 @@ async function main() {
   }
   // Buttons do nothing before there is an engine.
   const guarded = (action) => (event) => engine && action(event).catch(fail);
-  $("new").onclick = guarded(() => ((start = ""), refresh([])));
+  $("new").onclick = guarded(() => replay("", []));
   $("undo").onclick = guarded(undo);
   $("hint").onclick = guarded(hint);
   $("side").onchange = guarded(() => refresh());

@@ -15,6 +15,8 @@ const PAUSE_MS = 40; // time between two checks for messages
 const MAX_MS = 20000; // for one search
 
 let ort, session, game, start;
+let setUp; // opens the model that sets up positions, once
+let chosen = {}; // the latest position that was set up, and the promise of its node
 let calls = 0; // a later call stops an earlier search
 
 async function evaluate(state, action, outputs = game.searched) {
@@ -64,32 +66,54 @@ async function describe(node) {
   };
 }
 
+const openSession = (model) =>
+  ort.InferenceSession.create(model, { executionProviders: ["wasm"], logSeverityLevel: 3 }); // errors
+
+/** The node of a position, given by the inputs of the model that sets it up, or of the game's start. */
+function nodeOf(position) {
+  if (!position) return start;
+  const key = JSON.stringify(position);
+  if (chosen.key !== key) chosen = { key, node: place(position) };
+  return chosen.node;
+}
+
+async function place(position) {
+  const feeds = {};
+  for (const [name, value] of Object.entries(position)) {
+    const numbers = Int32Array.from([value].flat());
+    feeds[name] = new ort.Tensor("int32", numbers, Array.isArray(value) ? [numbers.length] : []);
+  }
+  const out = await (await setUp()).run(feeds);
+  if (!out.possible.data[0]) throw new Error(`${game.notation}: the side that is not to move is in check`);
+  return makeNode(await evaluate(game.state.map(({ name }) => out[name]), -1));
+}
+
 const methods = {
-  async open(description, { runtime, wasm, model }) {
-    game = description;
+  async open(description, { runtime, wasm, model, setUp: bytes }) {
+    let opened;
+    [game, setUp] = [description, () => (opened ??= openSession(bytes))];
     // Bytes get a URL here: in a page from a disk, the page's URL would have another origin.
     const url = typeof runtime === "string" ? runtime : URL.createObjectURL(script(runtime));
     ort = await import(url);
     ort.env.wasm.numThreads = 1; // more threads need special HTTP headers
     ort.env.wasm.wasmBinary = wasm;
     ort.env.logLevel = "error";
-    const options = { executionProviders: ["wasm"], logSeverityLevel: 3 }; // errors
-    session = await ort.InferenceSession.create(model, options);
+    session = await openSession(model);
     const arrays = game.state.map(
       ({ dtype, shape, initial }) => new ort.Tensor(dtype, ARRAYS[dtype].from(initial), shape),
     );
     start = makeNode(await evaluate(arrays, -1));
   },
 
-  async position(moves) {
-    const path = await follow(start, moves, evaluate);
+  async position(from, moves) {
+    const path = await follow(await nodeOf(from), moves, evaluate);
     return describe(path.at(-1));
   },
 
-  async search(moves, simulations, report) {
+  async search(from, moves, simulations, report) {
     const call = calls;
     const began = performance.now();
-    const root = (await follow(start, moves, evaluate)).at(-1);
+    const root = (await follow(await nodeOf(from), moves, evaluate)).at(-1);
     let lastPause = began;
     let done = 0;
     for (; done < simulations; done++) {

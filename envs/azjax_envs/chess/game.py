@@ -12,7 +12,7 @@ from jax import Array
 
 from azjax_envs.base_game import BaseGame
 from azjax_envs.chess import actions, clicks, drawing, notation, observation
-from azjax_envs.chess.state import ChessState, make_state, play
+from azjax_envs.chess.state import ChessState, play, set_up
 from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.symmetry import mirrored
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls, materialized
@@ -89,7 +89,27 @@ class _ChessGame(BaseGame):
         fields = notation.parse_fen(text, self._size, strict=strict)
         # In a thread, which has no part in what the caller may be tracing.
         with ThreadPoolExecutor(1) as another:
-            return another.submit(_position, self, strict, **fields).result()
+            state, is_possible = another.submit(_set_up, self, strict, **fields).result()
+        if not is_possible:
+            waits, moves = ("Black", "White") if fields["ply"] % 2 == 0 else ("White", "Black")
+            raise notation.error(text, f"{waits} is in check though {moves} is to move")
+        return state
+
+    def set_up(
+        self, view: Array, ply: Array, castling: Array, passed: Array, clock: Array
+    ) -> tuple[ChessState, Array]:
+        """Returns a state without earlier positions, and whether the position is possible.
+
+        Args:
+          view: int32 [size * size], as `view` returns it. Marks of moves and checks do nothing.
+          ply: int32 [], even when White is to move.
+          castling, clock: int32 [], as in `ChessState`.
+          passed: int32 [], the square that a pawn has just passed, or size * size.
+
+        Returns:
+          The state, and bool [], whether the king of the side that is not to move is out of check.
+        """
+        return set_up(self._size, view, ply, castling, passed, clock, plies=self.max_steps)
 
     def to_fen(self, state: ChessState) -> str:
         """Returns the position in Forsyth-Edwards notation.
@@ -184,8 +204,8 @@ class GardnerChess(_ChessGame):
 
 
 @functools.partial(jit_for_few_calls, static_argnums=(0, 1))
-def _position(game: _ChessGame, draws: bool, **fields: Array) -> ChessState:
-    return make_state(game._size, **fields, plies=game.max_steps, draws=draws)
+def _set_up(game: _ChessGame, draws: bool, **fields: Array) -> tuple[ChessState, Array]:
+    return set_up(game._size, **fields, plies=game.max_steps, draws=draws)
 
 
 @functools.cache

@@ -113,6 +113,12 @@ def legal_moves(pieces: Pieces, castling: Array, passed: Bits) -> Moves:
     return Moves(Bits(planes, size), threats.check, en_passant.union().any())
 
 
+def is_attacked(pieces: Pieces) -> Array:
+    """Returns whether the king of the side to move is attacked, by the other king too, bool []."""
+    threats = _threats(pieces, ~pieces.occupied & every(pieces.own.size))
+    return (threats.unsafe & pieces.kings & pieces.own).any()
+
+
 def _rides(riders: Bits, ends: Bits, empty: Bits) -> list[Bits]:
     """Returns, for each distance, the riders [8] that may go that far and end on `ends`."""
 

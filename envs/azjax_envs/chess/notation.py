@@ -1,16 +1,16 @@
 """Chess in text: FEN, UCI's names of moves, and a board for the terminal. Plain numpy."""
 
-import functools
 import re
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from azjax_envs.bitboard import Lanes
 from azjax_envs.chess import actions
-from azjax_envs.chess.board import DIRECTIONS, JUMPS
 from azjax_envs.chess.state import CLOCK, ChessState
 
 FILES = "abcdefgh"
+_PIECES = ".PNBRQKpnbrqk"  # by their codes in `view`
 _RIGHTS = "KQkq"  # in the order of the bits of `castling`, seen by White
 _MOVES = 9999  # the highest move number that is taken
 
@@ -22,17 +22,18 @@ def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndar
       strict: refuse what `_mended` mends.
 
     Returns:
-      The fields of `ChessState` that it tells: `pieces` uint32 [6, W], and int32 [] each
-      `castling`, `passed` (whether or not a capture is legal there), `clock` and `ply`.
+      The arguments of `set_up`: `view` int32 [size * size], and int32 [] each `ply`, `castling`,
+      `passed` and `clock`.
 
     Raises:
-      ValueError: in one line, if it is malformed or if no game can come to such a position.
+      ValueError: in one line, if it is malformed or if no game can come to such a position. It does
+        not tell whether the side that is not to move is in check.
     """
     fields = text.split()
     if not strict:
         fields = _mended(fields, size)
     if not 4 <= len(fields) <= 6:
-        raise _error(
+        raise error(
             text,
             "it must have 4 to 6 fields (board, side to move, castling, en passant, halfmove "
             f"clock, move number), not {len(fields)}",
@@ -40,17 +41,18 @@ def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndar
     placement, turn, castling, passed, clock, move = fields + ["0", "1"][len(fields) - 4 :]
     grid = _read_board(text, placement, size)
     if turn not in ("w", "b"):
-        raise _error(text, f"the side to move must be w or b, not {turn!r}")
+        raise error(text, f"the side to move must be w or b, not {turn!r}")
     is_white = turn == "w"
     mover = grid if is_white else np.char.swapcase(grid)[::-1]
-    _require_possible(text, mover, grid, is_white)
+    _require_possible(text, grid)
     numbers = {
         "castling": _read_castling(text, castling, grid, is_white),
         "passed": _read_passed(text, passed, mover, is_white),
         "clock": _number(text, "halfmove clock", clock, 0, CLOCK),
         "ply": 2 * _number(text, "move number", move, 1, _MOVES) - 1 - is_white,
     }
-    return {"pieces": _pack(mover)} | {name: np.int32(n) for name, n in numbers.items()}
+    view = np.array([_PIECES.index(piece) for piece in grid.reshape(-1)], np.int32)
+    return {"view": view} | {name: np.int32(n) for name, n in numbers.items()}
 
 
 def _mended(fields: list[str], size: int) -> list[str]:
@@ -104,7 +106,7 @@ def action_to_uci(size: int, state: ChessState, action: int) -> str:
         raise ValueError(f"action {action} leads off the board")
     under = plane - actions.first_underpromotion(size)
     promotion = actions.UNDERPROMOTIONS[under // 3] if under >= 0 else ""
-    if not promotion and target < size and _unpack(size, np.asarray(state.pieces[1]))[start]:
+    if not promotion and target < size and _unpack(size, state.pieces[1])[start]:
         promotion = "q"
     is_white = bool(state.ply % 2 == 0)
     return _square_name(size, start, is_white) + _square_name(size, target, is_white) + promotion
@@ -147,70 +149,47 @@ def _read_board(text: str, placement: str, size: int) -> np.ndarray:
     """Returns the letters of the board from White's side, str [size, size]."""
     ranks = placement.split("/")
     if len(ranks) != size:
-        raise _error(text, f"the board must have {size} ranks, not {len(ranks)}")
+        raise error(text, f"the board must have {size} ranks, not {len(ranks)}")
     for number, rank in zip(range(size, 0, -1), ranks, strict=True):
         wrong = re.search(rf"[^pnbrqkPNBRQK1-{size}]", rank)
         if wrong:
-            raise _error(
+            raise error(
                 text,
                 f"rank {number} has {wrong[0]!r}; pieces are pnbrqk or PNBRQK, and runs of empty "
                 f"squares 1 to {size}",
             )
         if re.search(r"\d\d", rank):
-            raise _error(text, f"rank {number} has two numbers in a row; write their sum")
+            raise error(text, f"rank {number} has two numbers in a row; write their sum")
     rows = [re.sub(r"\d", lambda digit: "." * int(digit[0]), rank) for rank in ranks]
     for number, row in zip(range(size, 0, -1), rows, strict=True):
         if len(row) != size:
-            raise _error(text, f"rank {number} must have {size} squares, not {len(row)}")
+            raise error(text, f"rank {number} must have {size} squares, not {len(row)}")
     return np.array([list(row) for row in rows])
 
 
-def _require_possible(text: str, mover: np.ndarray, grid: np.ndarray, is_white: bool) -> None:
+def _require_possible(text: str, grid: np.ndarray) -> None:
     for name, king in (("White", "K"), ("Black", "k")):
         number = int((grid == king).sum())
         if number != 1:
-            raise _error(text, f"{name} must have one king, not {number}")
+            raise error(text, f"{name} must have one king, not {number}")
     if (np.char.lower(grid[[0, -1]]) == "p").any():
-        raise _error(text, f"no pawn may stand on rank 1 or {len(grid)}")
-    if _is_attacked(mover, "k"):
-        names = ("White", "Black") if is_white else ("Black", "White")
-        raise _error(text, f"{names[1]} is in check though {names[0]} is to move")
-
-
-def _is_attacked(mover: np.ndarray, king: str) -> bool:
-    """Returns whether the side to move, whose letters are capitals, attacks the other king."""
-    size = len(mover)
-    [(row, column)] = np.argwhere(mover == king)
-
-    def at(down: int, right: int) -> str:
-        r, c = row + down, column + right
-        return mover[r, c] if 0 <= r < size and 0 <= c < size else ""
-
-    if any(at(*jump) == "N" for jump in JUMPS) or "P" in (at(1, -1), at(1, 1)):
-        return True
-    for down, right in DIRECTIONS:
-        riders = "BQ" if down and right else "RQ"
-        line = [at(down * k, right * k) for k in range(1, size)]
-        met = next((piece for piece in line if piece != "."), "")
-        if line[0] == "K" or (met and met in riders):
-            return True
-    return False
+        raise error(text, f"no pawn may stand on rank 1 or {len(grid)}")
 
 
 def _read_castling(text: str, castling: str, grid: np.ndarray, is_white: bool) -> int:
     if len(grid) != 8:
         if castling != "-":
-            raise _error(text, f"there is no castling here: write -, not {castling!r}")
+            raise error(text, f"there is no castling here: write -, not {castling!r}")
         return 0
     if castling == "-":
         return 0
     if not re.fullmatch("K?Q?k?q?", castling):
-        raise _error(text, f"castling must be - or some of KQkq in this order, not {castling!r}")
+        raise error(text, f"castling must be - or some of KQkq in this order, not {castling!r}")
     for right in castling:
         if not _can_castle(grid, right):
             row, corner = _corner(right)
             squares = f"e{8 - row} and a rook on {FILES[corner]}{8 - row}"
-            raise _error(text, f"castling {right} needs a king on {squares}")
+            raise error(text, f"castling {right} needs a king on {squares}")
     bits = sum(1 << _RIGHTS.index(right) for right in castling)
     return _turn_rights(bits, is_white)
 
@@ -237,12 +216,12 @@ def _read_passed(text: str, passed: str, mover: np.ndarray, is_white: bool) -> i
     if passed == "-":
         return size * size
     if size != 8:
-        raise _error(text, f"there is no en passant here: write -, not {passed!r}")
+        raise error(text, f"there is no en passant here: write -, not {passed!r}")
     rank = 6 if is_white else 3
     if not re.fullmatch(f"[a-h]{rank}", passed):
-        raise _error(text, f"en passant must be - or a square on rank {rank}, not {passed!r}")
+        raise error(text, f"en passant must be - or a square on rank {rank}, not {passed!r}")
     if not _may_capture(mover, passed, is_white):
-        raise _error(text, f"en passant on {passed}: no pawn has just passed that square")
+        raise error(text, f"en passant on {passed}: no pawn has just passed that square")
     return 2 * size + FILES.index(passed[0])
 
 
@@ -254,33 +233,15 @@ def _may_capture(mover: np.ndarray, passed: str, is_white: bool) -> bool:
 
 def _number(text: str, name: str, value: str, low: int, high: int) -> int:
     if not re.fullmatch("[0-9]{1,9}", value) or not low <= int(value) <= high:
-        raise _error(text, f"the {name} must be {low} to {high}, not {value!r}")
+        raise error(text, f"the {name} must be {low} to {high}, not {value!r}")
     return int(value)
 
 
-def _error(text: str, problem: str) -> ValueError:
+def error(text: str, problem: str) -> ValueError:
     shown = text if len(text) <= 100 else text[:97] + "..."
     return ValueError(f"FEN {shown!r}: {problem}")
 
 
-def _pack(mover: np.ndarray) -> np.ndarray:
-    """Packs the letters of the board, with the own ones as capitals, uint32 [6, W]."""
-    size, lower = len(mover), np.char.lower(mover)
-    boards = [np.char.isupper(mover), *(np.isin(lower, [*men]) for men in _BOARDS)]
-    return np.array([Lanes(size, size).constant(board) for board in boards], np.uint32)
-
-
-_BOARDS = ("p", "n", "bq", "rq", "k")  # the men of each board in `ChessState.pieces` but the first
-
-
-def _unpack(size: int, words: np.ndarray) -> np.ndarray:
+def _unpack(size: int, words: ArrayLike) -> np.ndarray:
     """Unpacks uint32 [W] into bool [size * size]."""
-    word, bit = _places(size)
-    return (words[word] >> bit & np.uint32(1)).astype(bool)
-
-
-@functools.cache
-def _places(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the word of each square and its bit there."""
-    words, bits = zip(*map(Lanes(size, size).place, range(size**2)), strict=True)
-    return np.array(words), np.array(bits)
+    return Lanes(size, size).unpack(np.asarray(words)).reshape(-1)

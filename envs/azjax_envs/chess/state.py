@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from azjax_envs.bitboard import Lanes
 from azjax_envs.chess import actions
 from azjax_envs.chess.board import Bits, row, square, squares, unstack
-from azjax_envs.chess.moves import Pieces, legal_moves
+from azjax_envs.chess.moves import Pieces, is_attacked, legal_moves
 from azjax_envs.sampling import mix_bits
 from azjax_envs.xla_cpu import computed_once
 
@@ -42,26 +43,30 @@ class ChessState:
     result: Array  # int8 []: White's, 1 won, -1 lost, 0 drawn or open
 
 
-def make_state(
+def set_up(
     size: int,
-    pieces: Array,
-    *,
+    view: Array,
+    ply: Array,
     castling: Array,
     passed: Array,
     clock: Array,
-    ply: Array,
+    *,
     plies: int,
     draws: bool = True,
-) -> ChessState:
-    """Returns a state without earlier positions, from which `plies` more may be played.
+) -> tuple[ChessState, Array]:
+    """Returns what `Chess.set_up` does, to play `plies` more.
 
-    `passed` is any square that a pawn has just passed, or size * size. Without `draws`, a drawn
-    position with a legal move is open. The other arguments are fields of `ChessState`.
+    Without `draws`, a drawn position with a legal move is open.
     """
-    past = jnp.zeros((POSITIONS - 1, *pieces.shape), jnp.uint32)
-    return _arrive(
+    white = view.reshape(size, size) % 16
+    black = jnp.where(white > 0, (white + 5) % 12 + 1, 0)[::-1]
+    is_white = ply % 2 == 0
+    pieces = _from_codes(jnp.where(is_white, white, black))
+    is_impossible = is_attacked(_from_codes(jnp.where(is_white, black, white)))
+    past = jnp.zeros((POSITIONS - 1, 6, len(pieces.own.words)), jnp.uint32)
+    state = _arrive(
         size,
-        unstack_pieces(pieces, size),
+        pieces,
         castling=castling.astype(jnp.uint8),
         passed=passed,
         clock=clock.astype(jnp.uint8),
@@ -72,6 +77,15 @@ def make_state(
         hashes=jnp.zeros((2, CLOCK), jnp.uint32),
         draws=draws,
     )
+    return state, ~is_impossible
+
+
+def _from_codes(codes: Array) -> Pieces:
+    """Returns the boards of codes as in `view`, int32 [size, size]; 1 to 6 are the own pieces."""
+    size, kinds = len(codes), jnp.where(codes > 0, (codes + 5) % 6, -1)
+    men = [kinds == 0, kinds == 1, (kinds == 2) | (kinds == 4), (kinds == 3) | (kinds == 4)]
+    sets = jnp.stack([(codes > 0) & (codes < 7), *men, kinds == 5])
+    return unstack_pieces(Lanes(size, size).pack(sets), size)
 
 
 def play(size: int, state: ChessState, action: Array) -> ChessState:

@@ -8,6 +8,7 @@ and the fifth is set for the opponent's pieces. A hand is one word with a count 
 import dataclasses
 import functools
 import operator
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -122,10 +123,9 @@ def unpack(planes: Array | np.ndarray) -> Array | np.ndarray:
     return values.sum(axis=0).astype(np.int32).reshape(81)
 
 
-def pack(cells: np.ndarray) -> np.ndarray:
-    """Packs a board: the inverse of `unpack`, in numpy."""
-    grid = np.asarray(cells).reshape(9, 9)
-    return np.array([LANES.constant(grid >> i & 1 == 1) for i in range(NUM_PLANES)], np.uint32)
+def pack(cells: Any) -> Any:
+    """Packs a board: the inverse of `unpack`."""
+    return LANES.pack(cells.reshape(1, 9, 9) >> np.arange(NUM_PLANES)[:, None, None] & 1 == 1)
 
 
 def holds(hand: Array, kind: int) -> Array:

@@ -1,8 +1,8 @@
 """The game of shogi."""
 
 import dataclasses
+import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -22,6 +22,8 @@ from azjax_envs.shogi.board import (
     THEIRS,
     count_in_hand,
     occupied,
+    one_in_hand,
+    pack,
     pieces,
     turned,
     unpack,
@@ -36,13 +38,12 @@ from azjax_envs.shogi.state import (
     begin,
     board,
     cells,
-    from_position,
     hands,
     start,
     to_position,
 )
 from azjax_envs.symmetry import mirrored
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,12 +163,38 @@ class Shogi(BaseGame):
         Raises:
           ValueError: if the SFEN is malformed, or its position is impossible.
         """
-        position = notation.parse_sfen(text, MAX_PLIES, strict=strict)
-        words, player, ply = from_position(position), position.player, position.ply
-        state, is_possible = _place(words, np.uint8(player), np.int16(ply))
+        state, is_possible = _set_up(self, **notation.parse_sfen(text, MAX_PLIES, strict=strict))
         if not is_possible:
             raise notation.wrong(text, "the side that is not to move is in check")
         return state
+
+    def set_up(self, view: Array, ply: Array, player: Array) -> tuple[ShogiState, Array]:
+        """Returns the first state of a game, and whether the position is possible.
+
+        Args:
+          view: int32 [95], as `view` returns it. Marks of the last move have no effect.
+          ply: int32 [], the plies played before.
+          player: int32 [], to move.
+
+        Returns:
+          The state, and bool [], whether the king of the player not to move is out of check.
+        """
+        codes, counts = view[:81] % 32, view[81:].reshape(2, -1)
+        kinds = (codes + 13) % 14 + 1
+        kinds += (kinds > KING + SILVER) + jnp.where(codes > 14, THEIRS, 0)
+        planes = pack(jnp.where(codes > 0, kinds, 0))
+        planes = jnp.where(player == 0, planes, turned(planes))
+        units = np.array([one_in_hand(kind) for kind in reversed(IN_HAND)], np.uint32)
+        held = jnp.sum(counts.astype(jnp.uint32) * units[None], axis=1)
+        held = jnp.where(player == 0, held, held[::-1])
+        position = jnp.concatenate([planes.reshape(-1), held, jnp.ones(1, jnp.uint32)])
+        legal = legal_moves(planes, held[0])[0]
+        state = begin(position, legal, player.astype(jnp.uint8), ply.astype(jnp.int16))
+        theirs = tuple(planes[NUM_PLANES - 1])
+        ours, empty = without(occupied(planes), theirs), without(ALL, occupied(planes))
+        own, king = pieces(planes).of(ours), pieces(planes).of(theirs).king
+        checkers = threats(own, up=True, king=king, guards=theirs, empty=empty).checkers
+        return state, checkers == 0
 
     def to_sfen(self, state: ShogiState) -> str:
         return notation.to_sfen(to_position(state))
@@ -234,13 +261,6 @@ class Shogi(BaseGame):
         )
 
 
-@jax.jit
-def _place(position: Array, player: Array, ply: Array) -> tuple[ShogiState, Array]:
-    """Returns the first state of a game, and whether the player not to move is out of check."""
-    planes = position[:BOARD_WORDS].reshape(NUM_PLANES, 3)
-    legal = legal_moves(planes, position[BOARD_WORDS])[0]
-    theirs = tuple(planes[NUM_PLANES - 1])
-    ours, empty = without(occupied(planes), theirs), without(ALL, occupied(planes))
-    own, king = pieces(planes).of(ours), pieces(planes).of(theirs).king
-    checkers = threats(own, up=True, king=king, guards=theirs, empty=empty).checkers
-    return begin(position, legal, player, ply), checkers == 0
+@functools.partial(jit_for_few_calls, static_argnums=0)
+def _set_up(game: Shogi, **fields: Array) -> tuple[ShogiState, Array]:
+    return game.set_up(**fields)

@@ -40,12 +40,15 @@ class Position:
     ply: int  # moves played before
 
 
-def parse_sfen(text: str, most: int, *, strict: bool = True) -> Position:
+def parse_sfen(text: str, most: int, *, strict: bool = True) -> dict[str, np.ndarray | np.int32]:
     """Reads SFEN; the number of the move may be left out.
 
     Args:
       most: how many plies a game has at most.
       strict: refuse a move number out of range; otherwise the count begins again.
+
+    Returns:
+      The arguments of `set_up`: `view` int32 [95], and int32 [] each `ply` and `player`.
 
     Raises:
       ValueError: where it is malformed, or no such position can be.
@@ -64,7 +67,11 @@ def parse_sfen(text: str, most: int, *, strict: bool = True) -> Position:
     elif not fits:
         raise wrong(text, f"the move number must be from 1 to {most + 1}, not {number!r}")
     _check_pieces(text, cells, hands)
-    return Position(cells, hands, "bw".index(fields[1]), int(number) - 1)
+    # The codes of `view` leave no number out, and its hands begin with the rooks.
+    kinds = cells % THEIRS
+    codes = kinds - (kinds > KING + SILVER) + np.where(cells < THEIRS, 0, 14)
+    view = np.concatenate([codes, *(hand[::-1] for hand in hands)]).astype(np.int32)
+    return {"view": view, "ply": np.int32(number) - 1, "player": np.int32(fields[1] == "w")}
 
 
 def to_sfen(position: Position) -> str:

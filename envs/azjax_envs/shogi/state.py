@@ -15,7 +15,6 @@ from azjax_envs.shogi.board import (
     START,
     THEIRS,
     count_in_hand,
-    one_in_hand,
     pack,
     unpack,
 )
@@ -106,16 +105,6 @@ def to_position(state: ShogiState) -> Position:
     if player == 1:
         found, held = _turned(found), held[::-1]
     return Position(found, (tuple(held[0]), tuple(held[1])), player, int(state.ply))
-
-
-def from_position(position: Position) -> np.ndarray:
-    """Packs a position for `begin`, uint32 [18]."""
-    found, held = position.cells, position.hands
-    if position.player == 1:
-        found, held = _turned(found), held[::-1]
-    units = np.array([one_in_hand(kind) for kind in IN_HAND])
-    in_hand = [int(units @ np.asarray(hand)) for hand in held]
-    return np.append(pack(found), np.asarray([*in_hand, 1])).astype(np.uint32)
 
 
 def _turned(found: np.ndarray) -> np.ndarray:
