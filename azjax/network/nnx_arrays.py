@@ -62,7 +62,9 @@ def variable_shapes(network: Network) -> Variables:
 @functools.cache
 def _without_arrays(network: ModuleNetwork) -> tuple[Any, nnx.State, nnx.State, nnx.State]:
     """Returns `split` of the module with shapes in place of arrays; making it takes 0.2 s."""
-    return split(nnx.eval_shape(lambda: network.make(jax.random.key(0))))
+    graph, *states = split(nnx.eval_shape(lambda: network.make(jax.random.key(0))))
+    # Alone, because shapes that are found while JAX traces a program know that program's devices.
+    return graph, *jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), states)
 
 
 def split(module: nnx.Module) -> tuple[Any, nnx.State, nnx.State, nnx.State]:

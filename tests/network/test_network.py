@@ -12,7 +12,9 @@ from flax import nnx
 
 from azjax.config import NetworkConfig
 from azjax.network.network import count_parameters
+from azjax.network.nnx_arrays import variable_shapes
 from azjax.network.two_headed import _ParameterKeys, make_network
+from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from tests.network.networks import BATCH, CHECKED, compiled, network_of, observations
 
 
@@ -41,6 +43,15 @@ def test_shapes_and_dtypes_of_every_config(architecture):
             for path, _ in jax.tree_util.tree_leaves_with_path(variables)
             for entry in path
         )
+
+
+def test_shapes_found_in_one_program_serve_others():
+    network = network_of(channels=9)  # which no other test has, so that nothing is known of it
+    variables = network.init(jax.random.key(0))
+    apply = shard(network.apply, make_mesh(), (EVERYWHERE, SPLIT), SPLIT)
+    jax.eval_shape(apply, variables, observations())
+    assert variable_shapes(network) == jax.eval_shape(network.init, jax.random.key(0))
+    jax.jit(network.apply).lower(variable_shapes(network), observations())
 
 
 @pytest.mark.parametrize(
