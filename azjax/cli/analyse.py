@@ -99,6 +99,8 @@ def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "P
         game_from_name(game)  # a game that does not exist is told first
         raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
     parsed = parse_spec(spec or game or "")
-    if isinstance(parsed, NetworkSpec) and parsed.how == "search" and parsed.simulations is None:
-        return load_player(parsed, simulations=simulations, trust=trust)
-    return load_player(parsed, game=game, trust=trust)
+    if not isinstance(parsed, NetworkSpec):
+        return load_player(parsed, game=game, trust=trust)
+    # A network knows its game, whose komi may be another one than that of the file.
+    given = parsed.how != "search" or parsed.simulations is not None
+    return load_player(parsed, simulations=None if given else simulations, trust=trust)

@@ -71,3 +71,10 @@ def test_mistakes_end_in_one_line(tmp_path, capsys, name, arguments, message):
     assert main(["analyse", str(tmp_path / name), *arguments]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert message in line
+
+
+def test_a_player_may_have_learned_with_another_komi(tmp_path, capsys):
+    file = tmp_path / "a.sgf"
+    file.write_text("(;SZ[7]KM[7.5];B[dd];W[dd])")  # whose end tells that the player was taken
+    assert main(["analyse", str(file), "--player", "go_7x7:4"]) == 2
+    assert f"{file}: move 2" in capsys.readouterr().err
