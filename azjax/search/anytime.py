@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -26,19 +26,22 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
-from azjax.network.network import Network, Prediction, Variables
+from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import (
     Evaluate,
+    Predict,
+    evaluate_by,
     make_recurrent_fn,
     mask_logits,
+    network_predict,
     playout_evaluate,
 )
 from azjax.search.policies import AnytimeAlgorithm, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
-from azjax.types import Array, Params, State, static
+from azjax.types import Array, State, static
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
@@ -140,13 +143,7 @@ class AnytimeSearch:
         """Returns how positions are evaluated."""
         if self.network is None:
             return _playout_evaluate(self.game)
-        predict = _network_predict(self.game, self.network)
-
-        def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
-            prediction = predict(variables, states)
-            return prediction.policy_logits, prediction.value
-
-        return evaluate
+        return evaluate_by(_network_predict(self.game, self.network))
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -279,11 +276,8 @@ def _playout_evaluate(game: Game) -> Evaluate:
 
 
 @functools.cache
-def _network_predict(game: Game, network: Network) -> Callable[[Params, State], Prediction]:
-    def predict(variables: Params, states: State) -> Prediction:
-        return network.apply(variables, jax.vmap(game.observe)(states))
-
-    return jax.jit(predict, inline=True)
+def _network_predict(game: Game, network: Network) -> Predict:
+    return jax.jit(network_predict(game, network), inline=True)
 
 
 @functools.partial(jit_for_few_calls, optimised=True)

@@ -9,13 +9,15 @@ import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
 
-from azjax.network.network import Network
+from azjax.network.network import Network, Prediction
 from azjax.pytrees import batch_size
 from azjax.rollouts import playout_value
 from azjax.types import Array, Params, State
 
 Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
 """(params, key, states [B, ...]) -> (logits [B, A], value [B] from the mover's perspective)."""
+Predict = Callable[[Params, State], Prediction]
+"""(a network's variables, states [B, ...]) -> its predictions."""
 
 
 class Rules(Protocol):
@@ -48,14 +50,28 @@ def transition(game: Rules, state: State, action: Array) -> tuple[State, Array, 
     return next_state, reward, jnp.where(game.is_terminal(next_state), 0.0, discount)
 
 
+def network_predict(game: Game, network: Network) -> Predict:
+    """Returns the network's predictions for states."""
+
+    def predict(variables: Params, states: State) -> Prediction:
+        observations = jax.vmap(game.observe)(states)
+        with jax.named_scope("network"):
+            return network.apply(variables, observations)
+
+    return predict
+
+
 def network_evaluate(game: Game, network: Network) -> Evaluate:
     """Returns the evaluation by a network, whose `params` are the network's variables."""
+    return evaluate_by(network_predict(game, network))
+
+
+def evaluate_by(predict: Predict) -> Evaluate:
+    """Returns the evaluation by a network's predictions."""
 
     def evaluate(variables: Params, key: Array, states: State) -> tuple[Array, Array]:
         del key
-        observations = jax.vmap(game.observe)(states)
-        with jax.named_scope("network"):
-            prediction = network.apply(variables, observations)
+        prediction = predict(variables, states)
         return prediction.policy_logits, prediction.value
 
     return evaluate
