@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes, Words, both, each, either, without
+from azjax_envs.bitboard import Lanes, Words, both
 
 # The numbers of the kinds. Kinds 9 to 12, 14 and 15 are 1 to 4, 6 and 7 promoted. A promoted kind
 # is the plain one plus PROMOTED. 0 is an empty cell, and 13 is unused.
@@ -68,34 +68,26 @@ class Pieces:
         boards = {name: both(board, side) for name, board in vars(self).items()}
         return Pieces(**boards)
 
-    def only(self, *names: str) -> "Pieces":
-        """Returns the pieces of the given kinds."""
-        return Pieces(
-            **{n: board if n in names else LANES.empty() for n, board in vars(self).items()}
-        )
-
 
 def occupied(planes: Array) -> Words:
     """Returns all pieces of a board, uint32 [5, 3]."""
-    return functools.reduce(either, (tuple(planes[i]) for i in range(NUM_PLANES - 1)))
+    return tuple(planes[0] | planes[1] | planes[2] | planes[3])
 
 
 def pieces(planes: Array) -> Pieces:
     """Returns the pieces of both sides, from a board uint32 [5, 3]."""
-    one, two, four, promoted = (tuple(planes[i]) for i in range(NUM_PLANES - 1))
-
-    def plain(kind: int) -> Words:
-        bits = [(word, kind >> i & 1) for i, word in enumerate((one, two, four))]
-        first, *others = [word if bit else each(operator.inv, word) for word, bit in bits]
-        return functools.reduce(both, others, first)
-
-    boards = [plain(kind) for kind in range(8)]
-    pawn, lance, knight, silver, gold, bishop, rook = (without(b, promoted) for b in boards[1:])
+    *bits, promoted, _ = planes
+    boards = [
+        functools.reduce(operator.and_, (bits[i] if kind >> i & 1 else ~bits[i] for i in range(3)))
+        for kind in range(8)
+    ]
+    pawn, lance, knight, silver, gold, bishop, rook = (board & ~promoted for board in boards[1:])
     # Of the promoted kinds all but horse and dragon move as golds do.
-    king, horse, dragon = (both(boards[kind], promoted) for kind in (0, BISHOP, ROOK))
-    small = functools.reduce(either, (boards[kind] for kind in (PAWN, LANCE, KNIGHT, SILVER)))
-    golden = either(gold, both(small, promoted))
-    return Pieces(pawn, lance, knight, silver, golden, bishop, rook, horse, dragon, king)
+    king, horse, dragon = (boards[kind] & promoted for kind in (0, BISHOP, ROOK))
+    small = boards[PAWN] | boards[LANCE] | boards[KNIGHT] | boards[SILVER]
+    golden = gold | small & promoted
+    kinds = (pawn, lance, knight, silver, golden, bishop, rook, horse, dragon, king)
+    return Pieces(*map(tuple, kinds))
 
 
 def turned(planes: Array) -> Array:
@@ -128,9 +120,9 @@ def pack(cells: Any) -> Any:
     return LANES.pack(cells.reshape(1, 9, 9) >> np.arange(NUM_PLANES)[:, None, None] & 1 == 1)
 
 
-def holds(hand: Array, kind: int) -> Array:
-    """Returns whether a piece of that kind is in the hand (uint32 []), bool []."""
-    return hand & np.uint32(_field(kind)) != 0
+def held(hand: Array) -> Array:
+    """Returns whether a piece of each kind of IN_HAND is in the hand (uint32 []), bool [7]."""
+    return hand & np.array([_field(kind) for kind in IN_HAND], np.uint32) != 0
 
 
 def count_in_hand(hand: Array, kind: int) -> Array:
@@ -143,8 +135,8 @@ def unit(kind: Array) -> Array:
 
     A promoted kind counts as its unpromoted one. The hand is empty for kinds that no hand holds.
     """
-    units = [jnp.where(kind % PROMOTED == k, np.uint32(one_in_hand(k)), 0) for k in IN_HAND]
-    return functools.reduce(operator.or_, units)
+    kinds, units = np.array(IN_HAND), np.array([one_in_hand(k) for k in IN_HAND], np.uint32)
+    return jnp.sum(jnp.where(kind % PROMOTED == kinds, units, 0), dtype=jnp.uint32)
 
 
 def one_in_hand(kind: int) -> int:

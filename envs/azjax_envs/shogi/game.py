@@ -13,7 +13,6 @@ from azjax_envs.game import Symmetries, returns_of, settle
 from azjax_envs.shogi import clicks, drawing, notation, observation, rays, repetition
 from azjax_envs.shogi.attacks import threats
 from azjax_envs.shogi.board import (
-    ALL,
     IN_HAND,
     KING,
     LANES,
@@ -122,9 +121,11 @@ class Shogi(BaseGame):
         return state.player.astype(jnp.int32)
 
     def legal_action_mask(self, state: ShogiState) -> Array:
-        bits = np.uint32(1) << np.arange(27, dtype=np.uint32)[None, :, None]
+        places = np.arange(27, dtype=np.uint32)[None, :, None]
         # Whoever flattens the mask or sums over it would compute it again, one by one.
-        (mask,) = computed_once((state.legal[:, None] & bits != 0) & ~state.over)
+        legal = jnp.where(state.over, np.uint32(0), state.legal)
+        bits = (legal[:, None] >> places).astype(jnp.uint8) & np.uint8(1)
+        (mask,) = computed_once(bits != 0)
         return mask.reshape(-1)
 
     def is_terminal(self, state: ShogiState) -> Array:
@@ -191,10 +192,9 @@ class Shogi(BaseGame):
         legal = legal_moves(planes, held[0])[0]
         state = begin(position, legal, player.astype(jnp.uint8), ply.astype(jnp.int16))
         theirs = tuple(planes[NUM_PLANES - 1])
-        ours, empty = without(occupied(planes), theirs), without(ALL, occupied(planes))
-        own, king = pieces(planes).of(ours), pieces(planes).of(theirs).king
-        checkers = threats(own, up=True, king=king, guards=theirs, empty=empty).checkers
-        return state, checkers == 0
+        ours = without(occupied(planes), theirs)
+        danger, _ = threats(pieces(planes), ours, theirs, pawn=LANES.empty())
+        return state, danger.checkers[1] == 0
 
     def to_sfen(self, state: ShogiState) -> str:
         return notation.to_sfen(to_position(state))

@@ -28,7 +28,8 @@ def play(planes: Array, hand: Array, target: Array, plane: Array) -> tuple[Array
     drops = plane >= 2 * NUM_MOVES
     dropped = jnp.where(drops, plane - 2 * NUM_MOVES + IN_HAND.start, 0)
     start = jnp.where(drops, -1, _start(planes, target, plane))
-    start, end = (jnp.stack(LANES.one(cell // 9, cell % 9)) for cell in (start, target))  # [3]
+    cells = jnp.stack([start, target])
+    start, end = jnp.stack(LANES.one(cells // 9, cells % 9), axis=1)  # uint32 [3] each
 
     bits = np.arange(NUM_PLANES)
     moved = jnp.any(planes & start[None] != 0, axis=1)

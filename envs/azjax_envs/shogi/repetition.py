@@ -26,11 +26,15 @@ def fingerprint(position: Array, player: Array | np.integer) -> Array:
 def earlier(history: Array, now: Array) -> tuple[Array, Array]:
     """Returns how often a position occurred before, int32 [], and its first ply, int16 [].
 
-    `history`, uint32 [2, plies], has the fingerprints of all earlier positions, and `now` its own.
+    `history`, uint32 [2, 512], has the fingerprints of all earlier positions, and `now` its own.
     """
-    same = (history[0] == now[0]) & (history[1] == now[1])
-    plies = np.arange(history.shape[1], dtype=np.int16)
-    return jnp.sum(same, dtype=jnp.int32), jnp.min(jnp.where(same, plies, NEVER))
+    same = ((history[0] == now[0]) & (history[1] == now[1])).reshape(-1, 32)
+    # Packed into words, so that one pass over the history serves both results.
+    words = jnp.sum(jnp.where(same, np.uint32(1) << np.arange(32, dtype=np.uint32), 0), axis=1)
+    zeros_below = jnp.bitwise_count((words & -words) - 1).astype(jnp.int16)
+    plies = np.arange(0, history.shape[1], 32, dtype=np.int16) + zeros_below
+    first = jnp.min(jnp.where(words != 0, plies, NEVER))
+    return jnp.sum(jnp.bitwise_count(words), dtype=jnp.int32), first
 
 
 def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -> Array:
