@@ -93,21 +93,34 @@ def _find(bits: Array, counts: Array, most: int) -> tuple[Array, Array]:
     """Draws one of the counted things with equal probability, by a random word, uint32 [].
 
     There are at most `most` at each place [n]. Returns the place, int32 [], and the rank of the
-    thing among those there, from 1. Up to 16 places are searched one by one, with the running sums
-    written out, because XLA makes slow loops of `cumsum` on a CPU. More places are arranged in
-    columns. The sums of the columns are plain vector code over bytes; then one column is searched.
+    thing among those there, from 1. Up to 16 places are searched one by one. More places are
+    arranged in columns. The sums of the columns are plain vector code over bytes; then one column
+    is searched.
     """
     size = counts.shape[0]
     if size <= 16:
-        sums = jnp.stack(_running_sums(counts, _type_up_to(size * most)))
+        dtype = _type_up_to(size * most)
+        # The few sums of a small game are faster written out.
+        written_out = most == 1
+        sums = (
+            jnp.stack(_running_sums(counts, dtype)) if written_out else _sums_so_far(counts, dtype)
+        )
         return _place(sums, _draw_rank(bits, sums[-1]).astype(sums.dtype))
     columns = _columns(counts)
     height, width = columns.shape
     sums = jnp.sum(columns, axis=0, dtype=_type_up_to(height * most))
     column, rank = _find(bits, sums, height * most)
-    column_sums = _running_sums(columns[:, column], _type_up_to(height * most))
-    row, rank = _place(jnp.stack(column_sums), rank)
+    row, rank = _place(_sums_so_far(_at(columns, column), sums.dtype), rank)
     return row * width + column, rank
+
+
+def _sums_so_far(counts: Array, dtype: Any) -> Array:
+    """Returns the sums of the first 1, 2, ... counts [n] as an array [n].
+
+    XLA makes slow loops of `cumsum` on a CPU, and takes long to compile sums that are written out.
+    """
+    upper = np.tri(counts.shape[0], dtype=bool).T
+    return jnp.sum(jnp.where(upper, counts[:, None], 0), axis=0, dtype=dtype)
 
 
 def _draw_rank(bits: Array, count: Array) -> Array:
@@ -126,7 +139,12 @@ def _place(sums: Array, rank: Array) -> tuple[Array, Array]:
     Ranks begin at 1. Rank 0, of nothing, is at place 0.
     """
     place = jnp.sum(sums < rank, dtype=jnp.int32)
-    return place, rank - jnp.where(place > 0, sums[jnp.maximum(place - 1, 0)], 0)
+    return place, rank - jnp.where(place > 0, _at(sums, jnp.maximum(place - 1, 0)), 0)
+
+
+def _at(values: Array, place: Array) -> Array:
+    """Returns `values[..., place]`; it compiles faster because no place may be negative."""
+    return jax.lax.dynamic_index_in_dim(values, place, -1, False, allow_negative_indices=False)
 
 
 def _choose_weighted(uniform: Array, weights: Array) -> Array:
