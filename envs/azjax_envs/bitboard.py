@@ -54,11 +54,6 @@ class Lanes:
         bits = np.where(lanes // self.lanes_per_word == words, bits, np.uint32(0))
         return (cells.reshape(*cells.shape[:-2], 1, -1) * bits).sum(axis=-1, dtype=np.uint32)
 
-    def place(self, index: int) -> tuple[int, np.uint32]:
-        """Returns the word of bit `lane * width + offset`, and the bit's place in that word."""
-        lane, offset = divmod(index, self.width)
-        return lane // self.lanes_per_word, np.uint32(self._place(lane, offset))
-
     def one(self, lane: Array, offset: Array | int = 0) -> Words:
         """Returns the board with that one bit set; an empty one unless `lane` is in 0..lanes-1."""
         lane = jnp.where((lane >= 0) & (lane < self.lanes), lane, -1)
@@ -79,17 +74,6 @@ class Lanes:
             return tuple(words[:-1])
         full, down, up = (np.uint32(n) for n in (2**size - 1, part, size - part))
         return tuple(low >> down | high << up & full for low, high in itertools.pairwise(words))
-
-    def flip(self, words: Sequence[Array]) -> Words:
-        """Returns the board with its lanes in reverse order."""
-        flipped = [jnp.zeros_like(words[0])] * self.num_words
-        lane_bits = np.uint32(2**self.width - 1)
-        for lane in range(self.lanes):
-            source, target = lane, self.lanes - 1 - lane
-            start, end = (np.uint32(self._place(at, 0)) for at in (source, target))
-            moved = (words[source // self.lanes_per_word] >> start & lane_bits) << end
-            flipped[target // self.lanes_per_word] |= moved
-        return tuple(flipped)
 
     def has_run(self, words: Sequence[Array], *, step: int, length: int) -> Array:
         """Returns whether `length` bits are set, each `step` places after the one before: bool [].

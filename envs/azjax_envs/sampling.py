@@ -99,12 +99,7 @@ def _find(bits: Array, counts: Array, most: int) -> tuple[Array, Array]:
     """
     size = counts.shape[0]
     if size <= 16:
-        dtype = _type_up_to(size * most)
-        # The few sums of a small game are faster written out.
-        written_out = most == 1
-        sums = (
-            jnp.stack(_running_sums(counts, dtype)) if written_out else _sums_so_far(counts, dtype)
-        )
+        sums = jnp.stack(_running_sums(counts, _type_up_to(size * most)))
         return _place(sums, _draw_rank(bits, sums[-1]).astype(sums.dtype))
     columns = _columns(counts)
     height, width = columns.shape

@@ -45,17 +45,6 @@ def test_move_up(count, width):
         np.testing.assert_array_equal(flat(lanes, lanes.move(words, -distance)), wanted)
 
 
-@pytest.mark.parametrize(("count", "width"), SIZES)
-def test_flip_and_place(count, width):
-    lanes = Lanes(count, width)
-    board = np.random.default_rng(3).random((count, width)) < 0.5
-    words = tuple(map(np.uint32, lanes.constant(board)))
-    np.testing.assert_array_equal(lanes.unpack(lanes.flip(words)), board[::-1])
-    for index, is_set in enumerate(board.reshape(-1)):
-        word, bit = lanes.place(index)
-        assert (words[word] >> bit & 1) == is_set
-
-
 def test_one():
     lanes = Lanes(10, 11)
     for lane in range(10):

@@ -1,18 +1,22 @@
-"""Boards of bits for chess on any size: set-wise operations, and steps in the eight directions."""
+"""Boards of bits for chess on 5x5 and 8x8: steps in the eight directions, and conversions.
 
-import dataclasses
+A set of squares is one number, uint32 on 5x5 and uint64 on 8x8. Bit i is square i, row by row from
+the top. Sets [n] are numbers [n]. Beyond the board, a complement has bits that mean nothing.
+
+JAX has numbers of 64 bits only within `wide_sets`. With pairs of 32 bits, and carries from one to
+the other, the rules of chess took XLA twice as long to compile.
+"""
+
+import contextlib
 import functools
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.typing import ArrayLike
-
-from azjax_envs.bitboard import Lanes, any_bit, count_bits, each
 
 # (rows down, columns to the right), clockwise from north. Own pawns move north.
 DIRECTIONS = ((-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1))
@@ -21,136 +25,88 @@ NORTH, EAST, WEST = 0, 2, 6
 ADVANCES = (7, 0, 1)  # the directions of pawns: capture to the left, push, capture to the right
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Bits:
-    """A set of squares of a size x size board, as words that hold the rows from the top.
+@contextlib.contextmanager
+def wide_sets() -> Iterator[None]:
+    """Lets a function, which it decorates, compute with sets; its results must not be any."""
+    with jax.enable_x64(True):
+        yield
 
-    All words are uint32 of the same shape: [] for one set, [8] for a set in each direction.
+
+def word_type(size: int) -> type[np.uint32] | type[np.uint64]:
+    return np.uint32 if size**2 <= 32 else np.uint64
+
+
+def each_way(sets: Any, ways: Sequence[tuple[int, int]], size: int) -> Array:
+    """Moves each of n sets in its own way, and drops squares that leave the board.
+
+    The numbers are rotated, and what comes round is beyond the board.
+
+    Args:
+      sets: [n], or [] to move one set in all n ways.
+      ways: n pairs (rows down, columns to the right).
     """
-
-    words: tuple[Any, ...]  # uint32 [...] each; numpy arrays in constants
-    size: int = dataclasses.field(metadata={"static": True})
-
-    def __and__(self, other: "Bits") -> "Bits":
-        return Bits(each(operator.and_, self.words, other.words), self.size)
-
-    def __or__(self, other: "Bits") -> "Bits":
-        return Bits(each(operator.or_, self.words, other.words), self.size)
-
-    def __invert__(self) -> "Bits":
-        """Returns all other squares. Unlike in sets of pieces, bits beyond the board may be set."""
-        return Bits(tuple(~word for word in self.words), self.size)
-
-    def where(self, condition: ArrayLike) -> "Bits":
-        """Returns these squares where `condition`, a bool, holds, and none elsewhere."""
-        return Bits(tuple(jnp.where(condition, w, np.uint32(0)) for w in self.words), self.size)
-
-    def move(self, down: int, right: int) -> "Bits":
-        """Moves all squares `down` rows and `right` columns; drops those that leave the board."""
-        lanes = Lanes(self.size, self.size)
-        moved = lanes.move(self.words, -(down * self.size + right))
-        return Bits(moved, self.size) & _landing(self.size, down, right)
-
-    def each_way(self, ways: Sequence[tuple[int, int]]) -> "Bits":
-        """Moves each of n sets in its own way, and drops squares that leave the board.
-
-        Args:
-          ways: n pairs (rows down, columns to the right). Each distance must be less than the
-            number of bits in a word.
-
-        Returns:
-          Sets [..., n]. The words must be [..., n], or [..., 1] to move one set in all n ways.
-        """
-        lanes = Lanes(self.size, self.size)
-        bits = lanes.lanes_per_word * self.size
-        distances = np.array([down * self.size + right for down, right in ways])
-        higher, by = distances > 0, np.abs(distances).astype(np.uint32)
-        rest = np.uint32(bits) - by
-        none = jnp.zeros_like(self.words[0])
-        around = [none, *self.words, none]
-        moved = []
-        for below, word, above in zip(around, self.words, around[2:], strict=False):
-            up, down = word << by | below >> rest, word >> by | above << rest
-            moved.append(jnp.where(higher, up, down))
-        landings = [_landing(self.size, *way).words for way in ways]
-        landings = tuple(np.array(words) for words in zip(*landings, strict=True))
-        return Bits(tuple(moved), self.size) & Bits(landings, self.size)
-
-    def union(self) -> "Bits":
-        """Returns the union of sets [..., n], as [...]."""
-        return Bits(tuple(jnp.bitwise_or.reduce(w, axis=-1) for w in self.words), self.size)
-
-    def flip(self) -> "Bits":
-        """Returns the board upside down, from the perspective of the other side."""
-        return Bits(Lanes(self.size, self.size).flip(self.words), self.size)
-
-    def any(self) -> Array:
-        """Returns whether any square is set, bool of the shape of the words."""
-        return any_bit(self.words)
-
-    def count(self) -> Array:
-        """Returns the number of squares set, int32 of the shape of the words."""
-        return count_bits(self.words)
-
-    def rows(self) -> Array:
-        """Returns the rows from the top of sets [n] as uint8 [size, n]; bit c is column c."""
-        per_word = Lanes(self.size, self.size).lanes_per_word
-        bits = np.arange(per_word, dtype=np.uint32)[None, :, None] * np.uint32(self.size)
-        rows = self.stack()[:, None] >> bits & np.uint32(2**self.size - 1)
-        return rows.astype(jnp.uint8).reshape(-1, rows.shape[-1])[: self.size]
-
-    def stack(self) -> Array:
-        """Returns the words as one array, uint32 [W, ...]."""
-        return jnp.stack(self.words)
+    kind, moves = word_type(size), np.array(ways)
+    bits = np.iinfo(kind).bits
+    up = (moves @ (size, 1) % bits).astype(kind)
+    starts = np.moveaxis(np.indices((size, size)), 0, -1) - moves[:, None, None]
+    landings = squares(((starts >= 0) & (starts < size)).all(axis=-1))
+    return (sets << up | sets >> (kind(bits) - up)) & landings
 
 
-def unstack(words: Array, size: int) -> Bits:
-    """Returns the board with the given words, uint32 [W]."""
-    return Bits(tuple(words[i] for i in range(words.shape[0])), size)
+def flip(sets: Array, size: int) -> Array:
+    """Returns boards upside down, from the perspective of the other side."""
+    parts = [sets & row(size, size // 2)] if size % 2 else []
+    for top in range(size // 2):
+        by = word_type(size)((size - 1 - 2 * top) * size)
+        parts += [(sets & row(size, top)) << by, sets >> by & row(size, top)]
+    return functools.reduce(operator.or_, parts)
 
 
-def square(index: Array | int, size: int) -> Bits:
-    """Returns the set of one square, or the empty set if `index` is not on the board."""
-    lane = jnp.where(index < 0, -1, index // size)
-    return Bits(Lanes(size, size).one(lane, index % size), size)
+def rows(sets: Array, size: int) -> Array:
+    """Returns the rows from the top of sets [n] as uint8 [size, n]; bit c is column c."""
+    shifted = sets[None] >> (np.arange(size)[:, None] * size).astype(word_type(size))
+    return (shifted & word_type(size)(2**size - 1)).astype(jnp.uint8)
 
 
-def squares(size: int, cells: np.ndarray) -> Bits:
-    """Makes a constant board from bool [size, size]."""
-    return Bits(Lanes(size, size).constant(cells), size)
+def square(index: Array, size: int) -> Array:
+    """Returns the set of one square; on 8x8 the empty set if the index is 64."""
+    return jnp.ones((), word_type(size)) << index.astype(word_type(size))
 
 
-def every(size: int) -> Bits:
-    return squares(size, np.ones((size, size), bool))
+def squares(cells: Any) -> Any:
+    """Returns the sets [...] of bool [..., size, size], in numpy if they are."""
+    size = cells.shape[-1]
+    bits = word_type(size)(1) << np.arange(size**2, dtype=word_type(size))
+    bits = bits.reshape(*[1] * (cells.ndim - 2), size, size)
+    return (cells * bits).sum(axis=(-2, -1), dtype=word_type(size))
 
 
-def row(size: int, index: int) -> Bits:
+def every(size: int) -> Any:
+    return squares(np.ones((size, size), bool))
+
+
+def row(size: int, index: int) -> Any:
     """Returns the squares of one row, counted from the top."""
-    return squares(size, np.arange(size)[:, None] == np.full((1, size), index))
+    return squares(np.repeat(np.arange(size)[:, None] == index, size, axis=1))
 
 
-def union(boards: Iterable[Bits]) -> Bits:
-    return functools.reduce(operator.or_, boards)
+def from_words(words: Array, size: int) -> Array:
+    """Returns sets [...] from words of 32 bits, uint32 [..., W]."""
+    parts = [words[..., i].astype(word_type(size)) for i in range(words.shape[-1])]
+    return parts[0] | parts[1] << word_type(size)(32) if len(parts) == 2 else parts[0]
 
 
-def stacked(boards: Sequence[Bits]) -> Bits:
-    """Stacks sets [...] into sets [..., n]."""
-    words = zip(*(board.words for board in boards), strict=True)
-    return Bits(tuple(jnp.stack(word, axis=-1) for word in words), boards[0].size)
+def to_words(sets: Array, size: int) -> Array:
+    """Returns the words of sets [...], uint32 [..., W]."""
+    return _shifted(sets, np.arange(0, size**2, 32), size).astype(jnp.uint32)
 
 
-def unpack(sets: Bits) -> Array:
+def unpack(sets: Array, size: int) -> Array:
     """Unpacks sets [...] into bool [..., size, size]."""
-    rows = []
-    for index in range(sets.size**2):
-        word, bit = Lanes(sets.size, sets.size).place(index)
-        rows.append(sets.words[word] >> bit & np.uint32(1) != 0)
-    return jnp.stack(rows, axis=-1).reshape(*rows[0].shape, sets.size, sets.size)
+    bits = _shifted(sets, np.arange(size**2), size) & word_type(size)(1)
+    return (bits != 0).reshape(*sets.shape, size, size)
 
 
-def _landing(size: int, down: int, right: int) -> Bits:
-    """Returns the squares that a move by these rows and columns can end on."""
-    rows, columns = np.arange(size)[:, None] - down, np.arange(size)[None, :] - right
-    inside = (rows >= 0) & (rows < size) & (columns >= 0) & (columns < size)
-    return squares(size, inside)
+def _shifted(sets: Array, places: np.ndarray, size: int) -> Array:
+    """Returns sets [...] moved down by each of n places, [..., n]."""
+    return sets[..., None] >> places.astype(word_type(size)).reshape(*[1] * sets.ndim, -1)

@@ -5,12 +5,13 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.chess import actions
-from azjax_envs.chess.board import Bits, unpack
+from azjax_envs.chess.board import from_words, unpack, wide_sets
 from azjax_envs.chess.state import ChessState
 
 CHOICES = ("", "q", *actions.UNDERPROMOTIONS)
 
 
+@wide_sets()
 def clicks(size: int, state: ChessState) -> Array:
     """Returns the clicks that enter each action, int32 [num_actions, 3].
 
@@ -23,7 +24,7 @@ def clicks(size: int, state: ChessState) -> Array:
     squares = np.stack([starts, targets])
     turned = (size - 1 - squares // size) * size + squares % size
     squares = jnp.where(state.ply % 2 == 0, squares, turned)
-    pawns = unpack(Bits(tuple(state.pieces[1, i] for i in range(state.pieces.shape[1])), size))
+    pawns = unpack(from_words(state.pieces[1], size), size)
     under = np.arange(planes) - actions.first_underpromotion(size)
     chosen = np.broadcast_to(np.where(under >= 0, 2 + under // 3, 0), targets.shape)
     queens = pawns.reshape(-1)[:, None] & (targets < size) & (chosen == 0)

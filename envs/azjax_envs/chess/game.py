@@ -41,7 +41,7 @@ class _ChessGame(BaseGame):
     def step(self, state: ChessState, action: Array) -> ChessState:
         action = jnp.asarray(action).astype(jnp.int32)
         played = jnp.clip(action, 0, self.num_actions - 1)
-        square, plane = jnp.divmod(played, actions.num_planes(self._size))
+        square, plane = jnp.divmod(played.astype(jnp.uint32), actions.num_planes(self._size))
         row, column = jnp.divmod(square, self._size)
         legal = state.legal[row, plane] >> column.astype(jnp.uint8) & np.uint8(1) != 0
         (legal,) = computed_once(legal & (action == played))
@@ -49,7 +49,7 @@ class _ChessGame(BaseGame):
         forfeited = dataclasses.replace(
             state, over=jnp.ones_like(state.over), result=lost, legal=jnp.zeros_like(state.legal)
         )
-        moved = play(self._size, state, played)
+        moved = play(self._size, state, square, plane)
         return settle(state, over=state.over, legal=legal, moved=moved, forfeited=forfeited)
 
     def current_player(self, state: ChessState) -> Array:

@@ -1,14 +1,10 @@
 """Observations for a network, and codes for drawings, of a chess position."""
 
-import functools
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes
-from azjax_envs.chess.board import Bits, every, stacked, unpack
+from azjax_envs.chess.board import every, flip, from_words, to_words, unpack, wide_sets
 from azjax_envs.chess.state import CLOCK, POSITIONS, ChessState
 
 _PLANES = 14  # of each position: six kinds of pieces for each side, two of repetitions
@@ -19,15 +15,18 @@ def num_channels(size: int) -> int:
     return _PLANES * POSITIONS + (7 if size == 8 else 3)
 
 
+@wide_sets()
 def observe(size: int, max_steps: int, state: ChessState) -> Array:
     """Returns the observation, float32 [size, size, channels]; `Chess` lists the channels."""
-    own, theirs = _sides(jnp.concatenate([state.pieces[None], state.past]), size)
-    # The opponent was to move in every other position: flip it, and exchange the sides.
-    odd = (np.arange(POSITIONS) % 2 == 1)[:, None]
-    own, theirs = (_choose(odd, b.flip(), a) for a, b in ((own, theirs), (theirs, own)))
+    # The opponent was to move in every other position.
+    odd = np.arange(POSITIONS) % 2 == 1
+    sides = _sides(jnp.concatenate([state.pieces[None], state.past]), odd, size)
+    own, theirs = (jnp.moveaxis(to_words(sets, size), -1, 0) for sets in sides)
     repeated = state.repeats[:, None] >= np.arange(1, 3)[None]
-    sets = (own.words, theirs.words, every(size).where(repeated).words)
-    planes = [jnp.concatenate(words, axis=1).reshape(-1) for words in zip(*sets, strict=True)]
+    marks = jnp.where(repeated, to_words(every(size), size)[:, None, None], np.uint32(0))
+    planes = [
+        jnp.concatenate(parts, axis=1).reshape(-1) for parts in zip(own, theirs, marks, strict=True)
+    ]
 
     rights = state.castling >> np.arange(4, dtype=np.uint8) & np.uint8(1)
     numbers = [state.ply % 2, state.ply / max_steps]
@@ -37,8 +36,8 @@ def observe(size: int, max_steps: int, state: ChessState) -> Array:
     # Square by square, because that is faster on a CPU than one shift of [squares, planes].
     squares = []
     for square in range(size**2):
-        word, bit = Lanes(size, size).place(square)
-        squares += [(planes[word] >> bit & np.uint32(1)).astype(jnp.float32), numbers]
+        word, bit = divmod(square, 32)
+        squares += [(planes[word] >> np.uint32(bit) & np.uint32(1)).astype(jnp.float32), numbers]
     return jnp.concatenate(squares).reshape(size, size, -1)
 
 
@@ -55,6 +54,7 @@ def exchange_sides(size: int, observation: Array) -> Array:
     return jnp.where(np.arange(len(order)) == colour, 1 - other, other)
 
 
+@wide_sets()
 def view(size: int, state: ChessState) -> Array:
     """Returns the codes that pictures of the board are drawn from, int32 [size * size].
 
@@ -68,26 +68,21 @@ def view(size: int, state: ChessState) -> Array:
 
 
 def _codes(pieces: Array, ply: Array, size: int) -> Array:
-    own, theirs = _sides(pieces, size)
-    is_white = ply % 2 == 0
-    white = unpack(_choose(is_white, own, theirs.flip()))
-    black = unpack(_choose(is_white, theirs, own.flip()))
+    white, black = (unpack(sets, size) for sets in _sides(pieces, ply % 2 != 0, size))
     kinds = np.arange(1, 7, dtype=np.int32)[:, None, None]
     return jnp.sum(white * kinds + black * (kinds + 6), axis=0, dtype=jnp.int32)
 
 
-def _sides(pieces: Array, size: int) -> tuple[Bits, Bits]:
+def _sides(pieces: Array, turned: Array | np.ndarray, size: int) -> tuple[Array, Array]:
     """Returns the sets [..., 6], one a kind of piece, of the player to move and of the opponent.
 
-    `pieces` are uint32 [..., 6, W], as in `ChessState`.
+    Where `turned`, bool [...], they are as the opponent sees them: flipped, with the sides
+    exchanged. `pieces` are uint32 [..., 6, W], as in `ChessState`.
     """
-    words = [pieces[..., i] for i in range(pieces.shape[-1])]
-    own, *kinds = (Bits(tuple(word[..., i] for word in words), size) for i in range(6))
-    pawns, knights, diagonal, straight, kings = kinds
+    sets, turned = from_words(pieces, size), turned[..., None]
+    sets = jnp.where(turned, flip(sets, size), sets)
+    own, pawns, knights, diagonal, straight, kings = (sets[..., i] for i in range(6))
     bishops, rooks, queens = diagonal & ~straight, straight & ~diagonal, diagonal & straight
-    kinds = (pawns, knights, bishops, rooks, queens, kings)
-    return stacked([kind & own for kind in kinds]), stacked([kind & ~own for kind in kinds])
-
-
-def _choose(condition: Array, a: Bits, b: Bits) -> Bits:
-    return jax.tree.map(functools.partial(jnp.where, condition), a, b)
+    kinds = jnp.stack([pawns, knights, bishops, rooks, queens, kings], axis=-1)
+    own = jnp.where(turned, ~own[..., None], own[..., None])
+    return kinds & own, kinds & ~own

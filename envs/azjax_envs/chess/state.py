@@ -1,17 +1,16 @@
 """The state of a chess game, and its transition by a move."""
 
 import dataclasses
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.bitboard import Lanes
 from azjax_envs.chess import actions
-from azjax_envs.chess.board import Bits, row, square, squares, unstack
+from azjax_envs.chess.board import flip, from_words, square, squares, to_words, wide_sets
 from azjax_envs.chess.moves import Pieces, is_attacked, legal_moves
-from azjax_envs.sampling import mix_bits
 from azjax_envs.xla_cpu import computed_once
 
 POSITIONS = 8  # the latest positions, which a network observes (AlphaZero)
@@ -43,6 +42,7 @@ class ChessState:
     result: Array  # int8 []: White's, 1 won, -1 lost, 0 drawn or open
 
 
+@wide_sets()
 def set_up(
     size: int,
     view: Array,
@@ -62,8 +62,8 @@ def set_up(
     black = jnp.where(white > 0, (white + 5) % 12 + 1, 0)[::-1]
     is_white = ply % 2 == 0
     pieces = _from_codes(jnp.where(is_white, white, black))
-    is_impossible = is_attacked(_from_codes(jnp.where(is_white, black, white)))
-    past = jnp.zeros((POSITIONS - 1, 6, len(pieces.own.words)), jnp.uint32)
+    is_impossible = is_attacked(size, Pieces(*_from_codes(jnp.where(is_white, black, white))))
+    past = jnp.zeros((POSITIONS - 1, *to_words(pieces, size).shape), jnp.uint32)
     state = _arrive(
         size,
         pieces,
@@ -80,34 +80,27 @@ def set_up(
     return state, ~is_impossible
 
 
-def _from_codes(codes: Array) -> Pieces:
-    """Returns the boards of codes as in `view`, int32 [size, size]; 1 to 6 are the own pieces."""
-    size, kinds = len(codes), jnp.where(codes > 0, (codes + 5) % 6, -1)
+def _from_codes(codes: Array) -> Array:
+    """Returns the sets [6] of codes as in `view`, int32 [size, size]; 1 to 6 are the own pieces."""
+    kinds = jnp.where(codes > 0, (codes + 5) % 6, -1)
     men = [kinds == 0, kinds == 1, (kinds == 2) | (kinds == 4), (kinds == 3) | (kinds == 4)]
-    sets = jnp.stack([(codes > 0) & (codes < 7), *men, kinds == 5])
-    return unstack_pieces(Lanes(size, size).pack(sets), size)
+    return squares(jnp.stack([(codes > 0) & (codes < 7), *men, kinds == 5]))
 
 
-def play(size: int, state: ChessState, action: Array) -> ChessState:
-    """Returns the position after a legal action."""
-    planes = actions.num_planes(size)
-    start, plane = jnp.divmod(action, planes)
-    target = jnp.asarray(actions.targets(size))[start, plane].astype(jnp.int32)
-    before = unstack_pieces(state.pieces, size)
-    after, resets = _move(
-        before, square(state.passed.astype(jnp.int32), size), start, target, plane
+@wide_sets()
+def play(size: int, state: ChessState, start: Array, plane: Array) -> ChessState:
+    """Returns the position after a legal action, given by its square and plane, uint32 []."""
+    target = jnp.asarray(actions.targets(size))[start, plane].astype(jnp.uint32)
+    after, is_pawn, resets = _move(
+        size, from_words(state.pieces, size), state.passed, start, target, plane
     )
-    leaps = (before.pawns & square(start, size)).any() & (start - target == 2 * size)
-    # All six at once, which compiles faster.
-    boards = zip(*(board.words for board in (after.theirs, *after[1:])), strict=True)
-    flipped = Bits(tuple(map(jnp.stack, boards)), size).flip()
-    turned = unstack_pieces(jnp.stack(flipped.words, axis=1), size)
-    turned = computed_once(*turned)
+    leaps = is_pawn & (start == target + 2 * size)
+    (turned,) = computed_once(flip(after, size))
     return _arrive(
         size,
-        Pieces(*turned),
-        castling=_rights(state.castling, start, target),
-        passed=jnp.where(leaps, 2 * size + start % size, size * size),
+        turned,
+        castling=_rights(state.castling, start, target) if size == 8 else jnp.uint8(0),
+        passed=jnp.where(leaps, start - (size - 4) * size, size * size),
         clock=jnp.where(resets, 0, state.clock + 1).astype(jnp.uint8),
         ply=state.ply + np.uint16(1),
         last_ply=state.last_ply,
@@ -117,14 +110,9 @@ def play(size: int, state: ChessState, action: Array) -> ChessState:
     )
 
 
-def unstack_pieces(pieces: Array, size: int) -> Pieces:
-    """Returns the boards of the six kinds of pieces from their words, uint32 [6, W]."""
-    return Pieces(*(unstack(pieces[i], size) for i in range(6)))
-
-
 def _arrive(
     size: int,
-    pieces: Pieces,
+    sets: Array,
     *,
     past_repeats: Array,
     hashes: Array,
@@ -136,107 +124,93 @@ def _arrive(
     `known` are the fields castling, passed (as in `make_state`), clock, ply, last_ply and past.
     """
     castling, passed, clock, ply = (known[x] for x in ("castling", "passed", "clock", "ply"))
-    moves = legal_moves(pieces, castling, square(passed, size))
-    check, en_passant = moves.check, moves.en_passant
-    legal = moves.planes.rows()
+    words, pieces = to_words(sets, size), Pieces(*sets)
+    legal, check, en_passant, stuck = legal_moves(size, pieces, castling, square(passed, size))
     # The rules of repetition count an en-passant square only if the capture is legal.
     known["passed"] = passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
-    (fingerprint,) = computed_once(_hash(pieces, castling, passed, ply))
-    earlier = np.arange(CLOCK) < clock
-    same = (hashes == fingerprint[:, None]).all(axis=0) & earlier
+    (fingerprint,) = computed_once(_hash(sets, castling, passed, ply))
+    plies = np.arange(CLOCK, dtype=np.uint8)
+    same = (hashes == fingerprint[:, None]).all(axis=0) & (plies < clock)
     repeats = jnp.sum(same, dtype=jnp.uint8)
-    stuck = ~jnp.any(moves.planes.stack() != 0)
-    drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= known["last_ply"]) | _is_dead(pieces)
+    drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= known["last_ply"]) | _is_dead(size, pieces)
     over, repeats = computed_once(stuck | drawn if draws else stuck, repeats)
     white_moves = ply % 2 == 0
     mated = jnp.where(white_moves, -1, 1)
     return ChessState(
         **known,
-        pieces=jnp.stack([board.stack() for board in pieces]),
+        pieces=words,
         legal=jnp.where(over, np.uint8(0), legal),
         check=check,
         repeats=jnp.append(repeats, past_repeats),
-        hashes=jnp.where(np.arange(CLOCK) == clock, fingerprint[:, None], hashes),
+        hashes=jnp.where(plies == clock, fingerprint[:, None], hashes),
         over=over,
         result=jnp.where(stuck & check, mated, 0).astype(jnp.int8),
     )
 
 
 def _move(
-    pieces: Pieces, passed: Bits, start: Array, target: Array, plane: Array
-) -> tuple[Pieces, Array]:
-    """Returns the boards after a move, not yet flipped, and whether it resets the clock."""
-    size = pieces.own.size
+    size: int, pieces: Array, passed: Array, start: Array, target: Array, plane: Array
+) -> tuple[Array, Array, Array]:
+    """Returns the sets [6] after a move, not yet flipped, of which the first is the opponent's.
+
+    Returns as well whether a pawn moves, and whether the move resets the clock.
+    """
     origin, goal = square(start, size), square(target, size)
-    is_pawn = (pieces.pawns & origin).any()
-    en_passant = is_pawn & (goal & passed).any()
-    captures = en_passant | (goal & pieces.occupied).any()
-    promotes = is_pawn & (goal & row(size, 0)).any()
-    under = (plane - actions.first_underpromotion(size)) // 3  # below 0: none
-    to_queen = promotes & (under < 0)
+    moves, occupied = pieces & origin != 0, Pieces(*pieces).occupied
+    is_pawn, is_king = moves[1], moves[5]
+    en_passant = is_pawn & (target == passed)
+    captures = en_passant | (occupied & goal != 0)
+    gone = origin | goal | jnp.where(en_passant, square(target + size, size), 0)
 
-    gone = origin | goal | goal.move(1, 0).where(en_passant)
-
-    def carried(board: Bits, becomes: Array | bool, stays: Array | bool = True) -> Bits:
-        arrives = (board & origin).any() & stays | becomes
-        return board & ~gone | goal.where(arrives)
-
-    after = Pieces(
-        own=pieces.own & ~gone | goal,
-        pawns=carried(pieces.pawns, False, ~promotes),
-        knights=carried(pieces.knights, promotes & (under == 0)),
-        diagonal=carried(pieces.diagonal, to_queen | promotes & (under == 1)),
-        straight=carried(pieces.straight, to_queen | promotes & (under == 2)),
-        kings=carried(pieces.kings, False),
-    )
+    # A bit for each piece that a pawn may become, first the queen.
+    becomes = np.array([0b1111, 0b0000, 0b0010, 0b0101, 0b1001, 0b0000], np.uint32)
+    first = actions.first_underpromotion(size) - 3
+    promoted = becomes >> jax.lax.div(jnp.maximum(plane, first) - first, np.uint32(3)) & 1 != 0
+    moves = jnp.where(is_pawn & (target < size), promoted, moves)
+    after = pieces & ~gone | jnp.where(moves, goal, 0)
     if size == 8:
-        castles = (pieces.kings & origin).any() & (abs(target - start) == 2)
-        for direction, corner, inside in ((2, 63, 61), (-2, 56, 59)):
-            now = castles & (target - start == direction)
-            out, into = square(corner, 8).where(now), square(inside, 8).where(now)
-            own, straight = (b & ~out | into for b in (after.own, after.straight))
-            after = after._replace(own=own, straight=straight)
-    return after, is_pawn | captures
+        # The rook changes its square as well.
+        east, west = (np.uint64(bits << 56) for bits in (0b10100000, 0b1001))
+        rook = jnp.where(target == start + 2, east, jnp.where(target + 2 == start, west, 0))
+        after ^= jnp.where(is_king & np.isin(np.arange(6), (0, 4)), rook, 0)
+    theirs = occupied & ~pieces[0] & ~gone
+    return jnp.append(theirs, after[1:]), is_pawn, is_pawn | captures
 
 
 def _rights(castling: Array, start: Array, target: Array) -> Array:
-    """Returns the castling rights after a move, from the other side; on 5x5 there are none."""
-    lost = jnp.where((start == 60) | (start == 63), 1, 0) | jnp.where(
-        (start == 60) | (start == 56), 2, 0
-    )
-    lost |= jnp.where(target == 7, 4, 0) | jnp.where(target == 0, 8, 0)
+    """Returns the castling rights on 8x8 after a move, from the other side."""
+    own = jnp.where(start == 60, 3, jnp.where(start == 63, 1, jnp.where(start == 56, 2, 0)))
+    lost = jnp.where(target == 7, 4, jnp.where(target == 0, 8, 0)) | own
     kept = castling & ~lost.astype(jnp.uint8)
-    return kept >> np.uint8(2) | (kept & np.uint8(3)) << np.uint8(2)
+    return kept >> 2 | (kept & 3) << 2
 
 
-def _is_dead(pieces: Pieces) -> Array:
+def _is_dead(size: int, pieces: Pieces) -> Array:
     """Returns whether neither side has the material to mate, bool [].
 
     That is so with at most one knight or bishop, and with bishops on squares of one colour only.
     """
-    size = pieces.own.size
-    light = squares(size, np.add.outer(np.arange(size), np.arange(size)) % 2 == 0)
-    heavy = (pieces.pawns | pieces.straight).any()
-    one_minor = (pieces.knights | pieces.diagonal).count() <= 1
-    bishops = pieces.diagonal
-    one_colour = ~(bishops & light).any() | ~(bishops & ~light).any()
-    return ~heavy & (one_minor | ~pieces.knights.any() & one_colour)
+    light = squares(np.add.outer(np.arange(size), np.arange(size)) % 2 == 0)
+    heavy, bishops = pieces.pawns | pieces.straight, pieces.diagonal
+    one_minor = jnp.bitwise_count(pieces.knights | bishops) <= 1
+    one_colour = (bishops & light == 0) | (bishops & ~light == 0)
+    return (heavy == 0) & (one_minor | (pieces.knights == 0) & one_colour)
 
 
-def _hash(pieces: Pieces, castling: Array, passed: Array, ply: Array) -> Array:
+def _hash(sets: Array, castling: Array, passed: Array, ply: Array) -> Array:
     """Returns a hash of all that identifies a position, uint32 [2].
 
-    It is MurmurHash3 (Appleby, public domain) with two seeds. For this small number of words it is
-    cheaper than Zobrist's keys, which must be looked up.
+    It is a sum of mixed numbers, each salted by its index. For so few numbers it is cheaper than
+    Zobrist's keys, which must be looked up.
     """
-    rest = castling.astype(jnp.uint32) | passed.astype(jnp.uint32) << 8
-    rest |= (ply & np.uint16(1)).astype(jnp.uint32) << 16
-    h = jnp.array([0x9747B28C, 0x3C6EF372], jnp.uint32)
-    for word in [*(word for board in pieces for word in board.words), rest]:
-        word = _rotated(word * np.uint32(0xCC9E2D51), 15) * np.uint32(0x1B873593)
-        h = _rotated(h ^ word, 13) * np.uint32(5) + np.uint32(0xE6546B64)
-    return mix_bits(h)
+    rest = castling.astype(jnp.uint64) | passed.astype(jnp.uint64) << 8
+    numbers = jnp.append(sets.astype(jnp.uint64), rest | (ply & 1).astype(jnp.uint64) << 16)
+    salts = _mixed(np.arange(1, 1 + numbers.shape[0], dtype=np.uint64))
+    return to_words(jnp.sum(_mixed(numbers ^ salts)), 8)
 
 
-def _rotated(word: Array, by: int) -> Array:
-    return word << np.uint32(by) | word >> np.uint32(32 - by)
+def _mixed(numbers: Any) -> Any:
+    """Returns a permutation of the numbers, uint64: the end of MurmurHash3 (Appleby 2011)."""
+    numbers = (numbers ^ (numbers >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    numbers = (numbers ^ (numbers >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return numbers ^ (numbers >> np.uint64(33))
