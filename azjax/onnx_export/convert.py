@@ -52,7 +52,8 @@ def to_onnx(
         input_infos.append(info(name, aval.shape, aval.dtype))
         stored = name if aval.dtype == _stored(aval) else graph.cast(name, _stored(aval))
         arguments.append(Tensor(stored, aval.shape, aval.dtype))
-    results = _run(graph, closed, arguments)
+    with jax.enable_x64(True):  # for known numbers of 64 bits
+        results = _run(graph, closed, arguments)
     output_infos = []
     for name, value in zip(outputs, results, strict=True):
         last = graph.name_of(value)

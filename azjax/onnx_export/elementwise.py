@@ -7,7 +7,8 @@ import numpy as np
 
 from azjax.onnx_export.graph import Graph, Input, Tensor, Value, mask_of, storage
 
-_BITS = 32  # width of the widest integers
+_LEAST = -(1 << 63)  # the int64 whose only bit is the highest
+_POWERS = np.array([*(1 << n for n in range(63)), _LEAST])  # the bits of an int64
 
 
 def convert_dtype(graph: Graph, value: Value, dtype: np.dtype) -> str:
@@ -15,6 +16,8 @@ def convert_dtype(graph: Graph, value: Value, dtype: np.dtype) -> str:
     name, source, target = graph.name_of(value), value.dtype, np.dtype(dtype)
     if source == target:
         return name
+    if np.uint64 in (source, target) and "f" in (source.kind, target.kind):
+        raise NotImplementedError("uint64 and floats")
     if target == np.bool_ or source == np.bool_ or source.kind == "f" or target.kind == "f":
         return graph.cast(name, storage(target))
     fits = np.can_cast(source, target)
@@ -88,7 +91,11 @@ def choose(graph: Graph, condition: str, yes: Input, no: Input, dtype: np.dtype)
 
 def _unsigned(graph: Graph, x: Value) -> str:
     """Returns the value as unsigned integers with the same bits."""
-    return convert_dtype(graph, x, np.dtype(f"u{x.dtype.itemsize}"))
+    return convert_dtype(graph, x, _unsigned_type(x))
+
+
+def _unsigned_type(x: Value) -> np.dtype:
+    return np.dtype(f"u{x.dtype.itemsize}")
 
 
 def _shift(*, left: bool) -> Callable:
@@ -96,23 +103,42 @@ def _shift(*, left: bool) -> Callable:
 
     ONNX's own shifts support few dtypes, and do not give 0 like XLA if all bits are shifted out.
     """
-    powers = np.array([1 << n for n in range(_BITS)] + [0 if left else 1 << 62])
+    ends = np.array([0 if left else _LEAST])  # what shifts all bits out
 
     def handler(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
-        bits = _unsigned(graph, x)
+        bits, width = _unsigned(graph, x), 8 * x.dtype.itemsize
+        powers = np.concatenate([_POWERS[:width], ends])
         # As unsigned, a negative amount is a large one.
-        if isinstance(by, np.ndarray):
-            factor: Input = powers[np.minimum(by.astype(f"u{by.dtype.itemsize}"), _BITS)]
-        else:
-            factor = graph.node("Gather", powers, graph.lower(_unsigned(graph, by), _BITS))
-        output = graph.node("Mul" if left else "Div", bits, factor)
+        amount = _amount(graph, by, width)
+
+        def of(table: np.ndarray) -> Input:
+            known = isinstance(amount, np.ndarray)
+            return table[amount] if known else graph.node("Gather", table, amount)
+
         if left:
-            output = graph.wrapped(output, np.dtype(f"u{x.dtype.itemsize}"))
+            output = graph.wrapped(graph.node("Mul", bits, of(powers)), _unsigned_type(x))
+        elif width < 64:
+            output = graph.node("Div", bits, of(powers))
+        else:  # the highest bit, which divides as a sign, is shifted apart
+            highest = np.concatenate([_POWERS[::-1], [0]])
+            is_set = graph.node("Less", bits, 0)
+            output = graph.node("Div", graph.node("BitwiseAnd", bits, ~_LEAST), of(powers))
+            output = graph.node("BitwiseOr", output, graph.node("Where", is_set, of(highest), 0))
         if x.dtype.kind == "u":
             return output
-        return graph.wrapped(graph.cast(output, np.int32), x.dtype)
+        return graph.wrapped(graph.cast(output, storage(x.dtype)), x.dtype)
 
     return handler
+
+
+def _amount(graph: Graph, by: Value, width: int) -> Any:
+    """Returns the amount of a shift, at most the width; in numpy if it is known."""
+    if isinstance(by, np.ndarray):
+        return np.minimum(by.astype(_unsigned_type(by)), width).astype(np.int64)
+    bits = _unsigned(graph, by)
+    if by.dtype.itemsize == 8:  # as int64 a large one is negative
+        bits = graph.node("Where", graph.node("Less", bits, 0), width, bits)
+    return graph.lower(bits, width)
 
 
 def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value) -> str:
@@ -120,9 +146,11 @@ def _shift_arithmetic(graph: Graph, params: dict[str, Any], x: Value, by: Value)
 
     Unsigned integers count as signed integers with the same bits.
     """
+    if x.dtype.itemsize == 8:
+        raise NotImplementedError("numbers of 64 bits")
     signed = convert_dtype(graph, x, np.dtype(f"i{x.dtype.itemsize}"))
-    amount = graph.lower(_unsigned(graph, by), 8 * x.dtype.itemsize - 1)
-    divisor = graph.node("Gather", [1 << n for n in range(_BITS)], amount)
+    amount = _amount(graph, by, 8 * x.dtype.itemsize - 1)
+    divisor = graph.node("Gather", _POWERS[:32], amount)
     half = 1 << (8 * x.dtype.itemsize - 1)
     wide = graph.node("Add", graph.cast(signed, np.int64), half)
     down = graph.node("Sub", graph.node("Div", wide, divisor), graph.node("Div", half, divisor))
@@ -139,6 +167,8 @@ def _divide(op: str) -> Callable:
         fmod = 1 if op == "Mod" else None
         if x.dtype.kind == "f":
             return graph.node(op, x, y, fmod=fmod)
+        if x.dtype == np.uint64:
+            raise NotImplementedError("division of uint64")
         if isinstance(y, np.ndarray) and np.all(y != 0):
             return graph.wrapped(graph.node(op, x, y, fmod=fmod), x.dtype)
         is_zero = graph.node("Equal", y, np.asarray(0, x.dtype))
@@ -153,7 +183,10 @@ def _divide(op: str) -> Callable:
 def _compare(op: str) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
         numbers = np.dtype(np.int32) if x.dtype == np.bool_ and op != "Equal" else x.dtype
-        return graph.node(op, *(convert_dtype(graph, value, numbers) for value in (x, y)))
+        names: list[Input] = [convert_dtype(graph, value, numbers) for value in (x, y)]
+        if x.dtype == np.uint64 and op != "Equal":  # the highest bit counts as a sign
+            names = [graph.node("BitwiseXor", name, _LEAST) for name in names]
+        return graph.node(op, *names)
 
     return handler
 
@@ -173,16 +206,27 @@ def _population_count(graph: Graph, params: dict[str, Any], x: Value) -> str:
     def shifted(name: str, by: int) -> str:
         return graph.node("Div", name, 1 << by)
 
+    def counted(bits: str) -> str:
+        bits = graph.node("Sub", bits, masked(shifted(bits, 1), 0x55555555))
+        bits = graph.node("Add", masked(bits, 0x33333333), masked(shifted(bits, 2), 0x33333333))
+        bits = masked(graph.node("Add", bits, shifted(bits, 4)), 0x0F0F0F0F)
+        return shifted(masked(graph.node("Mul", bits, 0x01010101), 0xFFFFFFFF), 24)
+
     bits = _unsigned(graph, x)
-    bits = graph.node("Sub", bits, masked(shifted(bits, 1), 0x55555555))
-    bits = graph.node("Add", masked(bits, 0x33333333), masked(shifted(bits, 2), 0x33333333))
-    bits = masked(graph.node("Add", bits, shifted(bits, 4)), 0x0F0F0F0F)
-    bits = shifted(masked(graph.node("Mul", bits, 0x01010101), 0xFFFFFFFF), 24)
-    return bits if x.dtype.kind == "u" else graph.cast(bits, np.int32)
+    if x.dtype.itemsize == 8:
+        high = _shift(left=False)(graph, {}, x, np.asarray(32, x.dtype))
+        count = graph.node(
+            "Add", counted(masked(bits, 0xFFFFFFFF)), counted(masked(high, 0xFFFFFFFF))
+        )
+    else:
+        count = counted(bits)
+    return graph.cast(count, storage(x.dtype))
 
 
 def _leading_zeros(graph: Graph, params: dict[str, Any], x: Value) -> str:
     """Counts the powers of two that are larger than the number."""
+    if x.dtype.itemsize == 8:
+        raise NotImplementedError("numbers of 64 bits")
     last = graph.node("Unsqueeze", _unsigned(graph, x), [len(x.shape)])
     below = graph.node("Less", last, [1 << n for n in range(8 * x.dtype.itemsize)])
     return graph.node("ReduceSum", graph.cast(below, storage(x.dtype)), [len(x.shape)], keepdims=0)
@@ -199,18 +243,31 @@ def _integer_power(graph: Graph, params: dict[str, Any], x: Value) -> str:
 
 
 def _clamp(graph: Graph, params: dict[str, Any], low: Value, x: Value, high: Value) -> str:
-    if x.dtype.kind == "u":
+    if x.dtype == np.uint64:
+        raise NotImplementedError("limits of uint64")
+    if storage(x.dtype) == np.int64:
         return graph.lower(graph.higher(low, x), high)
     return graph.node("Min", graph.node("Max", low, x), high)
 
 
 def _extreme(op: str, bool_op: str) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], x: Value, y: Value) -> str:
-        if x.dtype.kind == "u":
-            return graph.lower(x, y) if op == "Min" else graph.higher(x, y)
+        if storage(x.dtype) == np.int64:
+            is_less = _compare("Less" if op == "Min" else "Greater")(graph, params, x, y)
+            return graph.node("Where", is_less, x, y)
         return graph.node(bool_op if x.dtype == np.bool_ else op, x, y)
 
     return handler
+
+
+def _sign(graph: Graph, params: dict[str, Any], x: Value) -> str:
+    if storage(x.dtype) != np.int64:
+        return graph.node("Sign", x)
+    # ONNX Runtime's Sign looks only at the lower 32 bits of int64.
+    is_zero = graph.node("Equal", x, 0)
+    negative = x.dtype.kind == "i"
+    sign = graph.node("Where", graph.node("Less", x, 0), -1, 1) if negative else graph.name_of(1)
+    return graph.node("Where", is_zero, 0, sign)
 
 
 def _is_finite(graph: Graph, params: dict[str, Any], x: Value) -> str:
@@ -228,7 +285,7 @@ _HANDLERS: dict[str, Callable] = {
     "mul": _simple("Mul", wraps=True),
     "neg": _simple("Neg", wraps=True),
     "abs": _simple("Abs", wraps=True),
-    "sign": _simple("Sign"),
+    "sign": _sign,
     "max": _extreme("Max", "Or"),
     "min": _extreme("Min", "And"),
     "and": _simple("BitwiseAnd", bool_op="And"),

@@ -1,8 +1,9 @@
 """An ONNX graph under construction, and the storage of JAX's dtypes in it.
 
 ONNX Runtime has few operators for small and for unsigned integers. So a graph stores every unsigned
-integer as an int64 within the range of its dtype, and every signed integer as an int32. `wrapped`
-brings results that may have left the range back into it.
+integer as an int64 within the range of its dtype, and a signed integer as an int32. A uint64 is
+stored as the int64 with the same bits, and an int64 as it is. `wrapped` brings results that may
+have left the range back into it.
 
 ONNX Runtime 1.31 compares only the lower 32 bits of int64 in Min, Max, ReduceMin and ReduceMax, as
 signed numbers. So these operators never get larger numbers; `lower` and `higher` replace them.
@@ -40,9 +41,9 @@ def storage(dtype: DTypeLike) -> np.dtype:
     dtype = np.dtype(dtype)
     if dtype in (np.bool_, np.float32):
         return dtype
-    if dtype.kind == "u" and dtype.itemsize <= 4:
+    if dtype.kind == "u" or dtype == np.int64:
         return np.dtype(np.int64)
-    if dtype.kind == "i" and dtype.itemsize <= 4:
+    if dtype.kind == "i":
         return np.dtype(np.int32)
     raise TypeError(f"{dtype} cannot be exported")
 
@@ -121,6 +122,8 @@ class Graph:
 
     def wrapped(self, name: str, dtype: np.dtype) -> str:
         """Wraps the result of integer arithmetic into the dtype's range, like XLA."""
+        if dtype.itemsize == 8:
+            return name
         if dtype.kind == "u":
             return self.node("BitwiseAnd", name, mask_of(dtype))
         if dtype.kind == "i" and dtype.itemsize < 4:
@@ -163,8 +166,8 @@ def model_of(graph: onnx.GraphProto) -> onnx.ModelProto:
 
 
 def mask_of(dtype: np.dtype) -> int:
-    """Returns the number with all bits of a dtype set."""
-    return (1 << (8 * dtype.itemsize)) - 1
+    """Returns the number with all bits of a dtype set, as it is stored: -1 for 64 bits."""
+    return (1 << (8 * dtype.itemsize)) - 1 if dtype.itemsize < 8 else -1
 
 
 def info(name: str, shape: tuple[int, ...] | None, dtype: np.dtype) -> onnx.ValueInfoProto:

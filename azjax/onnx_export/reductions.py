@@ -18,6 +18,10 @@ def _reduce(op: str) -> Callable:
         if x.dtype == np.bool_:
             found = graph.node(op, graph.cast(x, np.int32), axes, keepdims=0)
             return graph.cast(found, np.bool_)
+        if x.dtype.itemsize == 8:
+            if op != "ReduceSum":
+                raise NotImplementedError("numbers of 64 bits")
+            return _by_halves("Add", "")(graph, params, x)  # ReduceSum rounds large ones
         if x.dtype == np.uint32 and op in ("ReduceMax", "ReduceMin"):
             half = 1 << 31  # compared as int32, see graph.py
             numbers = graph.cast(graph.node("Sub", x, half), np.int32)
@@ -61,6 +65,8 @@ def _by_halves(op: str, otherwise: str) -> Callable:
 def _arg(op: str) -> Callable:
     def handler(graph: Graph, params: dict[str, Any], x: Value) -> str:
         (axis,) = params["axes"]
+        if x.dtype.itemsize == 8:
+            raise NotImplementedError("numbers of 64 bits")
         numbers = graph.name_of(x)
         if x.dtype.kind != "f":
             # float32 is exact for the small integers, float64 for the wider ones.

@@ -75,7 +75,8 @@ def count(function: Callable[..., Any], *arguments: Any) -> Runs:
     closed = jax.make_jaxpr(function)(*arguments)
     counter = Counter(collections.Counter(), {})
     run = jax.jit(lambda *leaves: counter.run(closed, leaves, ()))
-    jax.block_until_ready(run(*jax.tree.leaves(arguments)))
+    with jax.enable_x64(True):  # for equations with numbers of 64 bits
+        jax.block_until_ready(run(*jax.tree.leaves(arguments)))
     jax.effects_barrier()
     seen = counter.seen
     return Runs(

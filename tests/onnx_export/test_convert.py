@@ -88,11 +88,40 @@ def test_integers_wrap_shift_and_divide_as_xla_does(dtype):
         # The one quotient without a value: the smallest number divided by -1.
         least = (x == jnp.iinfo(dtype).min) & (y == jnp.asarray(-1).astype(dtype)) & (x != 0)
         y = jnp.where(least, 1, y)
-        results += [lax.div(x, y), lax.rem(x, y), x // 7, x % 5, jnp.minimum(x, y)]
+        results += [lax.div(x, y), lax.rem(x, y), x // 7, x % 5, jnp.minimum(x, y), jnp.sign(x)]
         results += [x == y, x != y, x < y, x <= y, x > y, x >= y, jnp.where(x < y, x, y)]
         return [*results, lax.clamp(np.asarray(1, dtype), x, np.asarray(100, dtype)), x << 3]
 
     assert_same(function, pairs(dtype))
+
+
+def test_numbers_of_64_bits():
+    edges = [n + d for n in (*EDGES, 2**33, 2**62, 2**63, 2**64 - 64) for d in (0, 63)]
+    numbers = np.unique(np.array(edges, np.uint64))
+    x, y = map(np.array, zip(*itertools.product(numbers, repeat=2), strict=True))
+
+    def of_both(x, y):
+        results = [x + y, x - y, x * y, x & y, x | y, x ^ y, ~x, lax.population_count(x)]
+        results += [lax.shift_left(x, y), lax.shift_right_logical(x, y), x == y, x != y]
+        results += [lax.shift_left(x, y & 63), x << 63]
+        results += [lax.shift_right_logical(x, np.asarray(n, x.dtype)) for n in (0, 1, 63, 64)]
+        results += [x < y, x <= y, x > y, x >= y, jnp.where(x < y, x, y), jnp.maximum(x, y)]
+        return [*results, jnp.sum(x), jnp.bitwise_or.reduce(x), *(x.astype(t) for t in INTEGERS)]
+
+    def of_unsigned(x, y):
+        small = x.astype(jnp.uint32)
+        return [
+            *of_both(x, y & 127),
+            small.astype(x.dtype),
+            small.astype(jnp.int32).astype(x.dtype),
+        ]
+
+    def of_signed(x, y):
+        return [*of_both(x, y), lax.div(x, jnp.where(y == 0, 3, jnp.abs(y) | 1)), -x, jnp.sign(x)]
+
+    with jax.enable_x64(True):
+        assert_same(of_unsigned, (x, y))
+        assert_same(of_signed, (x.astype(np.int64), y.astype(np.int64)))
 
 
 @pytest.mark.parametrize("source", [*INTEGERS, "bool"])
