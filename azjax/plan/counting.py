@@ -75,8 +75,9 @@ def count(function: Callable[..., Any], *arguments: Any) -> Runs:
     closed = jax.make_jaxpr(function)(*arguments)
     counter = Counter(collections.Counter(), {})
     run = jax.jit(lambda *leaves: counter.run(closed, leaves, ()))
+    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(arguments)]
     with jax.enable_x64(True):  # for equations with numbers of 64 bits
-        jax.block_until_ready(run(*jax.tree.leaves(arguments)))
+        jax.block_until_ready(run(*leaves))
     jax.effects_barrier()
     seen = counter.seen
     return Runs(
