@@ -14,13 +14,15 @@ from azjax_envs.shogi.board import ALL, LANES, Pieces
 from azjax_envs.shogi.rays import Rays
 from azjax_envs.xla_cpu import computed_once
 
-_LANES = 16  # of steps: eight directions, two jumps, and six empty, which CPUs take as vectors
+# Lanes of steps: eight directions, two jumps and six empty. CPUs compute 16 faster than 10.
+_LANES = 16
 _STRAIGHT, _DIAGONAL, _JUMPING = (0, 2, 4, 6), (1, 3, 5, 7), (8, 9)
-# Five rows: the attacks by the opponent, which move down, and by the own side; how the own king
-# and the other look back at those; and how a pawn before the other king looks at its takers.
+# Five rows. Two are the attacks by the opponent, who moves down, and by the own side. In two more
+# the own king and the other look back at those attackers. In the last a pawn before the other king
+# looks at the pieces that may take it.
 _UPWARD = (False, True, False, True, False)
 _ATTACK = np.array([[2**32 - 1]] * 2 + [[0]] * 3, np.uint32)
-_UP = np.array([*rays.STEPS, *[(0, 9)] * (_LANES - len(rays.STEPS))])  # none: off the board
+_UP = np.array([*rays.STEPS, *[(0, 9)] * (_LANES - len(rays.STEPS))])  # empty lanes leave the board
 _DOWN = np.where(np.arange(_LANES)[:, None] < 8, _UP, -_UP)  # only knights jump otherwise
 _WAYS = np.stack([_DOWN, _UP, -_DOWN, -_UP, -_DOWN])
 _BY_SLIDES, _BY_STEPS = rays.Slides.of(_WAYS[:, :8]), rays.Moves.of(_WAYS)

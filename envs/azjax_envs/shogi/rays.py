@@ -1,9 +1,9 @@
 """Moves along several directions at once: a board for each, as lanes of one array.
 
 `Rays` are three words like any board's (see `azjax_envs.bitboard`). Each word is an array uint32
-[..., lanes] with a board in each lane. Rows of lanes hold boards that move otherwise, such as those
-of either player. Operations on such arrays compile in a fraction of the time of operations written
-out for each board, and run as fast.
+[..., lanes] with a board in each lane. Boards that move otherwise, such as those of the other
+player, are in other rows of lanes. Operations on such arrays compile in a fraction of the time of
+operations written out for each board, and run as fast.
 """
 
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class Moves(NamedTuple):
     from_above: np.ndarray
     up: np.ndarray
     from_below: np.ndarray
-    arrives: np.ndarray  # the cells of each word that no bit reaches beyond a side
+    arrives: np.ndarray  # the cells that a move on the board can reach
 
     @classmethod
     def of(cls, steps: np.ndarray) -> "Moves":
