@@ -9,8 +9,8 @@ from azjax_envs import available_games, make
 from azjax.cli import main as cli
 from azjax.config.toml import load_config
 from azjax.errors import UserError
+from azjax.files.sgf_tree import read_sgf
 from azjax.games import game_from_name
-from azjax.play.gtp.sgf import read_sgf
 from azjax.players.engines.command import parse_engine
 from azjax.players.spec import parse_run, parse_spec
 from azjax.players.weights_file import file_bytes, load_saved

@@ -13,7 +13,7 @@ from azjax_envs import Game
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
 from azjax.errors import UserError
 from azjax.exact.known_values import exact_values
-from azjax.play.game_record import GameRecord, Position, record_from_state, start_game
+from azjax.files.game_record import GameRecord, Position, replay
 from azjax.players.base import Player
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import take
@@ -71,34 +71,6 @@ def analyse(
     return GameAnalysis(
         record=record, player=player.name, values=tuple(values), moves=tuple(analysed)
     )
-
-
-def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None) -> GameRecord:
-    """Returns the record of a game.
-
-    Args:
-      moves: as text or as actions.
-      start: the position before the first move; None for the game's own start.
-
-    Raises:
-      UserError: a move is illegal or comes after the end; the message tells its number.
-    """
-    record = start_game(game) if start is None else record_from_state(game, start)
-    for number, move in enumerate(moves, 1):
-        if record.current.over:
-            raise UserError(f"move {number}, {move}, comes after the end of the game")
-        legal = record.legal_moves()
-        if isinstance(move, str):
-            try:
-                action = int(game.string_to_action(jax.device_get(record.current.state), move))
-            except ValueError as error:
-                raise UserError(f"move {number}: {error}") from error
-        else:
-            action = int(move)
-        if action not in legal:
-            raise UserError(f"move {number}: action {action} is not legal there")
-        record = record.play(action, legal[action])
-    return record
 
 
 class _Found(NamedTuple):

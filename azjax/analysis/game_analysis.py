@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.exact.display import Displayed
-from azjax.play.game_record import GameRecord
+from azjax.files.game_record import GameRecord
 from azjax.types import Array, State
 from azjax.web.page import render_review
 from azjax.web.page_data import describe_moves, title_of

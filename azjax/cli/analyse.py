@@ -40,7 +40,8 @@ def analyse(arguments: list[str]) -> None:
     from rich.progress import Progress
 
     from azjax.analysis.analyse import analyse as search_game
-    from azjax.analysis.files import game_of_file, new_files, read_games, write_analysis
+    from azjax.analysis.annotated_files import new_files, write_analysis
+    from azjax.files.read import game_of_file, read_games
     from azjax.players.network_players import SearchPlayer
 
     file: Path = options.file

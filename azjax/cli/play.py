@@ -74,7 +74,7 @@ def play(arguments: list[str]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from azjax.analysis.game_file import GameFile, resume_game
+    from azjax.play.game_file import GameFile, resume_game
     from azjax.play.terminal import play as play_in_terminal
     from azjax.players.load import with_game
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from azjax_envs.game import legal_actions
 
-from azjax.play.game_record import GameRecord
+from azjax.files.game_record import GameRecord
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, SearchInProgress
 

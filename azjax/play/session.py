@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import jax
 from azjax_envs import Game
 
-from azjax.play.game_record import GameRecord, Position, start_game
+from azjax.files.game_record import GameRecord, Position, start_game
 from azjax.players.base import Analysis, Player, follows_history, is_jittable
 from azjax.players.engines.pool import DECLARED_WIN
 from azjax.players.engines.uci import UciPlayer

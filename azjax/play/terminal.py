@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from azjax.play.game_record import GameRecord
+from azjax.files.game_record import GameRecord
 from azjax.play.session import PlayResult, Session, start_session
 from azjax.play.text import (
     COLOURS,

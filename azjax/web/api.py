@@ -11,7 +11,7 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
-from azjax.play.game_record import record_from_state, start_game
+from azjax.files.game_record import record_from_state, start_game
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from azjax_envs import Game
 
 from azjax.errors import UserError
-from azjax.play.game_record import start_game
+from azjax.files.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.search.anytime import AnytimeSearch, make_anytime_search
 from azjax.web.api import IllegalMove, describe_position, search_position

@@ -8,10 +8,11 @@ import pytest
 from azjax_envs import make
 
 from azjax.analysis import analyse as module
-from azjax.analysis.analyse import analyse, replay
+from azjax.analysis.analyse import analyse
 from azjax.errors import UserError
 from azjax.exact.known_values import ExactValues
 from azjax.exact.solver import solve
+from azjax.files.game_record import replay
 from azjax.players.random_player import RandomPlayer
 from azjax.search.search import search
 from tests.web.sites import untrained

@@ -10,7 +10,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.errors import UserError
-from azjax.play.game_record import start_game
+from azjax.files.game_record import start_game
 from azjax.play.gtp.server import serve_gtp
 from azjax.play.player_search import make_engine_search
 from azjax.play.uci.server import serve_uci

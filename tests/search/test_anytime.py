@@ -10,8 +10,8 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import GumbelConfig, NetworkConfig, PUCTConfig, SearchConfig
+from azjax.files.game_record import start_game
 from azjax.network.two_headed import make_network
-from azjax.play.game_record import start_game
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import expand
 from azjax.search.anytime import continue_search, make_anytime_search

@@ -12,11 +12,11 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 from azjax_envs.go import Go
 
+from azjax.files.sgf_tree import Point, format_sgf, handicap_points, read_sgf, vertex_of
 from azjax.play.clock import TimeControl
 from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
 from azjax.play.gtp.game import COLOURS, UNMADE_PASS, GtpGame, format_score, read_vertex, vertices
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
-from azjax.play.gtp.sgf import Point, format_sgf, handicap_points, read_sgf, vertex_of
 from azjax.players.engines.gtp_games import kind_of
 from azjax.search.analysis import SearchAnalysis
 

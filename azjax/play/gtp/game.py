@@ -12,8 +12,8 @@ from azjax_envs.game import HasScore, legal_actions
 from azjax_envs.go.game import GoState
 
 from azjax.errors import UserError
+from azjax.files.game_record import GameRecord, Position, record_from_state, start_game
 from azjax.play.clock import Clock, TimeControl
-from azjax.play.game_record import GameRecord, Position, record_from_state, start_game
 from azjax.play.gtp.protocol import GtpError
 from azjax.play.last_search import LastSearch, warm_up
 from azjax.players.engines import gtp_games

@@ -7,7 +7,7 @@ Sources: G. Farneback, "Specification of the Go Text Protocol, version 2", draft
 import inspect
 from collections.abc import Sequence
 
-from azjax.play.game_record import start_game
+from azjax.files.game_record import start_game
 from azjax.play.gtp.commands import SEARCHES, commands_for
 from azjax.play.gtp.game import GtpGame, check_game
 from azjax.play.gtp.protocol import GtpError, Reply, Write

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from azjax_envs import Game
 
 from azjax.errors import UserError
-from azjax.play.game_record import start_game
+from azjax.files.game_record import start_game
 from azjax.play.last_search import LastSearch
 from azjax.play.stdin import Lines
 from azjax.play.uci.position import ClientGame

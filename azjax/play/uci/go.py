@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from azjax.files.game_record import GameRecord
 from azjax.play.clock import Clock
-from azjax.play.game_record import GameRecord
 from azjax.play.last_search import effective_start, end_search, start_search
 from azjax.play.stdin import TOO_LONG
 from azjax.play.uci.engine import EngineState

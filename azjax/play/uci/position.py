@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import jax
 from azjax_envs import Game
 
-from azjax.play.game_record import GameRecord, record_from_state, start_game
+from azjax.files.game_record import GameRecord, record_from_state, start_game
 from azjax.players.engines.uci_games import Dialect
 from azjax.types import State
 

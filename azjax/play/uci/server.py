@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from azjax_envs import Game
 
-from azjax.play.game_record import start_game
+from azjax.files.game_record import start_game
 from azjax.play.last_search import warm_up
 from azjax.play.stdin import TOO_LONG, Lines
 from azjax.play.uci.engine import START, EngineState, MakeSearch, Write, check_game

@@ -6,8 +6,8 @@ import pyffish
 import pytest
 from azjax_envs import make
 
+from azjax.files.game_record import start_game
 from azjax.play.clock import Clock
-from azjax.play.game_record import start_game
 from azjax.play.uci import go as go_module
 from azjax.play.uci.go import read_go
 from azjax.play.uci.position import read_position

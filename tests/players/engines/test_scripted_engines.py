@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.analysis.game_file import resume_game
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
+from azjax.play.game_file import resume_game
 from azjax.play.session import start_session
 from azjax.players.engines import pool, process
 from azjax.players.engines.gtp import GtpPlayer

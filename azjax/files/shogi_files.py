@@ -9,9 +9,9 @@ import re
 import jax
 from azjax_envs.shogi import Shogi
 
-from azjax.analysis.played_game import PlayedGame, play_named, played_game
 from azjax.errors import UserError
-from azjax.play.game_record import GameRecord, start_game
+from azjax.files.game_record import GameRecord, start_game
+from azjax.files.played_game import PlayedGame, play_named, played_game
 
 _CSA_LETTERS = {"FU": "P", "KY": "L", "KE": "N", "GI": "S", "KI": "G", "KA": "B", "HI": "R"}
 _CSA_PROMOTED = ("TO", "NY", "NK", "NG", "UM", "RY")

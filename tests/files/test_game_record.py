@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.play.game_record import record_from_state, start_game
+from azjax.files.game_record import record_from_state, start_game
 
 GAME = make("tic_tac_toe")
 BOXES = make("dots_and_boxes", rows=1, columns=2)

@@ -8,15 +8,13 @@ from typing import Any
 
 from azjax_envs.go import Go
 from sgfmill import sgf, sgf_grammar
-from sgfmill.common import move_from_vertex
 
-from azjax.analysis.game_analysis import GameAnalysis
-from azjax.analysis.played_game import PlayedGame, play_named, played_game
 from azjax.errors import UserError
-from azjax.play.game_record import start_game
-from azjax.play.gtp.sgf import read_tree, size_of, texts_of, vertex_of
+from azjax.files.game_record import start_game
+from azjax.files.played_game import PlayedGame, play_named, played_game
+from azjax.files.sgf_tree import read_tree, size_of, texts_of, vertex_of
 
-_COLOURS = "bw"
+COLOURS = "bw"
 
 
 @dataclass(frozen=True)
@@ -40,27 +38,6 @@ def board_size(data: bytes) -> int:
     with contextlib.suppress(ValueError, IndexError):
         return size_of(texts_of(sgf_grammar.parse_sgf_collection(data)[0].sequence[0]))
     return 19
-
-
-def write_sgf(analysis: GameAnalysis, source: SgfSource) -> bytes:
-    """Returns the file's game with a comment on each move and the better lines as variations."""
-    size = source.game.get_size()
-    for move in analysis.moves:
-        node = source.nodes.get(move.number)
-        if node is None:
-            continue  # a pass that the file does not have
-        text = f"{analysis.player}: {analysis.comment(move)}"
-        node.add_comment_text(text)
-        if not move.is_mistake:
-            continue
-        node.set("BM", 1)
-        branch, record = node.parent, analysis.record.truncate(move.number - 1)
-        for name in move.line:
-            colour = _COLOURS[record.current.mover]
-            branch = branch.new_child()
-            branch.set_move(colour, move_from_vertex(name, size))
-            record = play_named(record, name)
-    return source.game.serialise()
 
 
 def read_game(game: Go, tree: Any) -> PlayedGame:
@@ -88,5 +65,5 @@ def read_game(game: Go, tree: Any) -> PlayedGame:
         record = play_named(record, vertex_of(point, size))
         if node is not None:
             nodes[record.num_moves] = line[node]
-    sides = [opened.get_player_name(colour) or "" for colour in _COLOURS]
+    sides = [opened.get_player_name(colour) or "" for colour in COLOURS]
     return played_game(record, sides, ended=ended, source=SgfSource(opened, nodes))

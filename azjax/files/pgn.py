@@ -12,11 +12,10 @@ from typing import Any
 import jax.numpy as jnp
 from azjax_envs.chess import Chess
 
-from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
-from azjax.analysis.played_game import PlayedGame, played_game
-from azjax.analysis.san import read_san, to_san
 from azjax.errors import UserError
-from azjax.play.game_record import GameRecord, record_from_state, start_game
+from azjax.files.game_record import GameRecord, record_from_state, start_game
+from azjax.files.played_game import PlayedGame, played_game
+from azjax.files.san import read_san, to_san
 
 _TOKEN = re.compile(
     r"""\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\])*)"\s*\]
@@ -64,38 +63,23 @@ def split_games(text: str) -> Iterator[Pgn]:
         yield Pgn(tags, tuple(moves), "*")
 
 
-def write_pgn(analysis: GameAnalysis, source: Pgn) -> str:
-    """Returns the game as PGN, with a comment on each move and the better lines as variations."""
-    tags = source.tags | {"Annotator": f"azjax ({analysis.player})"}
-    words: list[str] = []
-    for move in analysis.moves:
-        before = analysis.record.truncate(move.number - 1)
-        number = _number(before)
-        words += [number, to_san(before, analysis.record.positions[move.number].action)]
-        words += ["$4" if move.loss >= 0.3 else "$2"] * move.is_mistake
-        words += ["{", *analysis.comment(move).partition(";")[0].split(), "}"]
-        if move.is_mistake:
-            words += ["(", number, *_variation(before, move), ")"]
-    return _format(tags, words, source.result)
-
-
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:
     """Returns a game as PGN; `moves` by `numbered_san`, `result` such as "1-0"."""
     game, start = record.game, record.positions[0].state
     assert isinstance(game, Chess)
     fen = game.to_fen(start)
     tags = {} if fen == game.to_fen(game.init()) else {"SetUp": "1", "FEN": fen}
-    return _format(tags, " ".join(moves).split(), result)
+    return write_text(tags, " ".join(moves).split(), result)
 
 
 def numbered_san(record: GameRecord, action: int) -> str:
     """Returns the name of a record's next move, after a number if White or nobody moved before."""
     name = to_san(record, action)
     first = record.num_moves == 0 or record.current.mover == 0
-    return f"{_number(record)} {name}" if first else name
+    return f"{move_number(record)} {name}" if first else name
 
 
-def _format(tags: dict[str, str], words: list[str], result: str) -> str:
+def write_text(tags: dict[str, str], words: list[str], result: str) -> str:
     needed = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
     tags = {name: tags.get(name, "?") for name in needed} | tags | {"Result": result}
     escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
@@ -131,18 +115,7 @@ def read_game(pgn: Pgn) -> PlayedGame:
     return played_game(record, sides, ended=record.num_moves < len(pgn.moves), source=pgn)
 
 
-def _number(record: GameRecord) -> str:
+def move_number(record: GameRecord) -> str:
     """Returns the number before a move: "12." of White, "12..." of Black."""
     ply = int(jnp.asarray(record.current.state.ply))
     return f"{ply // 2 + 1}{'.' if ply % 2 == 0 else '...'}"
-
-
-def _variation(record: GameRecord, move: AnalysedMove) -> list[str]:
-    words: list[str] = []
-    for name in move.line:
-        action = next(a for a, text in record.legal_moves().items() if text == name)
-        if words and record.current.mover == 0:
-            words.append(_number(record))
-        words.append(to_san(record, action))
-        record = record.play(action)
-    return words

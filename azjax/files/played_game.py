@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from azjax.errors import UserError
-from azjax.play.game_record import GameRecord
+from azjax.files.game_record import GameRecord
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import cast
 from azjax_envs import Game
 from azjax_envs.go import Go
 
-from azjax.analysis import pgn, shogi_files
-from azjax.analysis.files import check_format, read_games
 from azjax.errors import UserError
-from azjax.play.game_record import GameRecord, Position
-from azjax.play.gtp.sgf import format_sgf
+from azjax.files import pgn, shogi_files
+from azjax.files.game_record import GameRecord, Position
+from azjax.files.read import check_format, read_games
+from azjax.files.sgf_tree import format_sgf
 from azjax.play.session import Session
 
 

@@ -10,12 +10,14 @@ from azjax_envs import make
 from azjax_envs.go import Go
 from sgfmill import sgf as sgfmill
 
-from azjax.analysis.analyse import analyse, replay
-from azjax.analysis.files import game_of_file, read_games, write_analysis
+from azjax.analysis.analyse import analyse
+from azjax.analysis.annotated_files import write_analysis, write_pgn
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
-from azjax.analysis.pgn import read_game, split_games, write_pgn
-from azjax.analysis.san import to_san
 from azjax.errors import UserError
+from azjax.files.game_record import replay
+from azjax.files.pgn import read_game, split_games
+from azjax.files.read import game_of_file, read_games
+from azjax.files.san import to_san
 from tests.web.sites import untrained
 
 CHESS = make("chess")

@@ -10,6 +10,7 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 from azjax_envs.xla_cpu import jit_for_few_calls
 
+from azjax.errors import UserError
 from azjax.types import Array, State
 
 
@@ -119,3 +120,31 @@ _facts_jit = jax.jit(_facts, static_argnums=0)
 def _position(state: State, facts: _Facts) -> Position:
     mover, over, returns = jax.device_get(facts)
     return Position(state, int(mover), bool(over), (float(returns[0]), float(returns[1])))
+
+
+def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None) -> GameRecord:
+    """Returns the record of a game.
+
+    Args:
+      moves: as text or as actions.
+      start: the position before the first move; None for the game's own start.
+
+    Raises:
+      UserError: a move is illegal or comes after the end; the message tells its number.
+    """
+    record = start_game(game) if start is None else record_from_state(game, start)
+    for number, move in enumerate(moves, 1):
+        if record.current.over:
+            raise UserError(f"move {number}, {move}, comes after the end of the game")
+        legal = record.legal_moves()
+        if isinstance(move, str):
+            try:
+                action = int(game.string_to_action(jax.device_get(record.current.state), move))
+            except ValueError as error:
+                raise UserError(f"move {number}: {error}") from error
+        else:
+            action = int(move)
+        if action not in legal:
+            raise UserError(f"move {number}: action {action} is not legal there")
+        record = record.play(action, legal[action])
+    return record

@@ -10,9 +10,9 @@ import pytest
 from azjax_envs import make
 from sgfmill import sgf
 
-from azjax.analysis.files import game_of_file
-from azjax.analysis.game_file import GameFile, resume_game
 from azjax.cli.main import main
+from azjax.files.read import game_of_file
+from azjax.play.game_file import GameFile, resume_game
 from azjax.play.session import start_session
 from azjax.players.load import load_player
 from tests import absent
@@ -147,7 +147,7 @@ def test_a_full_disk_ends_no_game(tmp_path, capsys, monkeypatch):
     path.parent.mkdir()
     file = GameFile(path, make("tic_tac_toe"))
     path.parent.rmdir()
-    monkeypatch.setattr("azjax.analysis.game_file.GameFile", lambda *_: file)
+    monkeypatch.setattr("azjax.play.game_file.GameFile", lambda *_: file)
     monkeypatch.setattr("sys.stdin", io.StringIO("b2\n"))
     assert main([*PLAY, "--save", str(path)]) == 0
     assert "The game is not saved: No such file or directory." in capsys.readouterr().out

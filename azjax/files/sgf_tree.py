@@ -13,7 +13,7 @@ from azjax_envs.go import Go
 from sgfmill import sgf_grammar
 from sgfmill.common import format_vertex
 
-from azjax.play.game_record import Position
+from azjax.files.game_record import Position
 
 _MAX_BYTES = 2**20
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from azjax_envs.chess import Chess
 
-from azjax.play.game_record import GameRecord
+from azjax.files.game_record import GameRecord
 
 _MOVE = re.compile(r"([KQRBN]?)([a-h]?)([1-8]?)[x:-]?([a-h][1-8])(?:=?([QRBN]))?")
 _IN_CHECK = 32  # of a king's style code, see `Chess.view`

@@ -10,11 +10,10 @@ from azjax_envs.chess import Chess
 from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
-from azjax.analysis import pgn, sgf, shogi_files
-from azjax.analysis.analyse import replay
-from azjax.analysis.game_analysis import GameAnalysis
-from azjax.analysis.played_game import PlayedGame
 from azjax.errors import UserError
+from azjax.files import pgn, sgf, shogi_files
+from azjax.files.game_record import replay
+from azjax.files.played_game import PlayedGame
 from azjax.players.spec import is_game
 
 _MAX_BYTES = 16 * 2**20
@@ -71,44 +70,6 @@ def check_format(path: Path, game: Game) -> type | None:
     if kind is not None and not isinstance(game, kind):
         raise UserError(f"{path}: files {suffix} are of {kind.__name__.lower()}, not {game.name}")
     return kind
-
-
-def new_files(stem: Path, suffix: str) -> list[Path]:
-    """Returns the files that `write_analysis` writes.
-
-    Raises:
-      UserError: one of them exists already.
-    """
-    endings = [".html", suffix] if suffix.lower() in (".sgf", ".pgn") else [".html"]
-    files = [stem.with_name(stem.name + ending) for ending in endings]
-    for file in files:
-        if file.exists():
-            raise UserError(f"{file} exists already: move it away, or give another --out")
-    return files
-
-
-def write_analysis(
-    analysis: GameAnalysis, played: PlayedGame, stem: Path, suffix: str
-) -> list[Path]:
-    """Writes the page, and for go and chess the game with comments; returns the new files.
-
-    `stem` is their path without an ending, and `suffix` the ending of the file that was read.
-
-    Raises:
-      UserError: a file exists already.
-    """
-    files = new_files(stem, suffix)
-    contents = [analysis.page(played.title or None).encode()]
-    if isinstance(played.source, sgf.SgfSource):
-        contents.append(sgf.write_sgf(analysis, played.source))
-    elif isinstance(played.source, pgn.Pgn):
-        contents.append(pgn.write_pgn(analysis, played.source).encode())
-    for file, data in zip(files, contents, strict=True):
-        try:
-            file.write_bytes(data)
-        except OSError as error:
-            raise UserError(f"{file}: cannot be written ({error.strerror})") from error
-    return files
 
 
 def _read(path: Path) -> bytes:
