@@ -188,7 +188,7 @@ class PUCT:
         return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
 
     def constants(self) -> dict[str, float | bool]:
-        return {"exploration": self.config.pb_c_init}
+        return {"exploration": self.config.pb_c_init, "base": self.config.pb_c_base}
 
 
 @dataclass(frozen=True)

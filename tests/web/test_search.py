@@ -1,6 +1,7 @@
 """The browser's search alone, in Node, on a tiny game."""
 
-import functools
+import dataclasses
+import itertools
 import json
 import shutil
 import subprocess
@@ -8,10 +9,22 @@ import subprocess
 import jax
 import jax.numpy as jnp
 import mctx
+import numpy as np
 import pytest
 
+from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
+from azjax.search.anytime import make_anytime_search
+from azjax.search.model import make_recurrent_fn, mask_logits
+from azjax.search.policies import algorithm_of
+from azjax.web.onnx_model import export_model, run_model
 from azjax.web.page import join_scripts
+from azjax.web.verify import open_session
 from tests.absent import skip_without
+from tests.web.sites import untrained
+
+needs_node = skip_without(
+    shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)"
+)
 
 # Four plies of three moves each. The third move is the worst, and the network knows it.
 GAME = """
@@ -27,7 +40,7 @@ const evaluate = async (before, action) => {
     value: [0, 0, 0.9][state.at(-1) ?? 0],
   };
 };
-const PUCT = { exploration: 1.25 };
+const PUCT = { exploration: 1.25, base: 19652 };
 const begin = async () => makeNode(await evaluate([], -1));
 const search = async (start, moves) => {
   const root = (await follow(start, moves, evaluate)).at(-1);
@@ -37,11 +50,11 @@ const search = async (start, moves) => {
 """
 
 
-def run(script):
-    """Returns the value of the script."""
+def run(script, before=GAME):
+    """Returns the value of the script, which follows the search and the code `before`."""
     done = subprocess.run(
         ["node", "--input-type=module", "-"],
-        input=f"{join_scripts(('search.js',))}{GAME}console.log(JSON.stringify({script}));",
+        input=f"{join_scripts(('search.js',))}{before}console.log(JSON.stringify({script}));",
         capture_output=True,
         text=True,
         timeout=60,
@@ -50,7 +63,7 @@ def run(script):
     return json.loads(done.stdout)
 
 
-@skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
+@needs_node
 def test_visits_of_a_move_that_was_taken_back_do_not_count():
     fresh, again, unseen = run("""await (async () => {
       const fresh = await search(await begin(), []);
@@ -71,76 +84,218 @@ def test_visits_of_a_move_that_was_taken_back_do_not_count():
     assert again["value"] == unseen["value"] == fresh["value"]
 
 
-def mctx_visits(simulations, scale, rescale):
-    """Returns the root's visits by stock mctx, in the game of the test below."""
-    prior, values = jnp.log(jnp.array([0.5, 0.3, 0.2])), jnp.array([0.13, -0.21, 0.37])
-    select = functools.partial(
-        mctx.gumbel_muzero_interior_action_selection,
-        qtransform=functools.partial(
-            mctx.qtransform_completed_by_mix_value, value_scale=scale, rescale_values=rescale
-        ),
+class Table:
+    """A game and its network as tables, [N, ...] each, by the numbers of the positions."""
+
+    def __init__(self, facts):
+        self.facts = {name: jnp.asarray(fact) for name, fact in facts.items()}
+        self.num_actions = self.facts["legal"].shape[1]
+
+    def step(self, state, action):
+        return self.facts["next"][state, action]
+
+    def current_player(self, state):
+        return self.facts["player"][state]
+
+    def is_terminal(self, state):
+        return self.facts["over"][state]
+
+    def returns(self, state):
+        return self.facts["returns"][state]
+
+    def legal_action_mask(self, state):
+        return self.facts["legal"][state]
+
+    def evaluate(self, params, key, states):
+        del params, key
+        return jnp.log(self.facts["prior"][states]), self.facts["value"][states]
+
+
+def random_trees(seed, trees, actions, nodes):
+    """Returns a table of games with illegal moves, early ends, and players who move twice.
+
+    The positions 0 to trees - 1 are the starts of different games.
+    """
+    rng = np.random.default_rng(seed)
+    # Every game comes to its last position, which is over. A move leads to a later position.
+    numbers = np.arange(nodes)
+    later = numbers[:, None] + rng.integers(trees, 4 * trees, (nodes, actions))
+    over = (numbers >= trees) & (rng.random(nodes) < 0.15) | (numbers >= nodes - 4 * trees)
+    legal = (rng.random((nodes, actions)) < 0.7) & ~over[:, None]
+    legal[~over, rng.integers(0, actions, (~over).sum())] = True
+    logits = np.where(legal, rng.normal(0, 1.5, (nodes, actions)), -np.inf)
+    weights = np.exp(np.where(over[:, None], 0.0, logits))
+    result = np.where(over, rng.integers(-1, 2, nodes), 0)
+    return Table(
+        {
+            "next": np.minimum(later, nodes - 1).astype(np.int32),
+            "player": rng.integers(0, 2, nodes).astype(np.int32),
+            "over": over,
+            "returns": np.stack([result, -result], axis=1).astype(np.float32),
+            "legal": legal,
+            "prior": (weights / weights.sum(1, keepdims=True)).astype(np.float32),
+            "value": rng.uniform(-1, 1, nodes).astype(np.float32),
+        }
     )
 
-    def recurrent_fn(params, key, action, plies):
-        del params, key
-        plies = plies + 1
-        over = plies >= 4
-        # At the end player 0, who moves next, has lost if the last move was 0, else it is a draw.
-        output = mctx.RecurrentFnOutput(
-            reward=jnp.where(over & (action == 0), 1.0, 0.0),
-            discount=jnp.where(over, 0.0, -1.0),
-            prior_logits=jnp.broadcast_to(prior, (1, 3)),
-            value=values[action],
-        )
-        return output, plies
 
+def jax_visits(table, config, roots, simulations):
+    """Returns the root's visits after 1, 2, ... simulations by stock mctx, [sims, roots, A]."""
+    select_root, select = algorithm_of(config).anytime_selection()
+    roots = jnp.asarray(roots, jnp.int32)
+    mask = table.legal_action_mask(roots)
+    logits, value = table.evaluate(None, None, roots)
     tree = mctx.search(
         None,
-        jax.random.key(0),
+        jax.random.PRNGKey(0),
         root=mctx.RootFnOutput(
-            prior_logits=prior[None], value=values[:1], embedding=jnp.zeros(1, jnp.int32)
+            prior_logits=mask_logits(logits, mask), value=value, embedding=roots
         ),
-        recurrent_fn=recurrent_fn,
-        root_action_selection_fn=functools.partial(select, depth=0),
+        recurrent_fn=make_recurrent_fn(table, table.evaluate),
+        root_action_selection_fn=select_root,
         interior_action_selection_fn=select,
         num_simulations=simulations,
+        invalid_actions=~mask,
     )
-    return tree.summary().visit_counts[0].astype(int).tolist()
+    parents, actions = np.asarray(tree.parents), np.asarray(tree.action_from_parent)
+    first_moves = actions.copy()  # of the way to each node
+    for node in range(1, simulations + 1):
+        below_root = parents[:, node] == 0
+        above = np.take_along_axis(first_moves, np.maximum(parents[:, [node]], 0), axis=1)[:, 0]
+        first_moves[:, node] = np.where(below_root, actions[:, node], above)
+    return np.cumsum(np.eye(table.num_actions, dtype=int)[first_moves[:, 1:].T], axis=0)
 
 
-@skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
-@pytest.mark.parametrize(("scale", "rescale"), [(0.3, False), (0.02, False), (0.1, True)])
-def test_gumbel_search_visits_as_stock_mctx_does(scale, rescale):
-    rule = json.dumps({"scale": scale, "rescale": rescale})
-    found = run(f"""await (async () => {{
-      const evaluate = async (before, action) => {{
-        const state = action < 0 ? before : [...before, action];
-        return {{
-          state,
-          player: state.length % 2,
-          over: state.length === 4,
-          returns: state.at(-1) === 0 ? [-1, 1] : [0, 0],
-          legal: [1, 1, 1],
-          prior: [0.5, 0.3, 0.2],
-          value: [0.13, -0.21, 0.37][state.at(-1) ?? 0],
-        }};
-      }};
-      const root = makeNode(await evaluate([], -1));
-      const found = [];
-      for (let i = 0; i < 40; i++) {{
-        await simulate(root, evaluate, {rule});
-        found.push(analyse(root, {rule}));
-      }}
-      return found;
-    }})()""")
-    for simulations in (1, 2, 7, 40):
-        visits = dict(found[simulations - 1]["visits"])
-        want = mctx_visits(simulations, scale, rescale)
-        assert [visits.get(action, 0) for action in range(3)] == want
-    assert found[-1]["line"][0]["action"] == found[-1]["action"]
+def page_searches(table, config, roots, simulations):
+    """Returns the page's analyses after 1, 2, ... simulations, of each root."""
+    facts = {name: np.asarray(fact).tolist() for name, fact in table.facts.items()}
+    rule = json.dumps(algorithm_of(config).constants())
+    return run(
+        f"""await (async () => {{
+          const names = ["player", "over", "returns", "legal", "prior", "value"];
+          const evaluate = async (before, action) => {{
+            const state = action < 0 ? before : facts.next[before][action];
+            const found = {{ state }};
+            for (const name of names) found[name] = facts[name][state];
+            return found;
+          }};
+          const found = [];
+          for (const start of {list(roots)}) {{
+            const root = makeNode(await evaluate(start, -1));
+            found.push([]);
+            for (let i = 0; i < {simulations}; i++) {{
+              await simulate(root, evaluate, {rule});
+              found.at(-1).push(analyse(root, {rule}));
+            }}
+          }}
+          return found;
+        }})()""",
+        before=f"const facts = {json.dumps(facts)};",
+    )
 
 
-@skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
+def visits_of(found, actions):
+    return [dict(found["visits"]).get(action, 0) for action in range(actions)]
+
+
+def gumbel(**options):
+    return SearchConfig(algorithm="gumbel", gumbel=GumbelConfig(**options))
+
+
+def puct(**options):
+    return SearchConfig(algorithm="puct", puct=PUCTConfig(**options))
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "config",
+    [
+        gumbel(value_scale=0.3, rescale_values=False),
+        gumbel(value_scale=0.1, rescale_values=True),
+        puct(),
+        puct(pb_c_init=2.5, pb_c_base=30.0),
+    ],
+)
+def test_the_page_visits_as_stock_mctx_does_visit_by_visit(config):
+    trees, simulations, actions = 6, 120, 5
+    table = random_trees(1, trees, actions, nodes=500)
+    want = jax_visits(table, config, range(trees), simulations)
+    for root, found in enumerate(page_searches(table, config, range(trees), simulations)):
+        for count in range(simulations):
+            got = visits_of(found[count], actions)
+            assert got == want[count, root].tolist(), (root, count)
+
+
+@needs_node
+def test_a_move_without_visits_counts_as_lost_for_puct():
+    """Four plies of three moves each. The first move wins at the end."""
+    lines = [line for n in range(5) for line in itertools.product(range(3), repeat=n)]
+    number = {line: i for i, line in enumerate(lines)}
+    table = Table(
+        {
+            "next": [[number.get((*line, move), 0) for move in range(3)] for line in lines],
+            "player": [len(line) % 2 for line in lines],
+            "over": [len(line) == 4 for line in lines],
+            "returns": [[-1.0, 1.0] if line[3:] == (0,) else [0.0, 0.0] for line in lines],
+            "legal": [[len(line) < 4] * 3 for line in lines],
+            "prior": [[0.5, 0.3, 0.2]] * len(lines),
+            "value": [[0.13, -0.21, 0.37][line[-1] if line else 0] for line in lines],
+        }
+    )
+    (found,) = page_searches(table, puct(), [0], 100)
+    assert visits_of(found[7], 3) == [4, 4, 0]
+    assert visits_of(found[99], 3) == [45, 30, 25]
+
+
+@needs_node
+@pytest.mark.parametrize("config", [gumbel(rescale_values=True), puct()])
+@pytest.mark.parametrize(("name", "plies"), [("tic_tac_toe", 3), ("dots_and_boxes_2x2", 5)])
+def test_the_page_searches_an_exported_model_as_jax_searches_the_game(name, plies, config):
+    pytest.importorskip("onnxruntime")
+    player = dataclasses.replace(untrained(name, "mlp"), config=config)
+    player.variables["params"] = jax.tree.map(lambda x: 3 * x, player.variables["params"])
+    game = player.game
+    state = game.init()
+    for action in range(plies):
+        state = game.step(state, jnp.int32(action))
+    progress = make_anytime_search(player, memory_mb=1).start(state)
+    table = exported_table(player, state)
+    (found,) = page_searches(table, config, [0], 64)
+    for count in (1, 7, 64):
+        progress = progress.run(count - progress.simulations)
+        want, got = progress.analysis(), found[count - 1]
+        assert visits_of(got, game.num_actions) == want.visits.tolist(), count
+        assert got["action"] == want.action
+        sign = 1 if game.current_player(state) == 0 else -1
+        assert got["value"] == pytest.approx(sign * want.value, abs=1e-5)
+
+
+def exported_table(player, state):
+    """Returns all positions from a state on, number 0, as onnxruntime evaluates them."""
+    model = export_model(player.game, player.network, player.variables)
+    session = open_session(model)
+    leaves = [np.asarray(x) for x in jax.tree.leaves(state)]
+    numbers, rows = {}, []
+
+    def number(leaves, action):
+        out = run_model(session, model, leaves, action)
+        after = [out[name] for name in model.outputs[: len(leaves)]]
+        key = b"".join(x.tobytes() for x in after)
+        if key not in numbers:
+            at = numbers[key] = len(rows)
+            rows.append(out)
+            legal = np.flatnonzero(out["legal"]).tolist()
+            out["next"] = np.zeros(player.game.num_actions, np.int32)
+            for move in [] if out["over"] else legal:
+                rows[at]["next"][move] = number(after, move)
+        return numbers[key]
+
+    number(leaves, -1)
+    names = ("next", "player", "over", "returns", "legal", "prior", "value")
+    return Table({name: np.stack([row[name] for row in rows]) for name in names})
+
+
+@needs_node
 def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
     """It is not always the most visited one; here both moves have one visit."""
     action, visits = run("""await (async () => {
@@ -159,7 +314,7 @@ def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
     assert action == 1
 
 
-@skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
+@needs_node
 def test_the_tree_below_a_played_move_is_kept():
     before, kept, after = run("""await (async () => {
       const start = await begin();

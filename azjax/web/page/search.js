@@ -1,9 +1,10 @@
 // Gumbel search and PUCT for any game, with `evaluate(state, action) -> facts`. Values are from
-// player 0's perspective, so that a player may move twice in a row. `rule` is {exploration}, PUCT's
-// constant, or {scale, rescale} of the values in Gumbel search.
+// player 0's perspective, so that a player may move twice in a row. `rule` is {exploration, base} of
+// PUCT, or {scale, rescale} of the values in Gumbel search. Both visit the moves that a search in JAX
+// visits (search/policies.py). Where two moves are equal, PUCT takes the first; JAX draws one.
 
-const BASE = 19652; // AlphaZero's: exploration grows slowly with the visits
 const MAX_VISITS_INIT = 50; // Gumbel AlphaZero's
+const TINY = 1.1754944e-38; // the smallest prior, so that its logarithm is finite
 
 /** A node of the tree, from the facts of its position. */
 function makeNode(facts) {
@@ -16,7 +17,8 @@ function makeNode(facts) {
     // The result if the game is over, otherwise the network's value.
     value: facts.over ? facts.returns[0] : facts.player === 0 ? facts.value : -facts.value,
     legal,
-    priors: legal.map((action) => facts.prior[action]),
+    anyIllegal: legal.length < facts.legal.length,
+    priors: legal.map((action) => Math.max(facts.prior[action], TINY)),
     ...unsearched(legal),
   };
 }
@@ -39,34 +41,38 @@ function select(node, rule) {
 
 const isPuct = (rule) => "exploration" in rule;
 
-/** The visits of each move, and the mover's mean value of each that has visits, or null. */
+/** The visits of each move, their sum, and the mover's mean value of each move, null if unvisited. */
 function tried(node) {
   const sign = node.player === 0 ? 1 : -1;
   const visits = node.legal.map((_, i) => node.children[i]?.visits ?? 0);
+  const total = visits.reduce((sum, count) => sum + count, 0);
   const values = visits.map((count, i) => (count ? (sign * node.children[i].total) / count : null));
-  return { sign, visits, values };
+  return { sign, visits, total, values };
 }
 
-function byPuct(node, { exploration }) {
-  const { sign, visits, values } = tried(node);
-  // A move without visits gets the value of the position.
-  const mean = sign * (node.visits ? node.total / node.visits : node.value);
-  const rate = exploration + Math.log((node.visits + BASE + 1) / BASE);
-  const bonus = rate * Math.sqrt(Math.max(node.visits, 1));
-  return visits.map((count, i) => (values[i] ?? mean) + (bonus * node.priors[i]) / (1 + count));
+/** PUCT's scores: a result is in [0, 1], and a move without visits counts as lost. */
+function byPuct(node, { exploration, base }) {
+  const { visits, total, values } = tried(node);
+  const parent = total + 1; // the node itself was evaluated, too
+  const bonus = (exploration + Math.log((parent + base + 1) / base)) * Math.sqrt(parent);
+  return visits.map(
+    (count, i) => ((values[i] ?? -1) + 1) / 2 + (bonus * node.priors[i]) / (1 + count),
+  );
 }
 
 /** How far the visits of each move are behind the improved policy. */
 function byGumbel(node, rule) {
-  const { visits } = tried(node);
-  const total = visits.reduce((sum, count) => sum + count, 0);
-  return improvedPolicy(node, rule).map((share, i) => share - visits[i] / (1 + total));
+  const { visits, total } = tried(node);
+  const logits = improvedLogits(node, rule);
+  const highest = Math.max(...logits);
+  const weights = logits.map((logit) => Math.exp(logit - highest));
+  const sum = weights.reduce((before, weight) => before + weight, 0);
+  return weights.map((weight, i) => weight / sum - visits[i] / (1 + total));
 }
 
-/** The prior, improved by what the search has found (Danihelka et al. 2022). */
-function improvedPolicy(node, { scale, rescale }) {
-  const { sign, visits, values } = tried(node);
-  const total = visits.reduce((sum, count) => sum + count, 0);
+/** Logits of the prior, improved by what the search has found (Danihelka et al. 2022). */
+function improvedLogits(node, { scale, rescale }) {
+  const { sign, visits, total, values } = tried(node);
   let share = 0; // of the prior, of moves with visits
   let value = 0;
   visits.forEach((count, i) => {
@@ -78,15 +84,13 @@ function improvedPolicy(node, { scale, rescale }) {
   const mean = (sign * node.value + (share ? (total * value) / share : 0)) / (total + 1);
   let completed = values.map((found) => found ?? mean);
   if (rescale) {
-    const [low, high] = [Math.min(...completed), Math.max(...completed)];
+    // In JAX illegal moves have the mean, and count here.
+    const range = node.anyIllegal ? [...completed, mean] : completed;
+    const [low, high] = [Math.min(...range), Math.max(...range)];
     completed = completed.map((found) => (found - low) / Math.max(high - low, 1e-8));
   }
   const factor = scale * (MAX_VISITS_INIT + Math.max(...visits));
-  const logits = node.priors.map((prior, i) => Math.log(prior) + factor * completed[i]);
-  const highest = Math.max(...logits);
-  const weights = logits.map((logit) => Math.exp(logit - highest));
-  const sum = weights.reduce((before, weight) => before + weight, 0);
-  return weights.map((weight) => weight / sum);
+  return node.priors.map((prior, i) => Math.log(prior) + factor * completed[i]);
 }
 
 /** One simulation: down to a new position or an end, and its value back up. */
@@ -130,34 +134,34 @@ export async function follow(start, moves, evaluate) {
   return path;
 }
 
-/** What a search has found: visits by action, the best move, its line, the position's value. */
+/** What a search has found: visits by action, the best move, its line, the value after that move. */
 export function analyse(root, rule, length = 8) {
-  const counts = (node) => node.legal.map((_, i) => node.children[i]?.visits ?? 0);
-  const mostVisited = (node) => {
-    const visits = counts(node);
-    return visits.indexOf(Math.max(...visits));
-  };
-  // PUCT plays the most visited move, Gumbel search the best of those with visits.
-  const best = () => {
-    const visits = counts(root);
-    if (isPuct(rule) || !visits.some((count) => count)) return mostVisited(root);
-    const policy = improvedPolicy(root, rule).map((share, i) => (visits[i] ? share : -1));
-    return policy.indexOf(Math.max(...policy));
-  };
+  const { visits } = tried(root);
+  const best = bestMove(root, isPuct(rule) ? visits : improvedLogits(root, rule));
   const line = [];
   for (let node = root; line.length < length && !node.over; ) {
-    const i = node === root ? best() : mostVisited(node);
+    const i = node === root ? best : bestMove(node, tried(node).visits);
     if (!node.children[i]?.visits) break;
     line.push({ node, action: node.legal[i] });
     node = node.children[i];
   }
-  const visits = counts(root).map((count, i) => [root.legal[i], count]);
+  const after = visits[best] ? root.children[best] : null;
   return {
-    action: root.legal[best()],
-    visits: visits.filter(([, count]) => count > 0),
-    value: root.visits ? root.total / root.visits : root.value,
+    action: root.legal[best],
+    visits: visits.map((count, i) => [root.legal[i], count]).filter(([, count]) => count > 0),
+    value: after ? after.total / after.visits : root.value,
     line,
   };
+}
+
+/** The index of the visited move with the highest score, or the highest prior among equals. */
+function bestMove(node, scores) {
+  const { visits } = tried(node);
+  const rank = (i) => [visits[i] ? scores[i] : -Infinity, node.priors[i]];
+  return node.legal.reduce((best, _, i) => {
+    const [[score, prior], [bestScore, bestPrior]] = [rank(i), rank(best)];
+    return score > bestScore || (score === bestScore && prior >= bestPrior) ? i : best;
+  }, 0);
 }
 
 export { makeNode };
