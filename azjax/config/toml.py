@@ -84,7 +84,7 @@ def _read(path: Path) -> dict[str, Any]:
     if any(line.count(b".") > _MAX_DOTS for line in content.splitlines()):
         raise UserError(f"{path}: a line must have at most {_MAX_DOTS:,} dots")
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))  # some editors write a byte order mark
     except RecursionError as error:
         raise UserError(f"{path}: nested too deeply") from error
     except UnicodeDecodeError as error:

@@ -11,13 +11,12 @@ from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
 from azjax.errors import UserError
-from azjax.files import pgn, sgf, shogi_files
+from azjax.files import pgn, sgf, shogi_files, text
 from azjax.files.game_record import replay
 from azjax.files.played_game import PlayedGame
 from azjax.players.spec import is_game
 
 _MAX_BYTES = 16 * 2**20
-_ENCODINGS = ("utf-8-sig", "cp932")  # KIF and CSA are often in the second
 FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Shogi, ".kifu": Shogi}
 """The game of each format; all others are lists of moves, a game a line."""
 
@@ -84,16 +83,12 @@ def _read(path: Path) -> bytes:
 
 
 def _decoded(path: Path, data: bytes) -> str:
-    for encoding in _ENCODINGS:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-    raise UserError(f"{path}: it is not text in UTF-8 or Shift JIS")
+    kind = FORMATS.get(path.suffix.lower())
+    return text.decode(data, fallback=text.SHIFT_JIS if kind is Shogi else text.LATIN)
 
 
-def _lists(text: str, game: Game) -> Iterator[list[str]]:
-    for line in text.splitlines():
+def _lists(content: str, game: Game) -> Iterator[list[str]]:
+    for line in content.splitlines():
         other = _named_game(line)
         if other not in (None, game.name):
             raise UserError(f"it has moves of {other}, and the player plays {game.name}")

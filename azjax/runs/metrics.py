@@ -121,7 +121,7 @@ def _open_to_append(path: Path) -> TextIO:
 def read_lines(path: Path) -> tuple[list[Line], int]:
     """Returns the intact lines of a metrics file, and the number of damaged ones."""
     lines, damaged = [], 0
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for text in path.read_text(encoding="utf-8-sig", errors="replace").splitlines():
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):

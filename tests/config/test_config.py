@@ -246,7 +246,7 @@ def test_hostile_files_are_refused_in_one_line_at_once(case, tmp_path):
     assert time.monotonic() - started < 2
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "latin-1"])
 def test_other_encodings_are_refused(encoding, tmp_path):
     (tmp_path / "a.toml").write_bytes("# für später\nseed = 1\n".encode(encoding))
     with pytest.raises(UserError, match="not a TOML file"):
@@ -258,8 +258,9 @@ def test_configs_are_utf8_whatever_the_locale(tmp_path):
     save_config(Config(game=GameConfig("将棋")), file)
     assert file.read_bytes().decode() == file.read_text(encoding="utf-8")
     assert load_config(file).game.name == "将棋"
-    file.write_bytes("# für später\r\nseed = 1\r\n".encode())
-    assert load_config(file).seed == 1
+    for encoding in ("utf-8", "utf-8-sig"):
+        file.write_bytes("# für später\r\nseed = 1\r\n".encode(encoding))
+        assert load_config(file).seed == 1
 
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("**/*.toml"))

@@ -230,7 +230,6 @@ def test_lists_of_moves_and_files_that_cannot_be_read(tmp_path):
     for where, message in (
         (tmp_path / "none.txt", "there is no such file"),
         (tmp_path, "there is no such file"),
-        (written(tmp_path, "b.txt", b"\xff\xfe\x81"), "not text in UTF-8 or Shift JIS"),
         (written(tmp_path, "c.pgn", ""), "files .pgn are of chess, not tic_tac_toe"),
     ):
         with pytest.raises(UserError, match=message):
