@@ -1,8 +1,10 @@
 """The documentation names what exists: commands, options, settings, files and links."""
 
 import dataclasses
+import inspect
 import re
 import shlex
+import tomllib
 import types
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import pytest
 import tyro
 from azjax_envs import available_games, make
 
+import azjax
 from azjax.cli.main import COMMANDS
 from azjax.config import Config
 from azjax.players.card import describe_strength, describe_training, describe_weakness
 from azjax.players.weights_file import load_saved, pretrained
+from azjax.search import Exploration, SearchResult
 from docs import draw_boards, hooks
 
 ROOT = Path(__file__).parent.parent
@@ -155,6 +159,21 @@ def test_nothing_names_an_owner():
         assert "OWNER" not in page.read_text(), page
 
 
+def test_every_player_is_listed_and_nobody_counts_them():
+    """A number in prose is forgotten when a player is added."""
+    table = (DOCS / "get-started.md").read_text().split("| game | players |")[1].split("\n\n")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(pretrained())
+    megabytes = [file.stat().st_size / 1e6 for file in pretrained().values()]
+    sizes = re.search(
+        r"has (.*) MB, and all .* less than (\d+) MB", (DOCS / "get-started.md").read_text()
+    )
+    assert sizes
+    assert f"{max(megabytes):.1f}" == sizes[1]
+    assert sum(megabytes) < float(sizes[2])
+    counted = r"\b(\d+|\w+teen) (shipped players|players come)"
+    assert not [page for page in PAGES if re.search(counted, page.read_text(), re.IGNORECASE)]
+
+
 GAME_PAGES = sorted(set((DOCS / "games").glob("*.md")) - {DOCS / "games" / "index.md"})
 
 
@@ -232,3 +251,48 @@ def test_pictures_show_the_games_own_drawing(page):
 def test_the_published_site_links_to_the_gallery(address, nav):
     config = types.SimpleNamespace(site_url=address, nav=["index.md", "rest"])
     assert hooks.on_config(config).nav == nav
+
+
+def page_of(name, section):
+    parent = section and types.SimpleNamespace(title=section)
+    return types.SimpleNamespace(file=types.SimpleNamespace(src_uri=name), parent=parent, meta={})
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "options"),
+    [
+        ("train.md", "Use it", {"boost": 4}),
+        ("index.md", None, {}),
+        ("methods.md", "How it works", {}),
+        ("reference/azjax.md", "Reference", {"boost": 0.2}),
+        ("reference/learning.md", "Reference", {"exclude": True}),
+    ],
+)
+def test_a_search_finds_guides_first_and_no_internals(name, section, options):
+    page = page_of(name, section)
+    hooks.on_page_markdown("", page, types.SimpleNamespace(repo_url=""), None)
+    assert page.meta["search"] == options
+
+
+def test_the_searchs_pages_exist():
+    navigation = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")[1]
+    assert f"- {hooks.GUIDES}:" in navigation
+    assert all((DOCS / "reference" / f"{name}.md").is_file() for name in hooks.SEARCHED)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [azjax.Progress, azjax.Prediction, azjax.Batch, azjax.TrainState, SearchResult, Exploration],
+)
+def test_the_reference_tells_about_fields(kind):
+    told = hooks.describe_fields(inspect.getsource(kind))
+    documented = set(re.findall(r'^    (\w+): .*\n    """', inspect.getsource(kind), re.MULTILINE))
+    names = getattr(kind, "_fields", None) or [field.name for field in dataclasses.fields(kind)]
+    assert set(told) | documented == set(names)
+    assert all(told.values())
+
+
+def test_signatures_have_a_formatter():
+    """Without ruff or black, mkdocstrings cuts them off."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any(each.startswith("ruff") for each in extras["optional-dependencies"]["docs"])

@@ -19,9 +19,9 @@ class Batch:
 
     observations: Array  # float32 [N, height, width, channels]
     masks: Array  # bool [N, A], legal actions
-    policy: Array  # float32 [N, A]
+    policy: Array  # float32 [N, A], targets of the policy
     outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss
-    auxiliary: AuxiliaryTargets | None
+    auxiliary: AuxiliaryTargets | None  # if the network predicts a score or ownership
 
 
 def make_batch(

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 class Progress(NamedTuple):
     """A run after one of its cycles. All its metrics are on disk."""
 
-    run_dir: Path
-    cycle: int
-    metrics: dict[str, float]
+    run_dir: Path  # where the run is
+    cycle: int  # cycles done
+    metrics: dict[str, float]  # of this cycle, by name, as in `metrics.jsonl`
     state: Any  # the `TrainState`; the next cycle overwrites its arrays
     last: bool  # the run ends here
 

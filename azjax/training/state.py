@@ -49,7 +49,7 @@ class Experiment:
 class TrainState:
     """Everything that decides the rest of a run."""
 
-    learner: LearnerState
+    learner: LearnerState  # the network that learns, its optimizer and its averages
     gated: Variables | None  # the network that passed the last gate, where `actor` is "gated"
     games: Games  # [B, ...], split over the devices
     replay: Replay  # [R, B, ...], split over the devices along B
