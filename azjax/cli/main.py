@@ -1,6 +1,5 @@
 """The command line. A user's mistake is reported in one line, with exit code 2."""
 
-import difflib
 import os
 import sys
 import time
@@ -61,9 +60,11 @@ def main(arguments: list[str] | None = None) -> int:
     name, rest = arguments[0], arguments[1:]
     try:
         if name not in COMMANDS:
-            near = difflib.get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]}? " if near else ""
-            raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
+            from azjax_envs.nearest import nearest
+
+            near = nearest(name, COMMANDS)
+            hint = f"did you mean {near}?" if near else f"the commands are {', '.join(COMMANDS)}"
+            raise UserError(f"unknown command {name}; {hint}")
         if own_process and name not in MEASURE_COMPILATION:
             keep_compiled_programs()
         if own_process and name != "plan":  # which imports JAX quietly, and always takes the CPU

@@ -8,6 +8,7 @@ import difflib
 import json
 import math
 import os
+import re
 import tomllib
 import types
 import typing
@@ -16,6 +17,9 @@ from typing import Any, Literal
 
 import jax
 import tomli_w
+from azjax_envs import available_games
+from azjax_envs.nearest import nearest
+from azjax_envs.registry import nearest_game
 
 from azjax.config.checks import must_be_plain
 from azjax.config.schema import Config, GameConfig, Option, Options
@@ -64,11 +68,14 @@ def _find(path: str | Path) -> Path:
         return shipped[str(path)]
     if os.path.exists(path):  # a folder, which cannot be read
         return Path(path)
-    near = difflib.get_close_matches(str(path), shipped, n=1)
-    hint = f"did you mean {near[0]}? " if near else ""
+    game = nearest_game(str(path))
+    near = nearest(str(path), shipped) or next(
+        (name for name in (game, re.sub(r"_[0-9x]+$", "", game or "")) if name in shipped), None
+    )
+    some = ", ".join(name for name in available_games() if name in shipped)
     raise UserError(
-        f"{path}: there is no such file or config; {hint}the configs that come with azjax are "
-        f"{', '.join(shipped)}"
+        f"{path}: there is no such file or config; "
+        + (f"did you mean {near}?" if near else f"configs that come with azjax are {some}")
     )
 
 

@@ -1,6 +1,5 @@
 """The spellings of players: the one parser behind the command line and `azjax.load_player`."""
 
-import difflib
 import os
 import re
 from dataclasses import dataclass
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from azjax_envs import available_games
+from azjax_envs.nearest import nearest
+from azjax_envs.registry import nearest_game
 
 from azjax.config.toml import shipped_configs
 from azjax.errors import UserError
@@ -18,17 +19,18 @@ Checkpoint = Literal["newest", "best"] | int
 """The newest checkpoint, the one that evaluated best, or that of a cycle."""
 
 FORMS = (
-    "random, minimax:PLIES, mc:PLAYOUTS (for each action), uct:SIMULATIONS, exact (small games, "
-    "connect four), and engines: gtp:COMMAND, uci:COMMAND?OPTION=VALUE&OPTION=VALUE, "
-    "usi:COMMAND?..., such as 'gtp:gnugo --level 3' or 'uci:stockfish?nodes=1000&Skill Level=3'"
+    "random, exact, minimax:PLIES, mc:PLAYOUTS, uct:SIMULATIONS, gtp:COMMAND, uci:COMMAND, "
+    "usi:COMMAND"
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
 
 _MOST = 1_000_000  # simulations, playouts or plies
 CONFIG_FILE = "config.toml"
 """The config of a run, in its directory."""
-_NAMES = ("random", "exact", "minimax", "mc", "uct", "gtp", "uci", "usi")
-_BUILTIN = ("random", "exact", "minimax:4", "mc:100", "uct:1000")
+_NUMBERED = {"minimax": 4, "mc": 100, "uct": 1000}  # with a usual number
+_ENGINES = ("gtp", "uci", "usi")
+_NAMES = ("random", "exact", *_NUMBERED, *_ENGINES)
+_ALSO_CALLED = {"alphabeta": "minimax", "mcts": "uct", "montecarlo": "mc", "perfect": "exact"}
 
 
 @dataclass(frozen=True)
@@ -88,16 +90,16 @@ def parse_spec(text: str | Path) -> PlayerSpec:
             return parse_engine(name, tail)
         case "random" | "exact":
             if colon:
-                raise UserError(f"player {text!r}: {name} takes no number; players: {FORMS}")
+                raise UserError(f"player {text!r}: {name} takes no number: write {name}")
             return BuiltinSpec(text, name)
         case "minimax" | "mc" | "uct":
             if not _is_number(tail):
                 raise UserError(
-                    f"player {text!r}: {name} needs a whole number from 1 to {_MOST:,}; "
-                    f"players: {FORMS}"
+                    f"player {text!r}: {name} needs a whole number from 1 to {_MOST:,}, such as "
+                    f"{name}:{_NUMBERED[name]}"
                 )
             return BuiltinSpec(text, name, int(tail))
-    raise UserError(_unknown_player(text, directory))
+    raise UserError(_unknown_player(text, directory, tail))
 
 
 def is_game(name: str) -> bool:
@@ -105,22 +107,41 @@ def is_game(name: str) -> bool:
     return re.sub(r"_\d+(x\d+)*$", "", name) in available_games()
 
 
-def _unknown_player(text: str, name: str) -> str:
-    """Returns the message about a text that names no player."""
-    shipped = ", ".join(pretrained())
+def _unknown_player(text: str, name: str, tail: str) -> str:
+    """Returns the message about a text that names no player.
+
+    `name` is what stands before the first "@" or ":", and `tail` what follows the colon.
+    """
+    if name in pretrained():  # "connect_four@best"
+        return f"{text}: only runs have checkpoints; write {name}"
     if name in shipped_configs() or is_game(name):
         config = name if name in shipped_configs() else "CONFIG"
         return (
             f"no player of {name} comes with azjax, and there is no run of that name; "
-            f"azjax train {config} trains one; players that come with azjax: {shipped}"
+            f"azjax train {config} trains one, and azjax play {name} finds another opponent"
         )
-    near = difflib.get_close_matches(name, [*pretrained(), *_BUILTIN], n=1, cutoff=0.7)
-    if near:
-        return f"there is no player or run {text!r}; did you mean {near[0]}?"
+    near = _nearest_builtin(text, tail) or nearest_game(name)
+    if near is not None:
+        with_tail = "" if ":" in near else text.removeprefix(name)
+        return f"there is no player or run {text!r}; did you mean {near}{with_tail}?"
     return (
-        f"there is no player {text!r} and no run directory of that name; players: {FORMS}; "
-        f"runs: {RUN_FORMS}; players that come with azjax: {shipped}"
+        f"there is no player or run {text!r}; a player is a run directory, a file, a game such as "
+        f"connect_four, or one of {FORMS}"
     )
+
+
+def _nearest_builtin(text: str, tail: str) -> str | None:
+    """Returns the built-in player or engine that was probably meant, complete; None without any."""
+    if tail and not tail.isdecimal():  # such as a command
+        near = nearest(text.removesuffix(f":{tail}"), _ENGINES)
+        return f"{near}:{tail}" if near else None
+    match = re.fullmatch(r"(.*?[^0-9])[ :=_-]*([0-9]*)", text)
+    if match is None:
+        return None
+    before, number = match.groups()
+    names = tuple(_NUMBERED) if number else ("random", "exact", *_NUMBERED)
+    near = nearest(before, names, also_called=_ALSO_CALLED)
+    return f"{near}:{number or _NUMBERED[near]}" if near in _NUMBERED else near
 
 
 def parse_run(text: str | Path) -> NetworkSpec:

@@ -1,7 +1,6 @@
 """Games by name: `make("connect_four_4x5")`, `make("my_module:MyGame", size=7)`."""
 
 import dataclasses
-import difflib
 import importlib
 import inspect
 import os
@@ -11,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from azjax_envs.game import Game
+from azjax_envs.nearest import nearest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,6 +32,18 @@ _GAMES = {
     "othello": _Entry("azjax_envs.othello:Othello", ("size",)),
     "shogi": _Entry("azjax_envs.shogi:Shogi"),
     "tic_tac_toe": _Entry("azjax_envs.tic_tac_toe:TicTacToe"),
+}
+
+_ALSO_CALLED = {
+    "baduk": "go",
+    "fiveinarow": "gomoku",
+    "fourinarow": "connect_four",
+    "kalah": "mancala",
+    "minichess": "gardner_chess",
+    "noughtsandcrosses": "tic_tac_toe",
+    "reversi": "othello",
+    "ttt": "tic_tac_toe",
+    "weiqi": "go",
 }
 
 
@@ -79,7 +91,7 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
         return name, _GAMES[name], {}
     match = re.fullmatch(r"(.+)_([0-9]{1,6}(?:x[0-9]{1,6})*)", name)
     if match is None or match[1] not in _GAMES:
-        raise ValueError(_unknown(name, match))
+        raise ValueError(_unknown(name))
     base, numbers = match[1], [int(number) for number in match[2].split("x")]
     entry = _GAMES[base]
     if len(entry.size) == 1 and len(numbers) == 2 and numbers[0] == numbers[1]:
@@ -93,17 +105,34 @@ def _parse(name: str) -> tuple[str, _Entry, dict[str, int]]:
     return base, entry, dict(zip(entry.size, numbers, strict=False))
 
 
-def _unknown(name: str, match: re.Match | None) -> str:
-    hint = _hint(match[1] if match else name, _GAMES)
+def nearest_game(name: str) -> str | None:
+    """Returns the game that was probably meant, with the size in `name`; None without any.
+
+    Example:
+        ```python
+        nearest_game("Connect 4")  # "connect_four"
+        nearest_game("go9x9")  # "go_9x9"
+        ```
+    """
+    if whole := nearest(name, _GAMES, cutoff=0.75, also_called=_ALSO_CALLED):
+        return whole
+    match = re.fullmatch(r"(.*?)[\W_]*([0-9]{1,6}(?:x[0-9]{1,6})*)", name.strip().lower())
+    base = nearest(match[1], _GAMES, cutoff=0.75, also_called=_ALSO_CALLED) if match else None
+    return f"{base}_{match[2]}" if match and base and _GAMES[base].size else base
+
+
+def _unknown(name: str) -> str:
+    if near := nearest_game(name):
+        return f"unknown game {name!r}: did you mean {near!r}?"
     return (
-        f"unknown game {name!r}: {hint}the games are {', '.join(_GAMES)}, "
-        "or module:Class for one of your own"
+        f"unknown game {name!r}: the games are {', '.join(_GAMES)}, or module:Class for one of "
+        "your own"
     )
 
 
 def _hint(name: str, names: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, [*names], n=1)
-    return f"did you mean {near[0]!r}? " if near else ""
+    near = nearest(name, names)
+    return f"did you mean {near!r}? " if near else ""
 
 
 def _load(path: str) -> type:

@@ -18,10 +18,27 @@ from tests import tiny
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("trian", "unknown command trian; did you mean train? the commands are train, resume, "),
+        ("trian", "unknown command trian; did you mean train?"),
         ("xyz", "unknown command xyz; the commands are train, resume, "),
         ("train", "train needs a config file, or the name of a config such as tic_tac_toe"),
-        ("train conect_four", "conect_four: there is no such file or config; did you mean connect"),
+        *(
+            (
+                f"{command} {name}",
+                f"{name}: there is no such file or config; did you mean {meant}?",
+            )
+            for command in ("train", "plan")
+            for name, meant in (
+                ("conect_four", "connect_four"),
+                ("connect4", "connect_four"),
+                ("tic-tac-toe", "tic_tac_toe"),
+                ("TicTacToe", "tic_tac_toe"),
+                ("go-9x9", "go_9x9"),
+                ("kalah", "mancala"),
+                ("reversi6x6", "othello_6x6"),
+                ("hex_8x8", "hex"),
+            )
+        ),
+        ("train nothing", "nothing: there is no such file or config; configs that come with az"),
         (
             "train tic_tac_toe --selfplay.games 3",
             "unknown option --selfplay.games; did you mean --selfplay.parallel-games?",

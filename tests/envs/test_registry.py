@@ -78,8 +78,15 @@ def test_size_in_the_name_and_as_options_are_one():
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("conect_four", {}, "unknown game 'conect_four': did you mean 'connect_four'"),
-        ("dots_and_bokses_2x2", {}, "did you mean 'dots_and_boxes'"),
+        ("conect_four", {}, r"unknown game 'conect_four': did you mean 'connect_four'\?$"),
+        ("dots_and_bokses_2x2", {}, r"did you mean 'dots_and_boxes_2x2'\?$"),
+        ("Connect 4", {}, r"did you mean 'connect_four'\?$"),
+        ("connect-four 4x5", {}, r"did you mean 'connect_four_4x5'\?$"),
+        ("connect4_4x5", {}, r"did you mean 'connect_four_4x5'\?$"),
+        ("tictactoe", {}, r"did you mean 'tic_tac_toe'\?$"),
+        ("tic-tac-toe 3x3", {}, r"did you mean 'tic_tac_toe'\?$"),
+        ("Go19x19", {}, r"did you mean 'go_19x19'\?$"),
+        ("Reversi", {}, r"did you mean 'othello'\?$"),
         ("snakes", {}, "the games are .*connect_four, .*tic_tac_toe"),
         ("", {}, "unknown game ''"),
         ("tic_tac_toe_4x4", {}, "tic_tac_toe has one size only"),
