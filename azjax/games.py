@@ -18,20 +18,21 @@ def make_game(config: Config) -> Game:
     return game_from_name(config.game.name, **dict(config.game.options))
 
 
-def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
-    """Returns the game of a saved config, which may be an object that no name leads to.
+def own_game(named: GameConfig, given: Game | None, *, owner: str) -> Game:
+    """Returns the game that a saved config names, or an object that no name leads to.
 
     Args:
+      named: the game's section of the config.
       given: the user's game; None for the one that the config names.
       owner: what plays the game, such as a run directory, for the messages.
 
     Raises:
       UserError: the config names another game than the given one, or one that must be given.
     """
-    if given is not None and game_config(given) == config.game:
+    if given is not None and game_config(given) == named:
         return given
     try:
-        game = make_game(config)
+        game = game_from_name(named.name, **dict(named.options))
     except UserError as error:
         if given is None:
             raise UserError(
@@ -39,7 +40,7 @@ def own_game(config: Config, given: Game | None, *, owner: str) -> Game:
             ) from error
         game = None
     if given is not None and given != game:
-        names = config.game.name, given.name
+        names = named.name, given.name
         if names[0] == names[1] and type(game) is type(given):
             names = repr(game), repr(given)  # such as two komis of go
         raise UserError(f"{owner} plays {names[0]}, not {names[1]}")

@@ -189,7 +189,7 @@ def players_table():
     lines = ["| player | trained for | strength | weakest |", "|---|---|---|---|"]
     for name, file in pretrained().items():
         (page,) = (p for p in GAME_PAGES if re.fullmatch(rf"{p.stem}(_\d+(x\d+)*)?", name))
-        about = load_saved(file).about
+        about = load_saved(file).metadata
         strength, weakest = describe_strength(about)[0], describe_weakness(about)
         row = [f"[`{name}`]({page.name})", describe_training(about), strength]
         lines.append(f"| {' | '.join(row)} | {weakest or 'not measured'} |")

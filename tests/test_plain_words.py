@@ -155,8 +155,11 @@ def test_files_of_moves_and_players(tmp_path):
     games = [f"(;{name}[{w}];B[aa])" for name in ("SZ", "KM", "GM", "AB", "B", "AW") for w in WORDS]
     games += [*WORDS, b"(;B[\xff])", "(;B)", "(;SZ[5]B[aa", "(", "(;)", "(;B[a])", "(;AB[aa:])"]
     assert complaints(from_file(lambda file: read_sgf(str(file), None)), games) > 60
-    weights = safetensors.numpy.save({}, {"config": "{", "about": "["})
-    saved = [*WORDS, weights, *(file_bytes({}, {"config": c, "about": c}) for c in WORDS[:6])]
+    header = {"azjax_format": "1"}
+    parts = ("game", "network", "search", "metadata")
+    weights = safetensors.numpy.save({}, header | dict.fromkeys(parts, "{"))
+    written = [file_bytes({}, header | dict.fromkeys(parts, word)) for word in WORDS[:6]]
+    saved = [*WORDS, weights, *written]
     assert complaints(from_file(load_saved, ".safetensors"), saved) > 15
 
 

@@ -9,6 +9,7 @@ from azjax.config.schema import GumbelConfig as GumbelConfig
 from azjax.config.schema import LearningConfig as LearningConfig
 from azjax.config.schema import NetworkConfig as NetworkConfig
 from azjax.config.schema import Option as Option
+from azjax.config.schema import PlayerConfig as PlayerConfig
 from azjax.config.schema import PUCTConfig as PUCTConfig
 from azjax.config.schema import ReplayConfig as ReplayConfig
 from azjax.config.schema import SearchConfig as SearchConfig

@@ -3,7 +3,7 @@
 A dataclass checks its values when it is made, so that every config object can run.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from azjax.config.checks import above, at_least, between, plain
@@ -325,6 +325,15 @@ class GameConfig:
 
 
 @dataclass(frozen=True)
+class PlayerConfig:
+    """A trained player: what its file keeps of a run's config."""
+
+    game: GameConfig = field(default_factory=GameConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+
+
+@dataclass(frozen=True)
 class Config:
     """One training run."""
 
@@ -346,6 +355,12 @@ class Config:
     def total_updates(self) -> int:
         """Gradient steps of the run, which the learning rate's schedule covers."""
         return self.cycles * self.learning.updates_per_cycle
+
+    @property
+    def player(self) -> PlayerConfig:
+        """The run's player outside of self-play, which searches as in the run's evaluations."""
+        search = replace(self.search, num_simulations=self.evaluation.num_simulations)
+        return PlayerConfig(self.game, self.network, search)
 
     def __post_init__(self) -> None:
         at_least(self, 1, "cycles")

@@ -22,7 +22,7 @@ from azjax_envs.nearest import nearest
 from azjax_envs.registry import nearest_game
 
 from azjax.config.checks import must_be_plain
-from azjax.config.schema import Config, GameConfig, Option, Options
+from azjax.config.schema import Config, GameConfig, Option, Options, PlayerConfig
 from azjax.errors import UserError
 
 _MAX_BYTES = 100_000  # complete configs have 2,000
@@ -109,6 +109,15 @@ def save_config(config: Config, path: str | Path) -> None:
 
 def config_from_dict(data: dict[str, Any]) -> Config:
     """Returns a checked config from nested dicts; a missing key keeps its default."""
+    return _checked(Config, data)
+
+
+def player_from_dict(data: dict[str, Any]) -> PlayerConfig:
+    """Returns a checked config of a player, as `config_from_dict`."""
+    return _checked(PlayerConfig, data)
+
+
+def _checked(kind: type, data: dict[str, Any]) -> Any:
     data = dict(data)
     game = data.pop("game", {})
     if isinstance(game, str):
@@ -119,24 +128,27 @@ def config_from_dict(data: dict[str, Any]) -> Config:
     name = game.get("name", GameConfig.name)
     data["game"] = GameConfig(name, _options(options, "game"))
     try:
-        return _build(Config, data, "")
+        return _build(kind, data, "")
     except UserError:
         raise
     except (RecursionError, ValueError) as error:  # a message quotes the value
         raise UserError("a value is nested too deeply, or an integer is too long") from error
 
 
-def config_to_dict(config: Config) -> dict[str, Any]:
-    """Returns a config as nested dicts of plain values, as TOML and JSON hold them."""
-    data = dataclasses.asdict(config)
-    data["game"] = {"name": config.game.name, **dict(config.game.options)}
-    data["network"]["options"] = dict(config.network.options)
-    for key in ("optimizer_options", "loss_options"):
-        data["learning"][key] = dict(data["learning"][key])
-    data["network"]["auxiliary"] = list(config.network.auxiliary)
-    data["learning"]["lr_drops"] = list(config.learning.lr_drops)
-    data["evaluation"]["opponents"] = list(config.evaluation.opponents)
-    return data
+def config_to_dict(config: Any) -> dict[str, Any]:
+    """Returns a config, or a section of one, as nested dicts of plain values, as TOML and JSON."""
+    if isinstance(config, GameConfig):
+        return {"name": config.name, **dict(config.options)}
+    hints = typing.get_type_hints(type(config))
+    return {key: _plain(getattr(config, key), hint) for key, hint in hints.items()}
+
+
+def _plain(value: Any, hint: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return config_to_dict(value)
+    if hint == Options:
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _build(cls: type, data: dict[str, Any], prefix: str) -> Any:

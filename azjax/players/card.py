@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from azjax.config import Config
+from azjax.config import PlayerConfig
 from azjax.errors import UserError, printable
 from azjax.runs.metrics import training_time
 
@@ -21,7 +21,7 @@ _OPPONENTS = {
 _TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
 
 
-def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str, Any]:
+def run_metadata(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str, Any]:
     """Returns what a player's file keeps of its run.
 
     The results are those of the run's report, if it is about this checkpoint.
@@ -38,22 +38,22 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
       and "matches", for each opponent the "player", "opponent", "games",
       "score", and the scores when moving "first" and "second".
     """
-    about: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
+    metadata: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
     seconds, machine = training_time(run_dir, cycle)
     if seconds:
-        about["minutes"] = round(seconds / 60, 1)
+        metadata["minutes"] = round(seconds / 60, 1)
     if machine:
-        about["machine"] = machine
+        metadata["machine"] = machine
     if before:
-        about["before"] = before
+        metadata["before"] = before
     file = run_dir / "report.json"
     if not file.is_file():
-        return about
+        return metadata
     try:
         written = json.loads(file.read_text(encoding="utf-8"))
         if written.get("cycle") == cycle:
-            about |= _results(written)
-        return checked_about(file, about)
+            metadata |= _results(written)
+        return checked_metadata(file, metadata)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(
             f"{file}: not as `azjax report` writes it; delete it, or write it again with "
@@ -61,35 +61,35 @@ def about_run(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str
         ) from error
 
 
-def describe_player(config: Config, about: dict[str, Any]) -> str:
+def describe_player(config: PlayerConfig, metadata: dict[str, Any]) -> str:
     """Returns the card of a player as text of a few lines; "" if its file tells of no training."""
-    if not any(about.get(key) for key in _TOLD):
+    if not any(metadata.get(key) for key in _TOLD):
         return ""
-    return "\n".join(printable(line) for line in _lines(config, about))
+    return "\n".join(printable(line) for line in _lines(config, metadata))
 
 
-def describe_in_short(about: dict[str, Any]) -> str:
+def describe_in_short(metadata: dict[str, Any]) -> str:
     """Returns a player's strength, training and weakness, a sentence on each line.
 
     The first line is the headline, if there are results. It is "" if the file tells of no training.
     """
-    if not any(about.get(key) for key in _TOLD):
+    if not any(metadata.get(key) for key in _TOLD):
         return ""
-    sentences = [*describe_strength(about), f"trained for {describe_training(about)}"]
-    if weakness := describe_weakness(about):
+    sentences = [*describe_strength(metadata), f"trained for {describe_training(metadata)}"]
+    if weakness := describe_weakness(metadata):
         sentences.append(f"weakest: {weakness}")
-    if headline := describe_headline(about):
+    if headline := describe_headline(metadata):
         sentences.insert(0, headline)
     return "\n".join(f"{text[:1].upper()}{text[1:]}." for text in map(printable, sentences))
 
 
-def describe_headline(about: dict[str, Any]) -> str:
+def describe_headline(metadata: dict[str, Any]) -> str:
     """Returns a player's strength in a few words: "as strong as UCT-1000, with 64 simulations".
 
     It is the result of the match with the most simulations. Without matches it is the number of
     mistakes in the first position suite; without results it is "".
     """
-    if matches := about.get("matches"):
+    if matches := metadata.get("matches"):
         # A longer name has more simulations.
         match = max(matches, key=lambda x: (len(x["player"]), x["player"]))
         score, opponent = match["score"], match["opponent"]
@@ -103,49 +103,49 @@ def describe_headline(about: dict[str, Any]) -> str:
         else:
             result = f"scored {score:.1%} against"
         return printable(f"{result} {opponent}, {_how(match['player'])}")
-    if about["report"]:
-        score = about["report"][0]
+    if metadata["report"]:
+        score = metadata["report"][0]
         mistakes = f"{score['mistakes'] or 'no'} mistake{'s' * (score['mistakes'] != 1)}"
         positions = f"{score['positions']:,} {re.sub(r' [(].*?[)]', '', score['suite'])}"
         return printable(f"made {mistakes} in {positions}, {_how(score['player'])}")
     return ""
 
 
-def describe_strength(about: dict[str, Any]) -> list[str]:
+def describe_strength(metadata: dict[str, Any]) -> list[str]:
     """Returns a player's results as texts, one for each way in which it plays.
 
     They are such as "with 64 simulations: 99.0% of ...; 100.0% of the points ...". Each has the
     first position suite, all values and all matches.
     """
     results: dict[str, list[str]] = {}
-    for score in about["report"]:
+    for score in metadata["report"]:
         if score["player"] not in results:
             results[score["player"]] = [_score_text(score)]
-    for values in about.get("values", ()):
+    for values in metadata.get("values", ()):
         results.setdefault(values["player"], []).append(_values_text(values))
-    for match in about.get("matches", ()):
+    for match in metadata.get("matches", ()):
         results.setdefault(match["player"], []).append(_match_text(match))
     return [printable(f"{_how(name)}: {'; '.join(texts)}") for name, texts in results.items()]
 
 
-def describe_weakness(about: dict[str, Any]) -> str:
+def describe_weakness(metadata: dict[str, Any]) -> str:
     """Returns the weakest class of positions as text; "" if it is not known.
 
     Without a mistake in any class it is the wrong values of first moves, by search. Without wrong
     values it is the seat, first or second, with the worst score in matches by search.
     """
-    if "weakest" in about:
-        weak = about["weakest"]
+    if "weakest" in metadata:
+        weak = metadata["weakest"]
         share = weak["mistakes"] / weak["positions"]
         return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
-    for values in about.get("values", ()):
+    for values in metadata.get("values", ()):
         wrong = values["positions"] - values["right"]
         if wrong and values["player"].startswith("search"):
             text = f"values of {values['suite']} wrong in {wrong} of {values['positions']}"
             return printable(f"{text}, {_how(values['player'])}")
     seats = [
         (match[seat], f"moving {seat} against {match['opponent']}, {_how(match['player'])}")
-        for match in about.get("matches", ())
+        for match in metadata.get("matches", ())
         if match["player"].startswith("search")
         for seat in _SEATS
         if match.get(seat, 1) < 1
@@ -156,21 +156,21 @@ def describe_weakness(about: dict[str, Any]) -> str:
     return printable(f"{score:.1%} of the points {seat}")
 
 
-def _lines(config: Config, about: dict[str, Any]) -> Iterator[str]:
+def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:
     network = config.network
     dense = network.architecture == "mlp"
     kind = "residual mlp" if dense and network.residual else network.architecture
     sizes = f"{network.blocks} x {network.channels} {kind}"
     if network.convolutions and dense:
         sizes += f" after {network.convolutions} convolutions of {network.filters}"
-    yield f"{config.game.name}: a {sizes}, trained for {describe_training(about)}"
-    for score in about["report"]:
+    yield f"{config.game.name}: a {sizes}, trained for {describe_training(metadata)}"
+    for score in metadata["report"]:
         yield f"{score['player']}: {_score_text(score)}"
-    if weakness := describe_weakness(about):
+    if weakness := describe_weakness(metadata):
         yield f"weakest: {weakness}"
-    for values in about.get("values", ()):
+    for values in metadata.get("values", ()):
         yield f"{values['player']}: {_values_text(values)}"
-    for match in about.get("matches", ()):
+    for match in metadata.get("matches", ()):
         yield f"{match['player']}: {_match_text(match)}"
 
 
@@ -197,16 +197,16 @@ def _how(name: str) -> str:
     return f"{name} alone" if name in ("policy", "value") else name
 
 
-def describe_training(about: dict[str, Any]) -> str:
+def describe_training(metadata: dict[str, Any]) -> str:
     """Returns how long a player was trained and where: "2800 cycles in 38 minutes on 2 x cpu"."""
-    how = f"{about['cycles']} cycles"
+    how = f"{metadata['cycles']} cycles"
     # Files of older versions do not have the rest.
-    if "minutes" in about:
-        how += f" in {about['minutes']:,.0f} minutes"
-    if "machine" in about:
-        how += f" on {about['machine']}"
-    if "before" in about:
-        how += f", after {about['before']}"
+    if "minutes" in metadata:
+        how += f" in {metadata['minutes']:,.0f} minutes"
+    if "machine" in metadata:
+        how += f" on {metadata['machine']}"
+    if "before" in metadata:
+        how += f", after {metadata['before']}"
     return how
 
 
@@ -250,32 +250,32 @@ def _weakest(scores: list[dict[str, Any]]) -> dict[str, Any] | None:
     return max(classes, key=lambda x: x["mistakes"] / x["positions"], default=None)
 
 
-def checked_about(path: str | Path, about: Any) -> dict[str, Any]:
-    """Returns what a file tells of its player, if it is as `about_run` makes it."""
+def checked_metadata(path: str | Path, metadata: Any) -> dict[str, Any]:
+    """Returns what a file tells of its player, if it is as `run_metadata` makes it."""
     good = (
-        isinstance(about, dict)
-        and (about.get("cycles", 0) is None or _is_count(about.get("cycles")))
-        and _is_number(about.get("minutes", 0), 10**9)
-        and isinstance(about.get("machine", ""), str)
-        and isinstance(about.get("before", ""), str)
-        and _are_rows(about.get("report"), ("player", "suite"))
-        and all(_is_part(row, "mistakes") for row in about["report"])
-        and _are_rows([about["weakest"]] if "weakest" in about else [], ("suite", "name"))
-        and ("weakest" not in about or _is_part(about["weakest"], "mistakes"))
-        and _are_rows(about.get("values", []), ("player", "suite"))
-        and all(_is_part(row, "right") for row in about.get("values", []))
-        and _are_rows(about.get("matches", []), ("player", "opponent"))
+        isinstance(metadata, dict)
+        and (metadata.get("cycles", 0) is None or _is_count(metadata.get("cycles")))
+        and _is_number(metadata.get("minutes", 0), 10**9)
+        and isinstance(metadata.get("machine", ""), str)
+        and isinstance(metadata.get("before", ""), str)
+        and _are_rows(metadata.get("report"), ("player", "suite"))
+        and all(_is_part(row, "mistakes") for row in metadata["report"])
+        and _are_rows([metadata["weakest"]] if "weakest" in metadata else [], ("suite", "name"))
+        and ("weakest" not in metadata or _is_part(metadata["weakest"], "mistakes"))
+        and _are_rows(metadata.get("values", []), ("player", "suite"))
+        and all(_is_part(row, "right") for row in metadata.get("values", []))
+        and _are_rows(metadata.get("matches", []), ("player", "opponent"))
         and all(
             _is_count(row.get("games"), 1)
             # Files of older versions have no score of each seat.
             and all(_is_number(row.get(key, 1), 1) for key in _SEATS)
             and _is_number(row.get("score"), 1)
-            for row in about.get("matches", [])
+            for row in metadata.get("matches", [])
         )
     )
     if not good:
         raise UserError(f"{path}: its results are not as `azjax export` writes them")
-    return about
+    return metadata
 
 
 def _are_rows(rows: Any, texts: tuple[str, ...]) -> bool:

@@ -10,20 +10,25 @@ from typing import TYPE_CHECKING
 import jax
 from azjax_envs import Game
 
-from azjax.config import Config
+from azjax.config import Config, PlayerConfig
 from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, own_game
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
-from azjax.players.card import about_run, describe_in_short, describe_training
+from azjax.players.card import describe_in_short, describe_training, run_metadata
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.monte_carlo import MonteCarloPlayer
-from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer, played_search
+from azjax.players.network_players import (
+    PolicyPlayer,
+    SearchPlayer,
+    ValuePlayer,
+    player_search_config,
+)
 from azjax.players.random_player import RandomPlayer
 from azjax.players.spec import (
     CONFIG_FILE,
@@ -160,7 +165,7 @@ def untrained_player(
     """
     config = load_run_config(run_dir)
     game, network = _own(config, game, network, run_dir)
-    search = played_search(config, simulations)
+    search = player_search_config(config.player, simulations)
     variables = jax.jit(network.init)(first_keys(jax.random.PRNGKey(config.seed)).network)
     return SearchPlayer(game=game, network=network, variables=variables, config=search)
 
@@ -219,7 +224,7 @@ def export_player(
       UserError: there is no such run or checkpoint, or the file exists.
     """
     saved = saved_player(parse_run(run), game=game, network=network)
-    save_player(path, saved.config, saved.variables, saved.about)
+    save_player(path, saved.config, saved.variables, saved.metadata)
 
 
 def saved_player(
@@ -238,8 +243,8 @@ def saved_player(
     )
     start, before = spec.path / START_FILE, ""
     if start.is_file():
-        before = describe_training(load_saved(start, game=game, network=network).about)
-    return SavedPlayer(config, variables, about_run(spec.path, cycle, before=before))
+        before = describe_training(load_saved(start, game=game, network=network).metadata)
+    return SavedPlayer(config.player, variables, run_metadata(spec.path, cycle, before=before))
 
 
 def checkpoint_cycle(run: NetworkSpec) -> int | None:
@@ -262,7 +267,7 @@ def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -
     if not isinstance(parsed, NetworkSpec) or parsed.source != "file":
         return ""
     saved = load_saved(parsed.path, trust=trust)
-    return describe_in_short(saved.about) if in_short else saved.describe()
+    return describe_in_short(saved.metadata) if in_short else saved.describe()
 
 
 def _network_player(
@@ -275,7 +280,7 @@ def _network_player(
     from azjax.network.two_headed import in_fast_arithmetic
 
     if spec.source == "run":
-        config = load_run_config(spec.path)
+        config = load_run_config(spec.path).player
         game, network, variables = load_network(
             spec.path, game=game, network=network, checkpoint=spec.checkpoint, warn=warn
         )
@@ -287,19 +292,19 @@ def _network_player(
         game, network = _own(config, game, network, spec.text)
     network = in_fast_arithmetic(network)
     if spec.how == "search":
-        search = played_search(config, spec.simulations)
+        search = player_search_config(config, spec.simulations)
         return SearchPlayer(game=game, network=network, variables=variables, config=search)
     kind = PolicyPlayer if spec.how == "policy" else ValuePlayer
     return kind(game=game, network=network, variables=variables)
 
 
 def _own(
-    config: Config, game: Game | None, network: Network | None, owner: str | Path
+    config: Config | PlayerConfig, game: Game | None, network: Network | None, owner: str | Path
 ) -> tuple[Game, Network]:
     """Returns a config's game and network, or the user's own instead."""
     from azjax.network.own_network import network_of
 
-    game = own_game(config, game, owner=str(owner))
+    game = own_game(config.game, game, owner=str(owner))
     return game, network_of(game, config.network, network, owner=str(owner))
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.config import Config, SearchConfig
+from azjax.config import PlayerConfig, SearchConfig
 from azjax.network.network import Network, Prediction, Variables
 from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
@@ -113,11 +113,8 @@ class SearchPlayer(_NetworkPlayer):
         return result._replace(value=value)
 
 
-def played_search(config: Config, simulations: int | None = None) -> SearchConfig:
-    """Returns the search of a run's players outside of self-play, as in its evaluations.
-
-    `simulations` replaces the evaluations' number.
-    """
+def player_search_config(config: PlayerConfig, simulations: int | None = None) -> SearchConfig:
+    """Returns a player's search, with this number of simulations if one is given."""
     if simulations is None:
-        simulations = config.evaluation.num_simulations
+        return config.search
     return replace(config.search, num_simulations=simulations)

@@ -1,9 +1,14 @@
-"""Players in single files: a network's weights as safetensors, with its config and its results.
+"""Players in single files: a network's weights as safetensors, with what the player is.
 
-The header holds the run's config, figures of its evaluation report, and a checksum over everything
-in the file. Loading a file starts nothing, and imports nothing that it names unless the user
-trusts it. Weights are stored as float16, and in large layers with 8 bits, which changes predictions
-by a few thousandths.
+The header holds the number of the format, the game, the network and the search, figures of the
+evaluation report as metadata, and a checksum over everything in the file. It holds nothing else of
+the run, so a change of the config's other sections leaves all files as they are. Of the network and
+the search it holds the values that differ from the defaults: an option that no file uses can go.
+A new default is another format, which needs another number.
+
+Loading a file starts nothing, and imports nothing that it names unless the user trusts it. Weights
+are stored as float16, and in large layers with 8 bits, which changes predictions by a few
+thousandths.
 """
 
 import dataclasses
@@ -20,30 +25,32 @@ import safetensors
 import safetensors.numpy
 from azjax_envs import Game
 
-from azjax.config import Config, GateConfig, LearningConfig
-from azjax.config.toml import config_from_dict, config_to_dict
-from azjax.errors import UserError
+from azjax.config import Config, NetworkConfig, PlayerConfig, SearchConfig
+from azjax.config.toml import config_to_dict, player_from_dict
+from azjax.errors import UserError, printable
 from azjax.games import game_config, own_game
 from azjax.network.network import Network, Variables
-from azjax.players.card import checked_about, describe_player
+from azjax.players.card import checked_metadata, describe_player
 from azjax.players.compact_weights import pack_weights, unpack_weights
 
 SUFFIX = ".safetensors"
 _TYPES = ("F16", "I8", "F32")
-_OF_TRAINING = {"learning": LearningConfig, "gate": GateConfig}
+FORMAT = "1"
+_SECTIONS = ("game", "network", "search")
+_PARTS = {*_SECTIONS, "metadata"}
 
 
 @dataclasses.dataclass(frozen=True)
 class SavedPlayer:
     """The contents of a player's file."""
 
-    config: Config  # of the run it comes from
+    config: PlayerConfig
     variables: Variables  # float32
-    about: dict[str, Any]  # see `about_run`
+    metadata: dict[str, Any]  # see `run_metadata`
 
     def describe(self) -> str:
         """Returns the player's card: its network, training and results, as text of a few lines."""
-        return describe_player(self.config, self.about)
+        return describe_player(self.config, self.metadata)
 
 
 def new_file(path: str | Path, suffix: str) -> Path:
@@ -63,11 +70,16 @@ def new_file(path: str | Path, suffix: str) -> Path:
 
 
 def save_player(
-    path: str | Path, config: Config, variables: Variables, about: dict[str, Any] | None = None
+    path: str | Path,
+    config: Config | PlayerConfig,
+    variables: Variables,
+    metadata: dict[str, Any] | None = None,
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 
-    `about` is what `about_run` returns, or None if nothing was measured.
+    Args:
+      config: the player's, or its run's, of which the file keeps `config.player`.
+      metadata: what `run_metadata` returns; None if nothing was measured.
 
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.
@@ -79,9 +91,10 @@ def save_player(
         raise UserError(
             f"{path}: not written, as {found} has values that are not finite numbers up to 65504"
         )
-    about = about or {"cycles": None, "report": [], "matches": []}
-    header = {"config": json.dumps(config_to_dict(config)), "about": json.dumps(about)}
-    path.write_bytes(file_bytes(arrays, header))
+    if isinstance(config, Config):
+        config = config.player
+    metadata = metadata or {"cycles": None, "report": [], "matches": []}
+    path.write_bytes(file_bytes(arrays, file_header(config, metadata)))
 
 
 def load_saved(
@@ -106,10 +119,14 @@ def load_saved(
     from azjax.network.own_network import network_of
 
     header, weights = _read(path)
-    config = _parse_config(path, header["config"])
-    about = checked_about(path, _parse_json(path, "results", header["about"]))
+    parts = {name: _parse_json(path, name, header[name]) for name in (*_SECTIONS, "metadata")}
+    metadata = checked_metadata(path, parts.pop("metadata"))
+    try:
+        config = player_from_dict(parts)
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
     _check_trust(path, config, game, network, trust)
-    game = own_game(config, game, owner=str(path))
+    game = own_game(config.game, game, owner=str(path))
     own = network is not None or config.network.module
     misfit = UserError(
         f"{path}: the weights do not fit the given network; it must be the one that was trained"
@@ -127,7 +144,7 @@ def load_saved(
     if {k: x.shape for k, x in expected.items()} != {k: x.shape for k, x in weights.items()}:
         raise misfit
     leaves = [jnp.asarray(weights[name], x.dtype) for name, x in expected.items()]
-    return SavedPlayer(config, jax.tree.unflatten(structure, leaves), about)
+    return SavedPlayer(config, jax.tree.unflatten(structure, leaves), metadata)
 
 
 def pretrained() -> dict[str, Path]:
@@ -143,18 +160,16 @@ def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
             header = file.metadata() or {}
             names = list(file.keys())
             types = {name: file.get_slice(name).get_dtype() for name in names}
-            if {"config", "about"} <= header.keys():
-                for name, kind in types.items():
-                    if kind not in _TYPES:
-                        raise UserError(f"{path}: {name} has type {kind}, but must have F16 or I8")
-            arrays = {name: file.get_tensor(name) for name in names if types[name] in _TYPES}
+            _check_header(path, header)
+            for name, kind in types.items():
+                if kind not in _TYPES:
+                    raise UserError(f"{path}: {name} has type {kind}, but must have F16 or I8")
+            arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error
     except (OSError, safetensors.SafetensorError) as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         raise UserError(f"{path}: not a safetensors file, or damaged{why}") from error
-    if not {"config", "about"} <= header.keys():
-        raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
     if header.get("checksum") != _checksum(arrays, header):
         raise UserError(
             f"{path}: damaged, as its checksum is another; get the file again, or write it again "
@@ -167,6 +182,42 @@ def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     if found := _first_infinite(weights):
         raise UserError(f"{path}: {found} has values that are not finite numbers")
     return header, weights
+
+
+def _check_header(path: str | Path, header: dict[str, str]) -> None:
+    """Raises a UserError unless a header is one of a player in this format."""
+    found = header.get("azjax_format")
+    if found is not None and found != FORMAT:
+        raise UserError(
+            f"{path}: a player in format {printable(found[:20])}, but this version of azjax reads "
+            f"format {FORMAT}; a newer version reads newer files"
+        )
+    if found is None or not header.keys() >= _PARTS:
+        raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
+
+
+def file_header(config: PlayerConfig, metadata: dict[str, Any]) -> dict[str, str]:
+    """Returns the texts of a player's header, without its checksum."""
+    parts = {
+        "game": config_to_dict(config.game),
+        "network": _changed(config_to_dict(config.network), config_to_dict(NetworkConfig())),
+        "search": _changed(config_to_dict(config.search), config_to_dict(SearchConfig())),
+        "metadata": metadata,
+    }
+    return {"azjax_format": FORMAT} | {name: json.dumps(part) for name, part in parts.items()}
+
+
+def _changed(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Returns the values that are not the defaults, in nested dicts."""
+    changed = {}
+    for key, value in values.items():
+        default = defaults.get(key)
+        if isinstance(value, dict) and isinstance(default, dict):
+            value = _changed(value, default)
+            default = {}
+        if value != default:
+            changed[key] = value
+    return changed
 
 
 def file_bytes(arrays: dict[str, np.ndarray], header: dict[str, str]) -> bytes:
@@ -191,30 +242,19 @@ def _first_infinite(arrays: dict[str, np.ndarray]) -> str | None:
     return next((name for name, x in arrays.items() if not np.isfinite(x).all()), None)
 
 
-def _parse_json(path: str | Path, what: str, text: str) -> Any:
+def _parse_json(path: str | Path, name: str, text: str) -> dict[str, Any]:
+    """Returns a part of the header, which must be a JSON object."""
     try:
-        return json.loads(text)
+        part = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: its {what} cannot be read as JSON") from error
-
-
-def _parse_config(path: str | Path, text: str) -> Config:
-    data = _parse_json(path, "config", text)
-    if not isinstance(data, dict):
-        raise UserError(f"{path}: its config must be a JSON object")
-    # Keys of another version about the training are no reason not to play.
-    for section, kind in _OF_TRAINING.items():
-        if isinstance(keys := data.get(section), dict):
-            known = {field.name for field in dataclasses.fields(kind)}
-            data[section] = {key: keys[key] for key in keys if key in known}
-    try:
-        return config_from_dict(data)
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+        raise UserError(f"{path}: its {name} cannot be read as JSON") from error
+    if not isinstance(part, dict):
+        raise UserError(f"{path}: its {name} must be a JSON object")
+    return part
 
 
 def _check_trust(
-    path: str | Path, config: Config, game: Game | None, network: Network | None, trust: bool
+    path: str | Path, config: PlayerConfig, game: Game | None, network: Network | None, trust: bool
 ) -> None:
     """Raises a UserError if making the player would import a module that the file names."""
     names = []

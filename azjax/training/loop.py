@@ -108,7 +108,7 @@ def train(
                 stack.enter_context(run_lock(run_dir))
                 _check_empty(run_dir)  # another process may have been faster
                 if start is not None:
-                    save_player(run_dir / START_FILE, start.config, start.variables, start.about)
+                    save_player(run_dir / START_FILE, start.config, start.variables, start.metadata)
         if jax.process_index() == 0:
             save_config(config, run_dir / CONFIG_FILE)
             if config.selfplay.openings:
@@ -146,7 +146,7 @@ def resume(
     saved = load_run_config(run_dir)
     if config is not None and game is not None:
         config = replace(config, game=saved.game)  # which `game` must be
-    game = own_game(saved, game, owner=str(run_dir))
+    game = own_game(saved.game, game, owner=str(run_dir))
     parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
     if config is not None:
         config = with_given(config, **parts)

@@ -18,7 +18,7 @@ from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
-from azjax.players.network_players import SearchPlayer, played_search
+from azjax.players.network_players import SearchPlayer, player_search_config
 from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import empty_replay
 from azjax.runs.keys import first_keys
@@ -60,7 +60,7 @@ class Trainer:
             game=self.game,
             network=self.network,
             variables=local(state.acting),
-            config=played_search(self.config, simulations),
+            config=player_search_config(self.config.player, simulations),
             search=self.search,
         )
 

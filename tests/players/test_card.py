@@ -7,17 +7,18 @@ import pytest
 
 from azjax.errors import UserError
 from azjax.players.card import (
-    about_run,
-    checked_about,
+    checked_metadata,
     describe_headline,
     describe_in_short,
     describe_player,
     describe_strength,
     describe_weakness,
+    run_metadata,
 )
 from azjax.players.weights_file import load_saved, pretrained
 from tests import tiny
 
+PLAYER = tiny.config().player
 ABOUT = {
     "cycles": 6,
     "minutes": 12.4,
@@ -37,7 +38,7 @@ ABOUT = {
 
 
 def test_the_card_has_all_results():
-    assert describe_player(tiny.config(), ABOUT).splitlines() == [
+    assert describe_player(PLAYER, ABOUT).splitlines() == [
         "tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles in 12 minutes on 2 cores",
         "search:4: 90.0% of 4,520 all positions without a mistake",
         "search:4: 99.0% of 100 its own games without a mistake",
@@ -50,11 +51,11 @@ def test_the_card_has_all_results():
 
 
 def test_an_untrained_player_without_results_has_no_card():
-    assert describe_player(tiny.config(), {"cycles": 0, "report": []}) == ""
+    assert describe_player(PLAYER, {"cycles": 0, "report": []}) == ""
     assert describe_in_short({"cycles": 0, "report": []}) == ""
-    assert describe_player(tiny.config(), {"cycles": 1, "report": []}) != ""
-    assert describe_player(tiny.config(), {"cycles": 0, "before": "9 cycles", "report": []}) != ""
-    assert describe_player(tiny.config(), {**ABOUT, "cycles": 0}) != ""
+    assert describe_player(PLAYER, {"cycles": 1, "report": []}) != ""
+    assert describe_player(PLAYER, {"cycles": 0, "before": "9 cycles", "report": []}) != ""
+    assert describe_player(PLAYER, {**ABOUT, "cycles": 0}) != ""
 
 
 def test_the_short_text_names_the_player_of_each_result():
@@ -113,7 +114,7 @@ def test_without_matches_the_headline_is_the_number_of_mistakes(mistakes, headli
 def test_wrong_values_of_first_moves_tell_where_no_class_has_a_mistake():
     about = {key: ABOUT[key] for key in ABOUT if key != "weakest"}
     assert describe_weakness(about) == "values of first moves wrong in 1 of 10, with 4 simulations"
-    assert "weakest: values of first moves wrong" in describe_player(tiny.config(), about)
+    assert "weakest: values of first moves wrong" in describe_player(PLAYER, about)
 
 
 def test_the_weaker_seat_tells_where_no_value_is_wrong():
@@ -134,7 +135,7 @@ def test_texts_of_a_file_have_no_control_characters():
     about = ABOUT | {"machine": "a\x9bcore", "matches": [match], "weakest": weak}
     texts = [*describe_in_short(about).split("\n"), describe_weakness(about)]
     texts += describe_strength(about)
-    texts += describe_player(tiny.config(), about).splitlines()
+    texts += describe_player(PLAYER, about).splitlines()
     assert all(text.isprintable() for text in texts)
     assert r"\x1b[2J: 50.0% of the points in 8 games against \x07\n" in texts
 
@@ -161,9 +162,9 @@ def test_a_card_tells_training_strength_and_weakness(tmp_path):
     match |= {"as_first": [2, 0, 0], "as_second": [0, 1, 1]}
     player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": [match]}
     (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
-    about = about_run(run, 6)
+    about = run_metadata(run, 6)
     assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
-    said = describe_player(tiny.config(), about)
+    said = describe_player(PLAYER, about)
     assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
     assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
     assert "search:4: values of the start and all first moves right in 9 of 10" in said
@@ -173,12 +174,12 @@ def test_a_card_tells_training_strength_and_weakness(tmp_path):
     broken_seat = {"matches": [kept | {"second": 2}]}
     for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}, broken_seat):
         with pytest.raises(UserError, match="its results are not as"):
-            checked_about("a file", about | broken)
+            checked_metadata("a file", about | broken)
 
 
 def test_players_that_come_along_have_whole_cards():
     for path in pretrained().values():
-        about = load_saved(path).about
+        about = load_saved(path).metadata
         assert about["minutes"] > 1
         assert re.search("core|H200", about["machine"])
         assert "weakest" in about or about.get("matches")

@@ -16,7 +16,7 @@ from azjax.errors import UserError
 from azjax.players.load import load_player
 from azjax.players.weights_file import load_saved, save_player
 from tests import tiny
-from tests.players.saved_players import ABOUT, GAME, contents, network, refusal, signed
+from tests.players.saved_players import ABOUT, contents, network, refusal, signed
 
 
 class OwnGame(TicTacToe):
@@ -37,7 +37,7 @@ def test_no_flipped_bit_gives_another_player(file, tmp_path):
         except UserError:
             refused += 1
         else:
-            assert (saved.config, saved.about) == (intact.config, intact.about)
+            assert (saved.config, saved.metadata) == (intact.config, intact.metadata)
             tiny.assert_equal(saved.variables, intact.variables)
     assert refused > 290
 
@@ -112,26 +112,29 @@ def about(**changes):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"config": "{"}, "its config cannot be read as JSON"),
-        ({"config": "[" * 100_000}, "its config cannot be read as JSON"),
-        ({"config": '{"network": {"blocks": ' + "[" * 700 + "]" * 700 + "}}"}, "network.blocks ="),
-        ({"config": "[]"}, "its config must be a JSON object"),
-        ({"config": '{"seed": ' + "9" * 5000 + "}"}, "its config cannot be read as JSON"),
-        ({"config": '{"sede": 1}'}, "did you mean seed?"),
-        ({"config": '{"network": {"blocks": "many"}}'}, "must be a whole number"),
-        (
-            {"config": '{"game": {"name": "tic_tac_toe\\ud800"}}'},
-            r"unknown game 'tic_tac_toe\ud800'",
-        ),
-        ({"about": "nonsense"}, "its results cannot be read as JSON"),
-        ({"about": "[" * 100_000}, "its results cannot be read as JSON"),
-        ({"about": "{}"}, "its results are not as"),
-        ({"about": "[]"}, "its results are not as"),
-        ({"about": about(cycles="6")}, "its results are not as"),
-        ({"about": about(report=[{}])}, "its results are not as"),
-        ({"about": about(report=[ABOUT["report"][0] | {"positions": 0}])}, "results are not as"),
-        ({"about": about(matches=[ABOUT["matches"][0] | {"score": float("nan")}])}, "are not as"),
-        ({"about": about(matches=7)}, "its results are not as"),
+        ({"network": "{"}, "its network cannot be read as JSON"),
+        ({"search": "[" * 100_000}, "its search cannot be read as JSON"),
+        ({"network": '{"blocks": ' + "[" * 700 + "]" * 700 + "}"}, "network.blocks ="),
+        ({"game": "[]"}, "its game must be a JSON object"),
+        ({"search": '"gumbel"'}, "its search must be a JSON object"),
+        ({"search": '{"num_simulations": ' + "9" * 5000 + "}"}, "its search cannot be read as"),
+        ({"search": '{"num_simulation": 1}'}, "did you mean search.num_simulations?"),
+        ({"search": '{"gumbel": 3}'}, "search.gumbel must be a table"),
+        ({"network": '{"blocks": "many"}'}, "must be a whole number"),
+        ({"game": '{"name": "tic_tac_toe\\ud800"}'}, r"unknown game 'tic_tac_toe\ud800'"),
+        ({"metadata": "nonsense"}, "its metadata cannot be read as JSON"),
+        ({"metadata": "[" * 100_000}, "its metadata cannot be read as JSON"),
+        ({"metadata": "[]"}, "its metadata must be a JSON object"),
+        ({"metadata": "{}"}, "its results are not as"),
+        ({"metadata": about(cycles="6")}, "its results are not as"),
+        ({"metadata": about(report=[{}])}, "its results are not as"),
+        ({"metadata": about(report=[ABOUT["report"][0] | {"positions": 0}])}, "are not as"),
+        ({"metadata": about(matches=[ABOUT["matches"][0] | {"score": float("nan")}])}, "not as"),
+        ({"metadata": about(matches=7)}, "its results are not as"),
+        ({"azjax_format": "2"}, "a player in format 2, but this version of azjax reads format 1"),
+        ({"azjax_format": ""}, "but this version of azjax reads format 1"),
+        ({"azjax_format": "9" * 9000}, "but this version of azjax reads format 1"),
+        ({"azjax_format": "\x1b[2J"}, r"a player in format \x1b[2J, but"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else next(iter(value.values()))[:20],
 )
@@ -165,10 +168,10 @@ def test_text_of_a_file_does_not_reach_the_terminal(file, tmp_path, capsys):
     arrays, header = contents(file)
     name = "\x1b[2J\x07search:4"
     shown = json.dumps({**ABOUT, "report": [ABOUT["report"][0] | {"player": name}]})
-    odd = signed(tmp_path / "odd.safetensors", arrays, header | {"about": shown})
+    odd = signed(tmp_path / "odd.safetensors", arrays, header | {"metadata": shown})
     assert r"\x1b[2J\x07search:4: 90.0%" in load_saved(odd).describe()
-    game = json.dumps({"game": {"name": "\x1b[2J"}})
-    odd = signed(tmp_path / "odder.safetensors", arrays, header | {"config": game})
+    game = json.dumps({"name": "\x1b[2J"})
+    odd = signed(tmp_path / "odder.safetensors", arrays, header | {"game": game})
     assert main(["play", str(odd)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.isprintable()
@@ -177,9 +180,8 @@ def test_text_of_a_file_does_not_reach_the_terminal(file, tmp_path, capsys):
 
 def test_a_network_that_the_file_cannot_hold_is_not_built(file, tmp_path, monkeypatch):
     arrays, header = contents(file)
-    config = json.loads(header["config"])
-    config["network"] |= {"blocks": 900}
-    bad = signed(tmp_path / "bad.safetensors", arrays, header | {"config": json.dumps(config)})
+    larger = json.dumps(json.loads(header["network"]) | {"blocks": 900})
+    bad = signed(tmp_path / "bad.safetensors", arrays, header | {"network": larger})
     monkeypatch.setattr("azjax.network.own_network.network_of", None)
     assert "do not fit the network" in refusal(bad)
 
@@ -191,13 +193,10 @@ def test_loading_compiles_nothing(file, caplog):
     assert not [record for record in caplog.records if "ompil" in record.getMessage()]
 
 
-def file_of_game(file, path, name, **evaluation):
-    """Writes a file of the same weights, whose config names another game or other opponents."""
+def file_of_game(file, path, name):
+    """Writes a file of the same weights, whose config names another game."""
     arrays, header = contents(file)
-    config = json.loads(header["config"])
-    config["game"] = {"name": name}
-    config["evaluation"] |= evaluation
-    return signed(path, arrays, header | {"config": json.dumps(config)})
+    return signed(path, arrays, header | {"game": json.dumps({"name": name})})
 
 
 @pytest.fixture
@@ -264,10 +263,3 @@ def test_commands_import_a_files_game_only_with_trust(
     monkeypatch.setattr("azjax.players.load.load_player", stop)
     assert main([*words, "--trust"]) == 2
     assert "trust is True" in capsys.readouterr().err
-
-
-def test_opponents_in_a_file_are_never_started(file, tmp_path):
-    command = f"gtp:sh -c 'touch {tmp_path}/started'"
-    named = file_of_game(file, tmp_path / "a.safetensors", "tic_tac_toe", opponents=[command])
-    assert load_player(named, trust=True).game == GAME
-    assert not (tmp_path / "started").exists()

@@ -8,22 +8,30 @@ import safetensors.numpy
 from azjax_envs import make
 
 from azjax.cli.main import main
+from azjax.config import Config, NetworkConfig, SearchConfig, config_to_dict
 from azjax.errors import UserError
 from azjax.players import compact_weights
-from azjax.players.card import about_run
+from azjax.players.card import run_metadata
 from azjax.players.load import load_player
 from azjax.players.network_players import PolicyPlayer
-from azjax.players.weights_file import file_bytes, load_saved, pretrained, save_player
+from azjax.players.weights_file import (
+    FORMAT,
+    file_bytes,
+    file_header,
+    load_saved,
+    pretrained,
+    save_player,
+)
 from tests import tiny
 from tests.oracles.searches import random_positions
-from tests.players.saved_players import ABOUT, GAME, contents, network, refusal, signed
+from tests.players.saved_players import ABOUT, GAME, contents, network
 
 
 def test_a_player_comes_back_from_its_file(file):
     config, made, variables = network()
     saved = load_saved(file)
-    assert saved.config == config
-    assert saved.about == ABOUT
+    assert saved.config == config.player
+    assert saved.metadata == ABOUT
     assert jax.tree.structure(saved.variables) == jax.tree.structure(variables)
     seen = jax.vmap(GAME.observe)(random_positions(GAME, jax.random.key(0), 64))
     for want, have in zip(
@@ -38,7 +46,7 @@ def test_a_player_comes_back_from_its_file(file):
 def test_a_file_is_named_like_a_run(file):
     player = load_player(f"{file}:7", game=GAME)
     assert player.name == "search:7"
-    assert load_player(str(file)).config == network()[0].search
+    assert load_player(str(file)).config == network()[0].player.search
     assert isinstance(load_player(f"{file}:policy"), PolicyPlayer)
     with pytest.raises(UserError, match="plays tic_tac_toe, not connect_four"):
         load_player(str(file), game=make("connect_four"))
@@ -58,7 +66,7 @@ def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypa
         made = load_player(spec).network
         assert made.config.dtype == ("float32" if slow else "bfloat16")
         assert dataclasses.replace(made.config, dtype="bfloat16") == config.network
-    assert load_saved(path).config == config
+    assert load_saved(path).config == config.player
 
 
 def test_a_file_describes_its_player(file):
@@ -104,7 +112,7 @@ def test_players_that_come_along_are_what_their_names_say():
     for name, path in pretrained().items():
         saved = load_saved(path)
         assert saved.config.game.name == name
-        assert saved.about["report"] or saved.about["matches"]
+        assert saved.metadata["report"] or saved.metadata["matches"]
         game = load_player(name).game
         # The player of go has a komi that is fair on its board.
         assert game == make(name, **dict(saved.config.game.options))
@@ -133,8 +141,8 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
     kept = ABOUT["report"][0] | {"player": "policy"}
     result = {"games": 8, "score": 0.75, "first": 1.0, "second": 0.5}
     played = [{"player": "policy", "opponent": name} | result for name in ("random", "uct:100")]
-    assert about_run(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": played}
-    assert about_run(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
+    assert run_metadata(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": played}
+    assert run_metadata(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
 
 
 @pytest.mark.parametrize(
@@ -143,7 +151,7 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
 def test_a_damaged_report_is_named_in_one_line(tmp_path, text):
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(UserError, match=r"report\.json: not as `azjax report` writes it"):
-        about_run(tmp_path, 4)
+        run_metadata(tmp_path, 4)
 
 
 def test_a_file_needs_no_game_named_in_a_match(file, capsys):
@@ -156,16 +164,92 @@ def test_a_file_needs_no_game_named_in_a_match(file, capsys):
     assert "name the game with --game" in capsys.readouterr().err
 
 
-def test_keys_of_training_that_azjax_no_longer_has_do_no_harm(file, tmp_path):
+def test_a_file_holds_nothing_of_the_training(file):
+    _, header = contents(file)
+    assert header.keys() == {"azjax_format", "game", "network", "search", "metadata", "checksum"}
+    assert json.loads(header["game"]) == {"name": "tic_tac_toe"}
+    search = json.loads(header["search"])
+    assert search["num_simulations"] == network()[0].evaluation.num_simulations
+
+
+KEYS_OF_TRAINING = {
+    "selfplay": "temperature",
+    "replay": "max_games",
+    "learning": "l2",
+    "gate": "threshold",
+    "evaluation": "exact_report",
+    "checkpoint": "keep",
+}
+
+
+def test_the_keys_of_training_are_of_all_other_sections():
+    sections = {x.name for x in dataclasses.fields(Config) if dataclasses.is_dataclass(x.type)}
+    assert sections - KEYS_OF_TRAINING.keys() == {"game", "network", "search"}
+
+
+@pytest.mark.parametrize(("section", "key"), KEYS_OF_TRAINING.items())
+def test_a_key_more_or_less_of_training_changes_no_file(section, key, file, tmp_path):
+    config, _, variables = network()
     arrays, header = contents(file)
-    config = json.loads(header["config"])
-    config["learning"]["value_weight"] = 2.0
-    config["gate"]["opening_plies"] = 4
-    old = signed(tmp_path / "old.safetensors", arrays, header | {"config": json.dumps(config)})
-    assert load_saved(old).config == load_saved(file).config
-    config["search"]["nothing"] = 1
-    new = signed(tmp_path / "new.safetensors", arrays, header | {"config": json.dumps(config)})
-    assert "unknown key search.nothing" in refusal(new)
+    old = getattr(config, section)
+    keys = {x.name: (x.name, x.type, x) for x in dataclasses.fields(old)}
+    new = ("a_new_key", int, dataclasses.field(default=1))
+    less = [x for name, x in keys.items() if name != key]
+    for number, changed in enumerate(([*keys.values(), new], less)):
+        kind = dataclasses.make_dataclass("Section", changed, frozen=True)
+        values = {x[0]: getattr(old, x[0]) for x in changed if x[0] in keys}
+        default = (section, kind, dataclasses.field(default_factory=kind))
+        other = dataclasses.make_dataclass("Other", [default], bases=(Config,), frozen=True)
+        parts = {x.name: getattr(config, x.name) for x in dataclasses.fields(Config)}
+        path = tmp_path / f"{number}.safetensors"
+        save_player(path, other(**parts | {section: kind(**values)}), variables, ABOUT)
+        assert contents(path)[1] == header
+        tiny.assert_equal(contents(path)[0], arrays)
+
+
+@pytest.mark.parametrize("name", pretrained())
+def test_a_shipped_file_is_as_it_would_be_written_today(name):
+    _, header = contents(pretrained()[name])
+    saved = load_saved(pretrained()[name])
+    del header["checksum"]
+    assert header == file_header(saved.config, saved.metadata)
+
+
+def test_new_defaults_need_a_new_format():
+    """A file holds the values that are not the defaults; a key that is gone does no harm."""
+    network = {
+        "module": "",
+        "options": {},
+        "architecture": "resnet",
+        "blocks": 6,
+        "channels": 64,
+        "convolutions": 0,
+        "filters": 32,
+        "residual": False,
+        "pooling_every": 0,
+        "towers": "shared",
+        "norm": "batch",
+        "policy_head": "dense",
+        "policy_channels": 2,
+        "value_channels": 1,
+        "value_hidden": 256,
+        "value_head": "tanh",
+        "auxiliary": [],
+        "dtype": "float32",
+    }
+    gumbel = {"max_considered_actions": 16, "value_scale": 0.1, "rescale_values": False}
+    puct = {"pb_c_init": 1.25, "pb_c_base": 19652.0}
+    noise = {"dirichlet_fraction": 0.25, "dirichlet_concentration": 10.0}
+    search = {"algorithm": "gumbel", "num_simulations": 32, "module": ""}
+    today = config_to_dict(SearchConfig())
+    for defaults, format_1 in (
+        (config_to_dict(NetworkConfig()), network),
+        (today.pop("gumbel"), gumbel),
+        (today.pop("puct"), puct | noise),
+        (today, search),
+    ):
+        assert defaults == {key: format_1.get(key, defaults[key]) for key in defaults}
+    assert FORMAT == "1"
 
 
 def test_large_layers_have_8_bits(file, file_with_8_bits):

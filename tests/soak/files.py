@@ -36,6 +36,7 @@ from azjax.config.toml import (
     config_from_dict,
     config_to_dict,
     load_config,
+    player_from_dict,
     save_config,
     shipped_configs,
 )
@@ -195,6 +196,9 @@ def check_config(file: Path) -> str:
     return "loaded"
 
 
+PARTS = ("game", "network", "search", "metadata")
+
+
 @dataclasses.dataclass(frozen=True)
 class Intact:
     """A valid player's file."""
@@ -234,18 +238,17 @@ def player_bytes(rng: random.Random, intact: Intact) -> tuple[bytes, dict[str, s
             text = (nested or json.dumps(mutate_value(rng, table))).encode()
             return struct.pack("<Q", len(text)) + text + intact.content[8 + length :], None
         case 5 | 6:
-            key = rng.choice(("config", "config", "about"))
+            key = rng.choice(PARTS)
             header[key] = json.dumps(mutate_value(rng, json.loads(header[key])))
         case 7:
-            key = rng.choice(("config", "about"))
+            key = rng.choice((*PARTS, "azjax_format"))
             changed = rng.choice(BYTES)(rng, header[key].encode())
             header[key] = changed.decode("utf-8", "replace")
         case 8:  # a config that the arrays may fit
-            config = json.loads(header["config"])
-            section = rng.choice([key for key, value in config.items() if isinstance(value, dict)])
-            key = rng.choice(list(config[section]))
-            config[section][key] = rng.choice(VALUES)
-            header["config"] = json.dumps(config)
+            section = rng.choice(("game", "network"))
+            values = json.loads(header[section])
+            values[rng.choice(list(values))] = rng.choice(VALUES)
+            header[section] = json.dumps(values)
         case _:
             match rng.randrange(6):
                 case 0:
@@ -275,9 +278,11 @@ def check_player(file: Path, intact: Intact, header: dict[str, str] | None) -> s
     if not all(line.isprintable() for line in saved.describe().split("\n")):
         raise WrongError("a line of the description is not printable")
     said = intact.header if header is None else header
-    if saved.config != config_from_dict(json.loads(said["config"])):
+    parts = {part: json.loads(said[part]) for part in PARTS}
+    metadata = parts.pop("metadata")
+    if saved.config != player_from_dict(parts):
         raise WrongError("another config was loaded")
-    if saved.about != json.loads(said["about"]):
+    if saved.metadata != metadata:
         raise WrongError("other results were loaded")
     loaded = jax.tree_util.tree_flatten_with_path(player.variables)[0]
     for keys, values in loaded:

@@ -53,13 +53,13 @@ def test_a_run_begins_with_the_network_of_a_run_or_of_its_file(first, tmp_path, 
 def test_a_file_tells_the_training_before(first, tmp_path):
     second, third = tmp_path / "second", tmp_path / "third"
     assert int(azjax.train(CONFIG, second, start_from=str(first[1])).cycle) == 2
-    about = saved_player(parse_run(str(second))).about
+    about = saved_player(parse_run(str(second))).metadata
     assert about["cycles"] == 2
     assert about["before"].startswith("2 cycles in ")
     export_player(second, tmp_path / "second.safetensors")
-    assert load_saved(tmp_path / "second.safetensors").about == about
+    assert load_saved(tmp_path / "second.safetensors").metadata == about
     azjax.train(CONFIG, third, start_from=str(second))
-    before = saved_player(parse_run(str(third))).about["before"]
+    before = saved_player(parse_run(str(third))).metadata["before"]
     assert before.startswith("2 cycles in ")
     assert ", after 2 cycles in " in before
 

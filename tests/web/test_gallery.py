@@ -64,7 +64,7 @@ def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
     monkeypatch.setattr("azjax.cli.web.load_search_player", lambda name: None)
     assert main(["web", "--all", "--out", str(tmp_path / "site")]) == 0
     for name, text in texts.items():
-        about = load_saved(pretrained()[name]).about
+        about = load_saved(pretrained()[name]).metadata
         headline, *lines = text.splitlines()
         check_headline(headline, about)
         assert f"Trained for {describe_training(about)}." in lines
