@@ -13,6 +13,7 @@ from azjax_envs import Game
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
 from azjax.errors import UserError
 from azjax.exact.known_values import exact_values
+from azjax.files import notation
 from azjax.files.game_record import GameRecord, Position, replay
 from azjax.players.base import Player
 from azjax.players.network_players import SearchPlayer
@@ -172,9 +173,9 @@ def _analysed_move(
     return AnalysedMove(
         number=i + 1,
         mover=before.mover,
-        move=after.move,
+        move=notation.shown_move(record, i + 1),
         best=best,
-        line=tuple(now.move_names(line)),
+        line=tuple(notation.shown_line(now, line)),
         loss=max(lost, 0.0) / 2,
         exact=bool(exact),
         visits=tuple((int(a), int(visits[a])) for a in tried if visits[a]),

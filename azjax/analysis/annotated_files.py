@@ -4,10 +4,9 @@ from pathlib import Path
 
 from sgfmill.common import move_from_vertex
 
-from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
+from azjax.analysis.game_analysis import GameAnalysis
 from azjax.errors import UserError
-from azjax.files import pgn, san, sgf
-from azjax.files.game_record import GameRecord
+from azjax.files import notation, pgn, sgf
 from azjax.files.played_game import PlayedGame, play_named
 
 
@@ -50,18 +49,28 @@ def write_analysis(
 
 
 def write_pgn(analysis: GameAnalysis, source: pgn.Pgn) -> str:
-    """Returns the game as PGN, with a comment on each move and the better lines as variations."""
-    tags = source.tags | {"Annotator": f"azjax ({analysis.player})"}
-    words: list[str] = []
+    """Returns the game as PGN, with a comment on each move and the better lines as variations.
+
+    What the file says of its moves stays. Moves that cannot be played become a comment.
+    """
+    annotators = [source.tags.get("Annotator", ""), f"azjax ({analysis.player})"]
+    tags = source.tags | {"Annotator": ", ".join(filter(None, annotators))}
+    words = list(source.notes[0])
     for move in analysis.moves:
-        before = analysis.record.truncate(move.number - 1)
-        number = pgn.move_number(before)
-        words += [number, san.to_san(before, analysis.record.positions[move.number].action)]
+        state = analysis.record.positions[move.number - 1].state
+        [played] = notation.numbered(analysis.game, state, [move.move])
+        notes = source.notes[move.number]
+        marks = [note for note in notes if note.startswith("$")]
+        words += [*played.split(), *marks]
         words += ["$4" if move.loss >= 0.3 else "$2"] * move.is_mistake
         words += ["{", *analysis.comment(move).partition(";")[0].split(), "}"]
+        words += [note for note in notes if note not in marks]
         if move.is_mistake:
-            words += ["(", number, *_variation(before, move), ")"]
-    return pgn.write_text(tags, words, source.result)
+            line = " ".join(notation.numbered(analysis.game, state, move.line))
+            words += f"({line})".split()
+    if rest := source.moves[len(analysis.moves) :]:
+        words.append(f"{{the file goes on: {' '.join(rest)}}}")
+    return pgn.write_text(tags, words, source.result or "*")
 
 
 def write_sgf(analysis: GameAnalysis, source: sgf.SgfSource) -> bytes:
@@ -83,14 +92,3 @@ def write_sgf(analysis: GameAnalysis, source: sgf.SgfSource) -> bytes:
             branch.set_move(colour, move_from_vertex(name, size))
             record = play_named(record, name)
     return source.game.serialise()
-
-
-def _variation(record: GameRecord, move: AnalysedMove) -> list[str]:
-    words: list[str] = []
-    for name in move.line:
-        action = next(a for a, text in record.legal_moves().items() if text == name)
-        if words and record.current.mover == 0:
-            words.append(pgn.move_number(record))
-        words.append(san.to_san(record, action))
-        record = record.play(action)
-    return words

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.exact.display import Displayed
+from azjax.files import notation
 from azjax.files.game_record import GameRecord
 from azjax.types import Array, State
 from azjax.web.page import render_review
@@ -31,7 +32,7 @@ class AnalysedMove:
 
     number: int  # from 1
     mover: int  # 0 or 1
-    move: str
+    move: str  # as people write it, such as "Nf3" in chess
     best: int  # the action of the better move, or of this one
     line: tuple[str, ...]  # how the game would go on with it
     loss: float  # the share of the points that the move gave up, from 0 to 1
@@ -80,8 +81,12 @@ class GameAnalysis(Displayed):
         if move.exact:
             text += " (exact)"
         if move.is_mistake:
-            text += f"; better {' '.join(move.line)}"
+            text += f"; better {self._line(move)}"
         return text
+
+    def _line(self, move: AnalysedMove) -> str:
+        state = self.record.positions[move.number - 1].state
+        return " ".join(notation.numbered(self.game, state, move.line))
 
     def result(self) -> str:
         """Returns how the game ended."""
@@ -104,15 +109,14 @@ class GameAnalysis(Displayed):
         if not shown:
             return Text(f"{self._headline()}\nno move gave up a tenth of the points")
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("move", "", "played", "chances", "better"):
-            table.add_column(column, justify="right" if column == "move" else "left")
+        for column in ("move", "", "chances", "better"):
+            table.add_column(column)
         for move in shown:
             table.add_row(
-                str(move.number),
+                notation.numbered_move(self.record, move.number),
                 self.player_names[move.mover],
-                move.move,
                 self._change(move) + " exact" * move.exact,
-                " ".join(move.line),
+                self._line(move),
             )
         return Group(Text(self._headline()), table)
 
@@ -147,6 +151,7 @@ class GameAnalysis(Displayed):
             "visits": move.visits if move else [],
             "best": move.best if move and move.is_mistake else None,
             "name": came.move if came else None,
+            "numbered": notation.numbered_move(self.record, came.number) if came else None,
             "comment": self.comment(came) if came else "",
             "mistake": bool(came and came.is_mistake),
         }

@@ -73,8 +73,8 @@ def analyse(arguments: list[str]) -> None:
                     mine,
                     progress=lambda done, count: bar.update(task, completed=done, total=count),  # noqa: B023
                 )
-            if played.ends_early:
-                print(printable(f"{where}: {played.ends_early}"), file=sys.stderr)
+            for line in filter(None, (played.remark, played.ends_early)):
+                print(printable(f"{where}: {line}"), file=sys.stderr)
             console.print(analysis)
             new = write_analysis(analysis, played, folder / f"{stem}.analysed", file.suffix)
         except UserError as error:

@@ -1,66 +1,202 @@
 """Games of chess in PGN: read, and written with comments and variations.
 
+Files of other programs leave the standard in many ways. What can be a move is read as one; what
+cannot, such as "ch" or "resigns", is a comment.
+
 Source: Edwards, "Portable Game Notation Specification and Implementation Guide", 1994.
 """
 
 import re
-import textwrap
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 from azjax_envs.chess import Chess
 
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, record_from_state, start_game
-from azjax.files.played_game import PlayedGame, played_game
-from azjax.files.san import read_san, to_san
+from azjax.files.notation import numbered, shown_moves
+from azjax.files.played_game import PlayedGame
+from azjax.files.positions import read_position
 
+_HALF = r"(?:½|1/2|0[.,]5)"
+_DASH = r"\s*[-–—:]\s*"
 _TOKEN = re.compile(
-    r"""\[\s*(?P<tag>\w+)\s*"(?P<value>(?:\\.|[^"\\])*)"\s*\]
-    | (?P<comment>\{[^}]*\}|;[^\n]*|^%[^\n]*)
-    | (?P<bracket>[()]) | (?P<ignored>\$\d+|\d+\.*|\.+|[!?]+) (?=[\s(){;$]|[A-Za-z]|$)
-    | (?P<result>1-0|0-1|1/2-1/2|\*) | (?P<move>[A-Za-z0][\w+#=:/-]*[!?]*) | (?P<other>\S)""",
+    rf"""\[\s*(?P<tag>\w[\w+#=:-]*)\s*"(?P<value>(?:\\.|[^"\\\n])*)"\s*\](?!["\w])
+    | ^[ \t]*\[[ \t]*(?P<loose>\w[\w+#=:-]*)(?P<rest>[^\n]*)
+    | \{{(?P<comment>[^}}\n]*(?:\n(?![ \t]*\[\s*\w+\s+")[^}}\n]*)*)(?P<closed>\}}?)
+    | ;(?P<line>[^\n]*) | (?P<ignored>^%[^\n]*|\[[^\]\n]*\]|[.…,\ufeff]|[^\S\n]+|\n)
+    | (?P<bracket>[()])
+    | (?P<nag>\$\d+)
+    | (?P<result>\*|(?<![\w/])(?:1{_DASH}0|0{_DASH}1|{_HALF}{_DASH}{_HALF}|½|1/2)(?![\w/-]))
+    | (?P<number>[1-9]\d*)\s*(?P<dots>[.…]+|(?=[\s{{(;$]|[a-hKQRBNO♔-♟]|$))
+    | (?P<word>(?:[^\s{{}}()\[\];$.…,\ufeff]|(?<=[^\W\d])\.)+(?:\([QRBNqrbn]\)[^\s\w]*)?|\S)""",
     re.VERBOSE | re.MULTILINE,
 )
+_MOVE = re.compile(  # also of other languages, so that no move is passed over
+    r"\w{0,2}[a-h]?[1-8]?[x×:–—-]?[a-h][1-8].*|[♔-♟].*|[O0o]-?[O0o].*|--|Z0|@@@@"
+    r"|[KQRBN][a-h]?x?[a-h]|[a-h]x[a-h]\W*|(ab|b[ac]|c[bd]|d[ce]|e[df]|f[eg]|g[fh]|hg)\W*"
+)
+_MARKS = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6, "□": 7, "=": 10, "∞": 13, "N": 146}
+_MARKS |= {"+/=": 14, "+=": 14, "⩲": 14, "=/+": 15, "=+": 15, "⩱": 15, "+/-": 16, "±": 16}
+_MARKS |= {"-/+": 17, "∓": 17, "+-": 18, "-+": 19}
 _WIDTH = 80
 RESULTS = {0: "1-0", 1: "0-1", None: "1/2-1/2"}
 """How PGN writes who has won."""
+_ENDS = (*RESULTS.values(), "*")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Pgn:
     """What a game's part of a file says."""
 
-    tags: dict[str, str]
-    moves: tuple[str, ...]  # of the main line
-    result: str
+    tags: dict[str, str] = field(default_factory=dict)
+    moves: list[str] = field(default_factory=list)  # of the main line
+    # What stands before the first move, and after each: comments, marks, and variations.
+    notes: list[list[str]] = field(default_factory=lambda: [[]])
+    result: str = ""  # "" without one
+    unclosed: str = ""  # the bracket that has no end, and where
+
+    def where(self) -> str:
+        """Returns how a message names the place of the last move."""
+        return f"after move {len(self.moves)}" if self.moves else "before the first move"
 
 
 def split_games(text: str) -> Iterator[Pgn]:
     """Yields the games of a file, without looking at their moves."""
-    tags: dict[str, str] = {}
-    moves: list[str] = []
+    game, variation = Pgn(), list[str]()
     depth = 0
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup
-        if kind == "value":
-            if moves:  # the game before has no result
-                yield Pgn(tags, tuple(moves), "*")
-                tags, moves, depth = {}, [], 0
-            tags[token["tag"]] = re.sub(r"\\(.)", r"\1", token["value"])
-        elif kind == "bracket":
-            depth = max(depth + (1 if token[0] == "(" else -1), 0)
-        elif depth:
+        begins = kind in ("value", "rest") or (
+            depth == 0
+            and (
+                (game.result in _ENDS and kind == "word" and _MOVE.fullmatch(token[0]))
+                or (
+                    token["number"] == "1"
+                    and (game.result or (len(game.moves) > 1 and token["dots"] == "."))
+                )
+            )
+        )
+        if kind == "rest" and game.moves and not game.result and '"' not in token["rest"]:
+            continue  # a remark in brackets
+        if begins and (game.moves or game.result):
+            yield _closed(game, depth, variation)
+            game, variation, depth = Pgn(), [], 0
+        if kind in ("value", "rest"):
+            _add_tag(game, token)
             continue
+        notes = variation if depth else game.notes[-1]
+        if kind == "bracket":
+            depth = _bracket(game, token[0], depth, variation)
+        elif kind == "closed":
+            if not token["closed"]:
+                game.unclosed = game.unclosed or f"the comment {game.where()}"
+            notes.append(f"{{{token['comment']}}}")
+        elif kind == "line":
+            notes.append(f"{{{token['line'].replace('}', ')')}}}")
+        elif kind == "nag":
+            notes.append(token[0])
+        elif depth and kind in ("number", "dots", "word", "result"):
+            variation.append(token[0])
         elif kind == "result":
-            yield Pgn(tags, tuple(moves), token[0])
-            tags, moves = {}, []
-        elif kind in ("move", "other"):
-            moves.append(token[0])
-    if tags or moves:
-        yield Pgn(tags, tuple(moves), "*")
+            game.result = token[0]
+        elif kind == "word":
+            _add_word(game, token[0])
+    if game.tags or game.moves or game.result:
+        yield _closed(game, depth, variation)
+
+
+def _add_tag(game: Pgn, token: re.Match[str]) -> None:
+    name, value = token["tag"], token["value"]
+    if name is None:  # quotes in the value, a last backslash, or no quotes
+        name, value = token["loose"], token["rest"].strip().removesuffix("]").strip()
+        value = value.removeprefix('"').removesuffix('"')
+    game.tags[name] = re.sub(r'\\(["\\])', r"\1", value)
+
+
+def _bracket(game: Pgn, bracket: str, depth: int, variation: list[str]) -> int:
+    """Returns the depth after a bracket of a variation; the outermost makes it a note."""
+    if bracket == "(":
+        variation.append(bracket)
+        return depth + 1
+    if depth == 0:
+        return 0
+    variation.append(bracket)
+    if depth == 1:
+        text = " ".join(variation)
+        if not game.moves:  # where no variation can be
+            text = f"{{{re.sub('[{}]', '', text)}}}"
+        game.notes[-1].append(text)
+        variation.clear()
+    return depth - 1
+
+
+def _add_word(game: Pgn, word: str) -> None:
+    if word in _MARKS:
+        game.notes[-1].append(f"${_MARKS[word]}")
+    elif _MOVE.fullmatch(word):
+        move = word.rstrip("!?")
+        game.moves.append(move)
+        mark = _MARKS.get(word[len(move) :])
+        game.notes.append([] if mark is None else [f"${mark}"])
+    elif any(map(str.isalnum, word)):
+        game.notes[-1].append(f"{{{word}}}")
+
+
+def _closed(game: Pgn, depth: int, variation: Sequence[str]) -> Pgn:
+    """Returns the game with what its file does not end."""
+    if depth:
+        game.unclosed = game.unclosed or f"the variation {game.where()}"
+        game.notes[-1].append(f"{{{re.sub('[{}]', '', ' '.join(variation))}}}")
+    game.result = _standard_result(game.result or game.tags.get("Result", ""))
+    return game
+
+
+def _standard_result(text: str) -> str:
+    """Returns a result as PGN has it; "" if the text is none."""
+    sides = re.sub(_HALF, "1/2", re.sub(r"\s", "", text))
+    sides = re.sub("[–—:]", "-", sides)
+    sides = "1/2-1/2" if sides == "1/2" else sides
+    return sides if sides in _ENDS else ""
+
+
+def read_game(pgn: Pgn) -> PlayedGame:
+    """Returns a game of a file up to its first move that is not legal.
+
+    Raises:
+      UserError: it has no legal move, or it is no game of standard chess.
+    """
+    tags = pgn.tags
+    variant = tags.get("Variant", "Standard").lower()
+    if variant not in ("", "standard", "chess", "normal", "from position"):
+        raise UserError(f"its variant is {tags['Variant']!r}; only standard chess can be analysed")
+    game: Any = Chess()
+    record, early, remarks = start_game(game), "", list[str]()
+    if "FEN" in tags:
+        try:
+            state, remark = read_position(game, tags["FEN"])
+        except ValueError as error:
+            raise UserError(str(error)) from error
+        record, remarks = record_from_state(game, state), [remark] if remark else []
+    for number, text in enumerate(pgn.moves, 1):
+        if record.current.over:
+            early = f"the game is over by its rules after {record.num_moves} moves"
+            break
+        try:
+            action = game.string_to_action(jax.device_get(record.current.state), text)
+        except ValueError as error:
+            early = f"move {number}: {str(error).partition(';')[0]}"
+            break
+        record = record.play(action)
+    if not record.num_moves:
+        raise UserError(early or "it has no moves")
+    if pgn.unclosed:
+        remarks.append(f"{pgn.unclosed} is not closed")
+    named = [tags.get(side, "?") for side in ("White", "Black")]
+    title = "" if "" in named or named == ["?", "?"] else " - ".join(named)
+    return PlayedGame(record, title, early, source=pgn, remark="; ".join(remarks))
 
 
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:
@@ -74,48 +210,20 @@ def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:
 
 def numbered_san(record: GameRecord, action: int) -> str:
     """Returns the name of a record's next move, after a number if White or nobody moved before."""
-    name = to_san(record, action)
+    state = record.current.state
+    name = shown_moves(record.game, state)[action]
     first = record.num_moves == 0 or record.current.mover == 0
-    return f"{move_number(record)} {name}" if first else name
+    return numbered(record.game, state, [name])[0] if first else name
 
 
-def write_text(tags: dict[str, str], words: list[str], result: str) -> str:
+def write_text(tags: dict[str, str], words: Sequence[str], result: str) -> str:
+    """Returns a game as PGN; a word, which may be a whole comment, stays on one line."""
     needed = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
-    tags = {name: tags.get(name, "?") for name in needed} | tags | {"Result": result}
+    tags = {name: "?" for name in needed} | {"Date": "????.??.??"} | tags | {"Result": result}
     escaped = {k: v.replace("\\", "\\\\").replace('"', '\\"') for k, v in tags.items()}
-    lines = [f'[{name} "{value}"]' for name, value in escaped.items()]
-    text = textwrap.fill(
-        " ".join([*words, result]), _WIDTH, break_long_words=False, break_on_hyphens=False
-    )
-    return "\n".join([*lines, "", text, "", ""])
-
-
-def read_game(pgn: Pgn) -> PlayedGame:
-    """Returns a game of a file, or raises a UserError."""
-    tags = pgn.tags
-    variant = tags.get("Variant", "Standard").lower()
-    if variant not in ("standard", "chess", "normal", "from position"):
-        raise UserError(f"its variant is {tags['Variant']!r}; only standard chess can be analysed")
-    game: Any = Chess()
-    record = start_game(game)
-    if "FEN" in tags:
-        try:
-            record = record_from_state(game, game.from_fen(tags["FEN"]))
-        except ValueError as error:
-            raise UserError(str(error)) from error
-    for number, text in enumerate(pgn.moves, 1):
-        if record.current.over:
-            break
-        try:
-            record = record.play(read_san(record, text))
-        except ValueError as error:
-            raise UserError(f"move {number}: {error}") from error
-    named = [tags.get(side, "?") for side in ("White", "Black")]
-    sides = [] if named == ["?", "?"] else named
-    return played_game(record, sides, ended=record.num_moves < len(pgn.moves), source=pgn)
-
-
-def move_number(record: GameRecord) -> str:
-    """Returns the number before a move: "12." of White, "12..." of Black."""
-    ply = int(jnp.asarray(record.current.state.ply))
-    return f"{ply // 2 + 1}{'.' if ply % 2 == 0 else '...'}"
+    lines = [f'[{name} "{value}"]' for name, value in escaped.items()] + ["", ""]
+    for word in [*words, result]:
+        if lines[-1] and len(lines[-1]) + len(word) >= _WIDTH:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join([*lines, "", ""])

@@ -16,6 +16,7 @@ class PlayedGame:
     title: str  # such as "A - B, 2026"; "" if the file names nobody
     ends_early: str = ""  # why later moves of the file were left out
     source: Any = None  # the file's own form, for `annotate`
+    remark: str = ""  # what in the file was read in another way than it is written
 
 
 def played_game(

@@ -78,7 +78,10 @@ def resume_game(path: Path, game: Game) -> GameRecord:
         games = list(found)
         if not games:
             raise UserError("it holds no game")
-        record = games[-1]().record
+        last = games[-1]()
+        if last.ends_early:
+            raise UserError(last.ends_early)
+        record = last.record
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     if record.current.over:

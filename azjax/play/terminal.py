@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from azjax.files import notation
 from azjax.files.game_record import GameRecord
 from azjax.play.session import PlayResult, Session, start_session
 from azjax.play.text import (
@@ -124,7 +125,8 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
     if not session.over and session.current.mover not in session.humans:
         _player_moves(screen)
         return True
-    question = f"your move {session.record.num_moves + 1}"
+    number = notation.next_number(session.record)
+    question = f"your move {number}"
     if session.over:
         question = f"Another game? ({', '.join(_afterwards(session))})"
     text = _ask(screen, question, input).strip()
@@ -135,7 +137,7 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
         return True
     command = {"?": "help", "q": "quit", "exit": "quit", "score": "eval"}.get(word, word)
     # If a move has the name of a command, the move is played.
-    if command in _COMMANDS and word not in map(str.lower, session.record.legal_moves().values()):
+    if command in _COMMANDS and word not in map(str.lower, _names(session).values()):
         act, _ = _COMMANDS[command]
         act(screen)
         return command != "quit"
@@ -150,6 +152,10 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
     seat = ORDINALS[session.current.mover]
     _play(screen, action, f"The {seat} player plays" if session.human is None else "You play")
     return True
+
+
+def _names(session: Session) -> dict[int, str]:
+    return notation.shown_moves(session.game, session.current.state)
 
 
 def _ask(screen: _Screen, question: str, input: Callable[[str], str]) -> str:
@@ -195,7 +201,7 @@ def _play(screen: _Screen, action: int, who_plays: str, remark: str = "") -> Non
     """Plays a move and shows it with the new position."""
     before = screen.session
     screen.session = before.play(action)
-    move = screen.session.current.move
+    move = notation.shown_move(screen.session.record, screen.session.record.num_moves)
     line = Text(f"\n{who_plays} ").append(move, style=f"bold {COLOURS[before.current.mover]}")
     screen.print(line.append(f"  {remark}" if remark else "", style="dim"))
     _show(screen, before.game.to_string(before.current.state))
@@ -232,7 +238,7 @@ def _print_score(screen: _Screen) -> None:
 def _help(screen: _Screen) -> None:
     if not screen.session.over:
         screen.print("Legal moves:", "bold")
-        screen.console.print(Columns(screen.session.record.legal_moves().values(), padding=(0, 2)))
+        screen.console.print(Columns(_names(screen.session).values(), padding=(0, 2)))
     screen.print("Commands:", "bold")
     commands = Table.grid(padding=(0, 2))
     for name, (_, what) in _COMMANDS.items():
@@ -246,7 +252,7 @@ def _hint(screen: _Screen) -> None:
         screen.print("The game is over: there is no move to suggest.", "yellow")
         return
     action, analysis = _choose(screen)
-    names = session.record.legal_moves()
+    names = _names(session)
     if analysis is None:
         who = sentence(name_of_player(session))
         screen.print(f"{who} would play {names[action]}; it gives no reasons.")
@@ -287,7 +293,7 @@ def _resign(screen: _Screen) -> None:
 
 
 def _moves(screen: _Screen) -> None:
-    screen.print(move_list([(p.moved_by, p.move) for p in screen.session.record.positions[1:]]))
+    screen.print(move_list(screen.session.record))
 
 
 def _new(screen: _Screen) -> None:

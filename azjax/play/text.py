@@ -1,6 +1,5 @@
 """A game as text in a terminal: the coloured board, who is ahead, hints, the moves."""
 
-from collections.abc import Sequence
 from itertools import zip_longest
 
 import numpy as np
@@ -8,6 +7,8 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from azjax.files.game_record import GameRecord
+from azjax.files.notation import numbered_moves
 from azjax.play.session import Session
 from azjax.players.base import Analysis
 
@@ -158,13 +159,14 @@ def _width(columns: dict[str, list[str]]) -> int:
     return sum(widths) + 3 * (len(columns) - 1)
 
 
-def move_list(moves: Sequence[tuple[int, str]]) -> Text:
-    """Returns the moves of a game, (seat, name), numbered and in the players' colours."""
-    if not moves:
+def move_list(record: GameRecord) -> Text:
+    """Returns the moves of a game, numbered and in the players' colours."""
+    if not record.num_moves:
         return Text("No moves yet.", style="dim")
     text = Text()
-    for number, (seat, move) in enumerate(moves, 1):
-        text.append(f"{number}.", style="dim")
+    for position, move in zip(record.positions[1:], numbered_moves(record), strict=True):
+        number, space, name = move.rpartition(" ")
         # Lines break between moves, never after a number.
-        text.append(f"\N{NO-BREAK SPACE}{move}", style=COLOURS[seat]).append("  ")
+        text.append(f"{number}\N{NO-BREAK SPACE}" if space else "", style="dim")
+        text.append(name, style=COLOURS[position.moved_by]).append("  ")
     return text

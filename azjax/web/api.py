@@ -11,12 +11,14 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
+from azjax.files import notation
 from azjax.files.game_record import record_from_state, start_game
+from azjax.files.positions import read_position
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
 from azjax.web.onnx_model import facts_of
-from azjax.web.page_data import describe_moves, notation_of
+from azjax.web.page_data import describe_moves
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -89,18 +91,15 @@ def _report(game: Game, state: State, analysis: SearchAnalysis, seconds: float) 
         "action": analysis.action,
         "visits": [[int(action), int(analysis.visits[action])] for action in visited],
         "value": -analysis.value if record.current.mover else analysis.value,  # for player 0
-        "line": record.move_names(line),
+        "line": notation.shown_line(record, line),
         "simulations": analysis.simulations,
         "ms": 1000 * seconds,
     }
 
 
 def _start_of(game: Game, text: str) -> State:
-    notation = notation_of(game)
-    if notation is None:
-        raise IllegalMove(f"positions of {game.name} have no text; give the moves from the start")
     try:
-        return getattr(game, f"from_{notation.lower()}")(text)
+        return read_position(game, text)[0]
     except ValueError as error:
         raise IllegalMove(str(error)) from error
 

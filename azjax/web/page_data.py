@@ -17,6 +17,7 @@ from azjax_envs.game import (
 
 from azjax.config import Option, SearchConfig
 from azjax.errors import UserError
+from azjax.files.positions import notation_of
 from azjax.games import game_from_name
 from azjax.search.policies import algorithm_of
 from azjax.web.onnx_model import FACTS, Model, extra_facts
@@ -47,11 +48,6 @@ def _option_text(name: str, value: Option) -> str:
     if isinstance(value, bool):
         return name if value else f"no {name}"
     return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
-
-
-def notation_of(game: Game) -> str | None:
-    """Returns how positions of a game are written, "FEN" or "SFEN"; None if they have no text."""
-    return next((name for name in ("FEN", "SFEN") if hasattr(game, f"from_{name.lower()}")), None)
 
 
 def describe_game(game: Game, own: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 import jax
@@ -25,7 +26,7 @@ class Game(Protocol[State]):
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
     Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasSetUp`,
-    `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or
+    `HasShownMoves`, `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or
     `HasObservationBounds`.
 
     Example:
@@ -183,6 +184,20 @@ class HasSetUp(Protocol[State]):
 
 
 @runtime_checkable
+class HasShownMoves(Protocol[State]):
+    """A game whose moves people write in another way than programs, such as chess."""
+
+    def shown_moves(self, state: State) -> dict[int, str]:
+        """Returns the legal actions with their names for people.
+
+        `string_to_action` reads these names, too.
+        """
+
+    def number_moves(self, state: State, names: Sequence[str]) -> list[str]:
+        """Returns the names of moves played from a position, with the numbers that people write."""
+
+
+@runtime_checkable
 class HasPlayerNames(Protocol):
     """A game whose players have names that a person sees on the board, such as colours."""
 
@@ -325,11 +340,15 @@ def find_legal(game: Game, state: State, text: str) -> int:
     for name, action in names.items():
         if name.lower() == wanted:
             return action
+    raise not_legal(text, list(names))
+
+
+def not_legal(text: str, names: Sequence[str]) -> ValueError:
+    """Returns the error for a text that is none of the legal moves, which have these names."""
     if not names:
-        raise ValueError(f"{text!r} cannot be played: the game is over")
-    some = ", ".join(list(names)[:_NAMED])
+        return ValueError(f"{text!r} cannot be played: the game is over")
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    raise ValueError(f"{text!r} is not legal here; legal: {some}{more}")
+    return ValueError(f"{text!r} is not legal here; legal: {', '.join(names[:_NAMED])}{more}")
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -23,7 +23,7 @@ def test_every_action_has_its_own_name():
             action = GAME.string_to_action(state, name)
             assert action == action_of(name, board.turn, 8)
             assert GAME.action_to_string(state, action) == name
-        for text in ("e2e5", "e1e1", "a7a8", "e8g8x", "", "O-O"):
+        for text in ("e2e5", "e1e1", "a7a8", "e8g8x", "", "O-O-O-O"):
             with pytest.raises(ValueError, match="is not legal here; legal: "):
                 GAME.string_to_action(state, text)
 

@@ -10,10 +10,10 @@ import pytest
 from azjax_envs import available_games, make
 
 from azjax import load_player
+from azjax.files.positions import notation_of
 from azjax.network.two_headed import make_network
 from azjax.players.weights_file import pretrained
 from azjax.web.onnx_model import FACTS, export_model, export_set_up
-from azjax.web.page_data import notation_of
 from tests.web.sites import TOWERS
 
 pytest.importorskip("onnx")

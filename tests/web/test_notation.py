@@ -14,9 +14,9 @@ from azjax_envs import available_games, make
 from azjax_envs.chess.notation import parse_fen
 from azjax_envs.shogi.notation import parse_sfen
 
+from azjax.files.positions import notation_of
 from azjax.web.onnx_model import export_set_up
 from azjax.web.page import join_scripts
-from azjax.web.page_data import notation_of
 from azjax.web.verify import open_session
 from tests.absent import skip_without
 from tests.oracles.chess_positions import positions

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import jax
 from azjax_envs import Game
 
+from azjax.files import positions
 from azjax.files.game_record import GameRecord, record_from_state, start_game
 from azjax.players.engines.uci_games import Dialect
-from azjax.types import State
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def read_position(
     elif start == "startpos":
         record = start_game(game)
     else:
-        state, remark = _read(game, dialect, start)
+        state, remark = positions.read_position(game, start)
         record = record_from_state(game, state)
     pairs = zip(moves, record.moves, strict=False)
     common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
@@ -56,18 +56,6 @@ def read_position(
         action = game.string_to_action(jax.device_get(alive.current.state), move)
         record = record.append(alive.play(action, move).current)
     return ClientGame(start, record, remark)
-
-
-def _read(game: Game, dialect: Dialect, text: str) -> tuple[State, str]:
-    """Returns a position, and a remark if it had to be mended."""
-    try:
-        return dialect.read(game, text), ""
-    except ValueError as error:
-        try:
-            state = dialect.read(game, text, strict=False)
-        except ValueError:
-            raise error from None
-        return state, f"{error}; it is read as {dialect.write(game, state)}"
 
 
 def revive(record: GameRecord, dialect: Dialect) -> GameRecord:

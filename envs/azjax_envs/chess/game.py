@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
@@ -11,9 +12,9 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.base_game import BaseGame
-from azjax_envs.chess import actions, clicks, drawing, notation, observation
+from azjax_envs.chess import actions, clicks, drawing, notation, observation, san
 from azjax_envs.chess.state import ChessState, play, set_up
-from azjax_envs.game import Symmetries, returns_of, settle
+from azjax_envs.game import Symmetries, legal_actions, not_legal, returns_of, settle
 from azjax_envs.symmetry import mirrored
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls, materialized
 
@@ -75,13 +76,55 @@ class _ChessGame(BaseGame):
     def action_to_string(self, state: ChessState, action: int) -> str:
         return notation.action_to_uci(self._size, jax.device_get(state), action)
 
+    def string_to_action(self, state: ChessState, text: str) -> int:
+        """Returns the legal action that `text` names, in UCI's letters or as people write it.
+
+        "Nf3", "Ng1-f3", "nf3" and "g1f3" are the same move, and so are "O-O", "0-0", "e1g1" and
+        "e1h1". Signs of capture, promotion and check may be missing.
+
+        Raises:
+          ValueError: no legal move, or several, have that name.
+        """
+        moves, board = self._uci_moves(state)
+        found = san.read_san(text, board, list(moves))
+        if len(found) == 1:
+            return moves[found[0]]
+        if found:
+            names = " or ".join(san.write_san(m, board, list(moves), self._size) for m in found)
+            raise ValueError(f"{text!r} is not clear: it can be {names}")
+        if text.strip() in san.NULL_MOVES:
+            raise ValueError(f"{text!r} is a null move, and nobody may pass in chess")
+        raise not_legal(text, list(self.shown_moves(state).values()))
+
+    def shown_moves(self, state: ChessState) -> dict[int, str]:
+        """Returns the legal actions with their names in standard algebraic notation: "Nf3"."""
+        moves, board = self._uci_moves(state)
+        legal = list(moves)
+        return {a: san.write_san(m, board, legal, self._size) for m, a in moves.items()}
+
+    def number_moves(self, state: ChessState, names: Sequence[str]) -> list[str]:
+        """Returns the names of moves from a position with their numbers: "8. Nf3", "Nc6"."""
+        first = int(state.ply)
+        return [
+            f"{ply // 2 + 1}{'...' if ply % 2 else '.'} {name}"
+            if ply in (first, ply & ~1)
+            else name
+            for ply, name in enumerate(names, first)
+        ]
+
+    def _uci_moves(self, state: ChessState) -> tuple[dict[str, int], san.Board]:
+        state = jax.device_get(state)
+        names = {self.action_to_string(state, a): a for a in legal_actions(self, state)}
+        return names, notation.to_board(self._size, state)
+
     def from_fen(self, text: str, *, strict: bool = True) -> ChessState:
         """Returns the position of a FEN of four to six fields, without earlier positions.
 
         Args:
           strict: refuse castling rights, en-passant squares and counters that cannot be. Otherwise
-            they are dropped, Shredder-FEN is read, and a drawn position with a legal move is open,
-            as the programs are that let two players go on.
+            they are dropped, fields may be missing after the board, Shredder-FEN is read, and a
+            drawn position with a legal move is open, as the programs are that let two players go
+            on.
 
         Raises:
           ValueError: if the text is not a FEN, or its position is impossible.

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from azjax_envs.bitboard import Lanes
-from azjax_envs.chess import actions
+from azjax_envs.chess import actions, san
 from azjax_envs.chess.state import CLOCK, ChessState
 
 FILES = "abcdefgh"
@@ -58,17 +58,19 @@ def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndar
 def _mended(fields: list[str], size: int) -> list[str]:
     """Returns the fields of a FEN without rights, squares and counters that cannot be.
 
-    Castling may be missing, in any order, or in the letters of files (Shredder-FEN). Rights without
-    king and rook are dropped, and so is an en-passant square that no pawn has just passed. A clock
-    that has run out begins again, and so does a move number out of range.
+    Fields may be missing after the board. Castling may be missing, in any order, or in the letters
+    of files (Shredder-FEN). Rights without king and rook are dropped, and so is an en-passant
+    square that no pawn has just passed. A clock out of range begins again, and so does a move
+    number.
     """
-    if len(fields) < 2:
+    if not fields:
         return fields
-    board, turn, *rest = fields
+    board, *rest = fields
+    turn = rest.pop(0).lower() if rest else "w"
     castling = rest.pop(0) if rest and re.fullmatch("-|[KQkqA-Ha-h]+", rest[0]) else "-"
     passed = rest.pop(0) if rest and re.fullmatch("-|[a-h][1-8]", rest[0]) else "-"
     numbers = {}
-    for default, high in (("0", CLOCK - 1), ("1", _MOVES)):
+    for default, high in (("0", CLOCK), ("1", _MOVES)):
         given = rest.pop(0) if rest else default
         fits = re.fullmatch("[0-9]{1,9}", given) and int(default) <= int(given) <= high
         numbers[default] = given if fits else default
@@ -110,6 +112,13 @@ def action_to_uci(size: int, state: ChessState, action: int) -> str:
         promotion = "q"
     is_white = bool(state.ply % 2 == 0)
     return _square_name(size, start, is_white) + _square_name(size, target, is_white) + promotion
+
+
+def to_board(size: int, state: ChessState) -> san.Board:
+    """Returns the letters of the pieces by the names of their squares."""
+    grid = _letters(size, state)
+    names = {f"{FILES[x]}{size - y}": str(grid[y, x]) for y in range(size) for x in range(size)}
+    return {name: letter for name, letter in names.items() if letter != "."}
 
 
 def to_text(size: int, state: ChessState) -> str:

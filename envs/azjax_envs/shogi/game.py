@@ -159,7 +159,8 @@ class Shogi(BaseGame):
         Repetition starts from this position. The move number counts towards the 512 plies.
 
         Args:
-          strict: refuse a move number out of range; otherwise the count begins again.
+          strict: refuse a move number out of range, and missing fields; otherwise the count begins
+            again, sente is to move, and the hands are empty.
 
         Raises:
           ValueError: if the SFEN is malformed, or its position is impossible.

@@ -45,7 +45,8 @@ def parse_sfen(text: str, most: int, *, strict: bool = True) -> dict[str, np.nda
 
     Args:
       most: how many plies a game has at most.
-      strict: refuse a move number out of range; otherwise the count begins again.
+      strict: refuse a move number out of range, and missing fields; otherwise the count begins
+        again, sente is to move, and the hands are empty.
 
     Returns:
       The arguments of `set_up`: `view` int32 [95], and int32 [] each `ply` and `player`.
@@ -54,6 +55,8 @@ def parse_sfen(text: str, most: int, *, strict: bool = True) -> dict[str, np.nda
       ValueError: where it is malformed, or no such position can be.
     """
     fields = text.split()
+    if fields and not strict:
+        fields += ["b", "-"][len(fields) - 1 :]
     if len(fields) not in (3, 4):
         raise wrong(text, "must hold board, side to move, hands and move number")
     cells = _parse_board(text, fields[0])
@@ -61,7 +64,7 @@ def parse_sfen(text: str, most: int, *, strict: bool = True) -> dict[str, np.nda
         raise wrong(text, f"the side to move must be b or w, not {fields[1]!r}")
     hands = _parse_hands(text, fields[2])
     number = fields[3] if len(fields) == 4 else "1"
-    fits = re.fullmatch(r"[0-9]{1,4}", number) and 1 <= int(number) <= most + strict
+    fits = re.fullmatch(r"[0-9]{1,4}", number) and 1 <= int(number) <= most + 1
     if not fits and not strict:
         number = "1"
     elif not fits:
