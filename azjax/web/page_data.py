@@ -1,5 +1,6 @@
 """The data about a game and its player that the page's scripts need before the first move."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,9 +30,12 @@ _MAX_POSITIONS = 3  # in which the name of an action is looked up
 def title_of(game: Game) -> str:
     """Returns the heading of a game's page, with the options that its name does not tell.
 
-    Go on 7x7 with a komi of 9 is "Go 7x7, komi 9".
+    Go on 7x7 with a komi of 9 is "Go 7x7, komi 9". A game my_games:LineUp with other than its usual
+    n is "Line up, n = 3".
     """
-    title = game.name.replace("_", " ").capitalize()
+    name = re.split("[:.]", game.name)[-1]  # a game of the user's own may be called "module:Class"
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).replace("_", " ").split()
+    title = " ".join(words).capitalize() or game.name
     try:
         usual = vars(game_from_name(game.name))
     except UserError:
@@ -47,7 +51,8 @@ def title_of(game: Game) -> str:
 def _option_text(name: str, value: Option) -> str:
     if isinstance(value, bool):
         return name if value else f"no {name}"
-    return f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{name} = {text}" if len(name) == 1 else f"{name} {text}"
 
 
 def describe_game(game: Game, own: int) -> dict[str, Any]:
@@ -55,16 +60,22 @@ def describe_game(game: Game, own: int) -> dict[str, Any]:
 
     `own` is the player's own number of simulations.
     """
-    simulations = sorted({*_LEVELS, own})
-    labels = {1: "1 (no search)", own: f"{own} (default)"}
     return {
         "simulations": own,
-        "levels": [{"simulations": n, "label": labels.get(n, str(n))} for n in simulations],
+        "levels": [
+            {"simulations": n, "label": _level_text(n, own)} for n in sorted({*_LEVELS, own})
+        ],
         "notation": notation_of(game),
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
         "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,
         "win": game.winning_shape if isinstance(game, HasWinningCells) else None,
     }
+
+
+def _level_text(simulations: int, own: int) -> str:
+    """Returns a strength for people: "64 simulations (default)"."""
+    text = "no search" if simulations == 1 else f"{simulations:,} simulations"
+    return f"{text} (default)" if simulations == own else text
 
 
 def describe_model(

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import re
 
 import pytest
 from azjax_envs.tic_tac_toe import TicTacToe
@@ -123,6 +124,12 @@ def test_a_move_stops_the_search_for_a_hint(open_page, address):
             "parts => parts.map(part => part.dataset.cell)"
         )
         assert marked == ["0", "1", "2"]
+        assert page.locator("#board .won.ring").count() == 3
+        # The loser's pieces, too, keep their colours.
+        assert page.locator("#board [data-cell]").evaluate_all(
+            "parts => parts.every(part => getComputedStyle(part).filter === 'none')"
+        )
+        assert page.inner_text("#meaning") == ""
         assert page.get_attribute("body", "class") == ""
 
 
@@ -173,6 +180,30 @@ def test_whose_pieces_are_whose_and_what_the_numbers_are(open_page, address):
         page.select_option("#side", "none")
         wait(page, "/^X moves/.test(document.querySelector('#detail').textContent)")
         assert page.inner_text("#detail") == "X moves first."
+
+
+def test_the_chances_of_an_empty_board_are_explained(open_page, address):
+    page = open_page(address, PHONE)
+    assert page.inner_text("#meaning") == (
+        "No move yet: the share of the points that the network expects for the first player."
+    )
+    play(page, 8)
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    assert page.inner_text("#meaning") == (
+        "The share of the points that the network expects for you if both play well."
+    )
+
+
+def test_everything_that_can_be_pressed_has_a_name(open_page, address):
+    page = open_page(address, DESKTOP)
+    assert page.locator("#level option:checked").inner_text() == "8 simulations (default)"
+    page.click("#board .legal")
+    wait(page, "document.querySelectorAll('#moves li').length === 2")
+    wait(page, IDLE)
+    tree = page.locator("body").aria_snapshot()
+    pressed = re.findall(r"- (?:button|checkbox|combobox|dialog|textbox|option)(.*)", tree)
+    assert len(pressed) > 15
+    assert all(re.match(r' "[\w/&].*"', name) for name in pressed), tree
 
 
 def test_numbers_are_legible_at_every_share(open_page, address):

@@ -1,10 +1,13 @@
 """What a page says about its game."""
 
+import types
+
 import pytest
 from azjax_envs import make
 from azjax_envs.tic_tac_toe import TicTacToe
 
-from azjax.web.page_data import title_of
+from azjax.web import page_data
+from azjax.web.page_data import describe_game, title_of
 
 
 @pytest.mark.parametrize(
@@ -25,3 +28,32 @@ def test_the_title_of_a_game_that_no_name_leads_to():
         name = "my_own_game"
 
     assert title_of(MyOwnGame()) == "My own game"
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("qubic:Qubic", "Qubic"),
+        ("my_games.three_d:LineThree", "Line three"),
+        ("notebook:make.<locals>.MyGame", "My game"),
+        ("my_games:make_qubic", "Make qubic"),
+        ("__main__:Game4", "Game4"),
+        ("_", "_"),
+    ],
+)
+def test_the_title_of_a_game_that_is_named_by_its_class(name, title):
+    assert title_of(types.SimpleNamespace(name=name)) == title
+
+
+def test_options_of_one_letter_are_written_as_in_mathematics(monkeypatch):
+    monkeypatch.setattr(page_data, "game_from_name", lambda name: types.SimpleNamespace(n=4))
+    game = types.SimpleNamespace(name="qubic:Qubic", n=3, size=5)
+    assert title_of(game) == "Qubic, n = 3"
+
+
+def test_strengths_are_numbers_of_simulations():
+    levels = describe_game(make("tic_tac_toe"), 64)["levels"]
+    assert [level["label"] for level in levels] == [
+        "no search", "8 simulations", "32 simulations", "64 simulations (default)",
+        "128 simulations", "512 simulations",
+    ]  # fmt: skip

@@ -74,6 +74,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     for (const part of svg.querySelectorAll("[tabindex]")) {
       part.setAttribute("tabindex", -1); // not removed, because it may have the focus
       part.removeAttribute("role");
+      part.removeAttribute("aria-roledescription");
       part.removeAttribute("aria-label");
     }
     for (const { action, name, clicks } of moves) {
@@ -82,6 +83,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       const earlier = part.getAttribute("aria-label");
       part.setAttribute("tabindex", 0);
       part.setAttribute("role", "button");
+      part.setAttribute("aria-roledescription", "move");
       part.setAttribute("aria-label", earlier ? `${earlier}, ${name}` : name);
     }
   }
@@ -126,6 +128,13 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       cells.get(picked).classList.add("picked");
       for (const { clicks } of moves) {
         if (clicks?.[0] === picked) dot(place(cells.get(clicks[1])));
+      }
+    }
+    // Rings, because no part may change its colour: a darker yellow looks like red.
+    for (const part of svg.querySelectorAll(".winning")) {
+      const { x, y, size } = place(part);
+      for (const kind of ["edge", "ring"]) {
+        layer.append(make("circle", { class: `won ${kind}`, cx: x, cy: y, r: size * 0.3 }));
       }
     }
     if (marks.last) {

@@ -25,8 +25,12 @@ const person = () => (people().length === 1 ? people()[0] : null); // the seat o
 const viewer = () => person() ?? 0; // the player whose chances are shown
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const seatName = (player) => capital(game.players?.[player] ?? ["first", "second"][player]);
+const shortName = (player) => seatName(player).split(",")[0]; // "Red" for "red, from top to bottom"
 const nameOf = (player) =>
   person() === null ? seatName(player) : player === person() ? "You" : "The network";
+
+// What the choices of chess and shogi stand for.
+const CHOICES = { "": "no promotion", "+": "promotion", q: "queen", r: "rook", b: "bishop", n: "knight" };
 
 const toMove = () => !position.over && isPerson(position.player);
 const actions = (moves) => moves.map(({ action }) => action);
@@ -134,12 +138,13 @@ function showAll() {
   const known = values[log.length] ?? position.value;
   showChances(sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
-  $("near").textContent = person() === null ? seatName(0) : "You";
-  $("far").textContent = person() === null ? seatName(1) : "Network";
+  $("near").textContent = person() === null ? shortName(0) : "You";
+  $("far").textContent = person() === null ? shortName(1) : "Network";
   $("undo").disabled = !log.some(({ player }) => isPerson(player));
   $("hint").disabled = !toMove();
   say(status());
   $("detail").textContent = detail();
+  $("meaning").textContent = meaning();
   $("status").dataset.over = position.over;
   const rows = log.map(({ player, name }) => `<li class="p${player}">${escaped(name)}</li>`);
   $("moves").innerHTML = rows.join("");
@@ -189,6 +194,15 @@ function detail() {
   return texts.join(" ");
 }
 
+/** What the chances are; on an empty board there is no good or bad move yet that they tell of. */
+function meaning() {
+  if (position.over) return "";
+  const seat = ["first", "second"][viewer()];
+  if (!log.length && !start) return `No move yet: the share of the points that the network expects for the ${seat} player.`;
+  const whose = person() === null ? shortName(0) : "you";
+  return `The share of the points that the network expects for ${whose} if both play well.`;
+}
+
 function escaped(text) {
   const letters = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
   return text.replace(/[&<>]/g, (letter) => letters[letter]);
@@ -197,7 +211,7 @@ function escaped(text) {
 /** Asks which of several moves with the same clicks is meant; null if the person cancels. */
 function choose(texts) {
   const dialog = $("choice");
-  const buttons = texts.map((text, i) => `<button value="${i}">${escaped(text) || "&ndash;"}</button>`);
+  const buttons = texts.map((text, i) => `<button value="${i}">${escaped(CHOICES[text] ?? text)}</button>`);
   dialog.querySelector("form").innerHTML = buttons.join("");
   dialog.returnValue = "";
   dialog.showModal();

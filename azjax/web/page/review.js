@@ -51,6 +51,7 @@ for (const [ply, { name, mistake }] of pages.entries()) {
   const item = document.createElement("li");
   const button = document.createElement("button");
   button.textContent = mistake ? `${name} ?` : name;
+  button.setAttribute("aria-label", `${ply}. ${name}${mistake ? ", a turning point" : ""}`);
   button.dataset.ply = ply;
   item.classList.toggle("mistake", mistake);
   item.append(button);
