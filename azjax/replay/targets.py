@@ -51,7 +51,7 @@ def value_targets(
       devices: the number of devices that share the buffer.
     """
     size = replay.transitions.reward.shape[0]
-    ages = jnp.arange(size)  # 0 is the newest ply
+    ages = jnp.arange(size, dtype=jnp.int32)  # 0 is the newest ply
     newest_first = (replay.position - 1 - ages) % size
     stored = replay.transitions
     plies = (
@@ -112,12 +112,12 @@ def scan_plies(
         end = jnp.where(over, index, end)
         side = jnp.where(over, 1, jnp.sign(discount).astype(jnp.int8) * side).astype(jnp.int8)
         rank = jnp.where(over, games, rank)  # games that ended later than this one
-        games = games + jnp.sum(over)
+        games = games + jnp.sum(over, dtype=jnp.int32)
         recent = rank < max_games if max_games else True
         carry = (target, valid, end, side, rank, games)
         return carry, ((1 - own) * target + own * root, valid & recent, end, side)
 
-    zeros, none = jnp.zeros((lanes, 2)), jnp.zeros(lanes, jnp.int32)
+    zeros, none = jnp.zeros((lanes, 2), jnp.float32), jnp.zeros(lanes, jnp.int32)
     start = (zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
     return jax.lax.scan(back, start, (indices, rewards, discounts, values))[1]
 
@@ -138,7 +138,9 @@ def double_windows(
     size = indices.shape[0]
     over, swapped = discounts == 0, discounts < 0
     target = _wins_and_losses(rewards)
-    age = jnp.where(over, jnp.arange(size)[:, None], -1)  # of the end of the game, -1 if not known
+    age = jnp.where(
+        over, jnp.arange(size, dtype=jnp.int32)[:, None], -1
+    )  # of the end of the game, -1 if not known
     shift = 1
     while shift < size:
         known = age >= 0
@@ -148,11 +150,13 @@ def double_windows(
         swapped ^= _later(swapped, shift, False) & ~known
         age = jnp.where(known, age, _later(age, shift, -1))
         shift *= 2
-    ends = jnp.sum(over, axis=1)
+    ends = jnp.sum(over, axis=1, dtype=jnp.int32)
     valid, place = age >= 0, jnp.maximum(age, 0)
     recent = valid
     if max_games:
-        rank = jnp.cumsum(ends) - ends  # games that ended later, of those that end at each ply
+        rank = (
+            jnp.cumsum(ends, dtype=jnp.int32) - ends
+        )  # games that ended later, of those that end at each ply
         recent = rank[place] < max_games
     return (
         (1 - own) * target + own * _wins_and_losses(values),

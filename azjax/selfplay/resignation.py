@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
+from azjax.means import nothing
 from azjax.types import Array
 
 _BINS = 100  # of values from -1 to 0
@@ -77,7 +78,8 @@ def resignation_threshold(
     """Returns the value below which to resign, and the measured false positive rate there.
 
     The threshold is the upper end of the highest bin at or below which the rate is allowed. With
-    too few players it is -2, below every value, and the rate is NaN. Both are float32 [].
+    too few players it is -2, below every value, and the rate is NaN, see `azjax.means.nothing`.
+    Both are float32 [].
     """
     players, not_lost = jnp.cumsum(stats.players), jnp.cumsum(stats.not_lost)
     fine = (players >= _MIN_PLAYERS) & (not_lost <= false_positive_rate * players)
@@ -86,5 +88,5 @@ def resignation_threshold(
     rate = not_lost[highest] / jnp.maximum(players[highest], 1)
     return (
         jnp.where(found, (highest + 1 - _BINS) / _BINS, -2.0).astype(jnp.float32),
-        jnp.where(found, rate, jnp.nan),
+        jnp.where(found, rate, nothing()),
     )

@@ -14,6 +14,7 @@ import optax
 from azjax.learning.batch import make_batch
 from azjax.learning.state import LearnerState
 from azjax.learning.update import update
+from azjax.means import mean
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
 from azjax.replay.targets import Targets, value_targets
@@ -154,7 +155,7 @@ def learn(
     start = (state.learner, jax.tree.map(jnp.zeros_like, losses))
     with jax.named_scope("updates"):
         learner, sums = jax.lax.fori_loop(0, count, update_and_sum, start)
-    metrics = jax.tree.map(lambda x: x / count, sums)
+    metrics = jax.tree.map(lambda x: mean(x, count), sums)
     metrics["train/updates"] = count
     if experiment.learning_rate is not None:  # of the next update
         rate = experiment.learning_rate(learner.num_updates)
@@ -173,17 +174,17 @@ def calibrate_resignation(state: TrainState, stats: CycleStats) -> TrainState:
 
 
 def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> Metrics:
-    """Returns the metrics of self-play: means over the games that ended, NaN if none did."""
+    """Returns the metrics of self-play: means over the games that ended, see `azjax.means`."""
     config, sums = experiment.config.selfplay, stats.self_play
     finished = sums.games_finished
     plies = config.parallel_games * config.plies_per_cycle
     metrics = {
         "selfplay/games_finished": finished,
         "selfplay/plies": jnp.asarray(plies, jnp.float32),
-        "selfplay/game_length": sums.game_plies / finished,
-        "selfplay/draw_rate": sums.draws / finished,
-        "selfplay/first_player_score": 0.5 + 0.5 * sums.first_player_result / finished,
-        "selfplay/policy_entropy": sums.policy_entropy / sums.full_searches,
+        "selfplay/game_length": mean(sums.game_plies, finished),
+        "selfplay/draw_rate": mean(sums.draws, finished),
+        "selfplay/first_player_score": 0.5 + mean(0.5 * sums.first_player_result, finished),
+        "selfplay/policy_entropy": mean(sums.policy_entropy, sums.full_searches),
         "replay/positions": stats.positions,
     }
     if state.resignation is not None and sums.resigned is not None:
@@ -193,6 +194,6 @@ def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> M
         metrics |= {
             "selfplay/resign_threshold": threshold,
             "selfplay/resign_false_positive_rate": rate,
-            "selfplay/resigned_fraction": sums.resigned / finished,
+            "selfplay/resigned_fraction": mean(sums.resigned, finished),
         }
     return metrics

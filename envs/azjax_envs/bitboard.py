@@ -52,7 +52,8 @@ class Lanes:
         bits = np.uint32(1) << self._place(lanes, offsets).astype(np.uint32)
         words = np.arange(self.num_words).reshape(*[1] * (cells.ndim - 2), -1, 1)
         bits = np.where(lanes // self.lanes_per_word == words, bits, np.uint32(0))
-        return (cells.reshape(*cells.shape[:-2], 1, -1) * bits).sum(axis=-1, dtype=np.uint32)
+        cells = cells.reshape(*cells.shape[:-2], 1, -1).astype(np.uint32)
+        return (cells * bits).sum(axis=-1, dtype=np.uint32)
 
     def one(self, lane: Array, offset: Array | int = 0) -> Words:
         """Returns the board with that one bit set; an empty one unless `lane` is in 0..lanes-1."""

@@ -152,8 +152,8 @@ class DotsAndBoxes(BaseGame):
         """
         boxes = [self._lanes.unpack(board) for board in self._sides(state)]
         none = jnp.zeros_like(boxes[0])
-        mine, theirs = (self._grid(none, none, box) for box in boxes)
-        return (mine.astype(jnp.float32) - theirs).reshape(-1)
+        mine, theirs = (self._grid(none, none, box).astype(jnp.float32) for box in boxes)
+        return (mine - theirs).reshape(-1)
 
     def observe(self, state: DotsAndBoxesState) -> Array:
         unpack = self._lanes.unpack
@@ -215,7 +215,7 @@ class DotsAndBoxes(BaseGame):
         first = self._boxes(state.first)
         closed = self._boxes(self._closed(state.horizontal, state.vertical))
         boxes = jnp.where(closed, jnp.where(first, 1, 2), 0).reshape(-1)
-        return jnp.concatenate([self._drawn(state), boxes]).astype(jnp.int32)
+        return jnp.concatenate([self._drawn(state).astype(jnp.int32), boxes.astype(jnp.int32)])
 
     @property
     def _num_horizontal(self) -> int:

@@ -85,7 +85,9 @@ class _Stones(BaseGame):
         # After an illegal action the turn stays, so `lost` again means the player to move.
         *_, length, exactly = self._rules
         wins = has_line(mine, length=length, exactly=exactly)
-        stones, lost = computed_once(state.stones + legal, state.lost | ~over & (wins | ~legal))
+        stones, lost = computed_once(
+            state.stones + legal.astype(jnp.uint16), state.lost | ~over & (wins | ~legal)
+        )
         return StonesState(first=first, taken=taken, stones=stones, lost=lost)
 
     def current_player(self, state: StonesState) -> Array:

@@ -147,7 +147,7 @@ class Hex(BaseGame):
 
     def observe(self, state: HexState) -> Array:
         player = self.current_player(state)
-        stones = (1 - 2 * player) * state.chains
+        stones = (1 - 2 * player) * state.chains.astype(jnp.int32)
         planes = [stones > 0, stones < 0, jnp.broadcast_to(player == 0, stones.shape)]
         if self.swap:
             planes.append(jnp.broadcast_to(self._may_swap(state), stones.shape))

@@ -119,7 +119,8 @@ class Mancala(BaseGame):
         hole = np.arange(lap)
         holes = jnp.append(state.own, state.other[:pits]).astype(jnp.int32)
         ahead = jnp.where(hole > pit, 0, lap) + hole - pit - 1  # holes between the pit and each
-        holes = jnp.where(hole == pit, 0, holes) + sown // lap + (ahead < sown % lap)
+        holes = jnp.where(hole == pit, 0, holes) + sown // lap
+        holes += (ahead < sown % lap).astype(jnp.int32)
         last = (pit + sown) % lap
 
         opposite = 2 * pits - last
@@ -177,7 +178,8 @@ class Mancala(BaseGame):
         to_store = np.stack([np.arange(pits) + 1, pits - np.arange(pits)])
         again = (sides > 0) & (sides % lap == to_store)
         counts = jnp.minimum(sides, lap)[..., None] == np.arange(lap + 1)[None, None, :]
-        planes = jnp.concatenate([(sides / lap)[..., None], again[..., None], counts], -1)
+        planes = (sides / lap)[..., None], again[..., None], counts
+        planes = jnp.concatenate([plane.astype(jnp.float32) for plane in planes], -1)
         planes = jnp.pad(planes, ((0, 0), (1, 1), (0, 0)))
         stores = jnp.broadcast_to(stores[None, :, None], (2, pits + 2, 1))
         return jnp.concatenate([stores, planes], -1).astype(jnp.float32)
@@ -218,9 +220,10 @@ class Mancala(BaseGame):
         """
         counts = self._by_player(state)[..., None]
         playable = jnp.pad(self.legal_action_mask(state), (0, 1))[None, :]
-        playable &= (np.arange(2) == state.player)[:, None]
+        playable &= (np.arange(2) == self.current_player(state))[:, None]
         places = counts > np.arange(_PLACES)[None, None, :]
-        return jnp.concatenate([playable[..., None], counts, places], -1).reshape(-1)
+        codes = playable[..., None], counts, places
+        return jnp.concatenate([code.astype(jnp.int32) for code in codes], -1).reshape(-1)
 
     @property
     def _total(self) -> int:
@@ -229,7 +232,9 @@ class Mancala(BaseGame):
     def _collect(self, side: Array, store: Array, ends: Array) -> Array:
         """Returns a side's pits and store, uint8 [pits + 1]; at the end, all seeds in the store."""
         left = jnp.where(ends, jnp.sum(side), 0)
-        return jnp.append(jnp.where(ends, 0, side), store + left).astype(jnp.uint8)
+        return jnp.append(jnp.where(ends, 0, side), store.astype(jnp.int32) + left).astype(
+            jnp.uint8
+        )
 
     def _by_player(self, state: MancalaState) -> Array:
         """Returns the seeds of player 0 and of player 1, int32 [2, pits + 1]."""

@@ -140,7 +140,7 @@ class Othello(BaseGame):
             own=own,
             taken=taken,
             moves=moves,
-            player=state.player ^ legal,
+            player=state.player ^ legal.astype(jnp.uint8),
             over=state.over | ~legal | ~any_bit((*moves, *answers)),
             forfeited=state.forfeited | ~legal & ~state.over,
         )
@@ -167,8 +167,9 @@ class Othello(BaseGame):
 
     def ownership(self, state: OthelloState) -> Array:
         """Returns the owner of each cell, float32 [size * size], as `HasOwnership` does."""
-        own, theirs = (self._lanes.unpack(board) for board in self._sides(state))
-        return (own.astype(jnp.float32) - theirs).reshape(-1)
+        sides = (self._lanes.unpack(board) for board in self._sides(state))
+        own, theirs = (side.astype(jnp.float32) for side in sides)
+        return (own - theirs).reshape(-1)
 
     def observe(self, state: OthelloState) -> Array:
         planes = [self._lanes.unpack(board) for board in (*self._sides(state), state.moves)]
@@ -205,7 +206,7 @@ class Othello(BaseGame):
         mine = self.current_player(state) + 1
         discs = jnp.where(own, mine, jnp.where(theirs, 3 - mine, 0)).reshape(-1)
         cells = jnp.where(moves[:-1], 3, discs)
-        return jnp.append(cells, moves[-1]).astype(jnp.int32)
+        return jnp.append(cells, moves[-1].astype(cells.dtype)).astype(jnp.int32)
 
     @property
     def _lanes(self) -> Lanes:

@@ -115,6 +115,7 @@ def _sums_so_far(counts: Array, dtype: Any) -> Array:
     XLA makes slow loops of `cumsum` on a CPU, and takes long to compile sums that are written out.
     """
     upper = np.tri(counts.shape[0], dtype=bool).T
+    counts = counts.astype(jnp.int32) if counts.dtype == bool else counts
     return jnp.sum(jnp.where(upper, counts[:, None], 0), axis=0, dtype=dtype)
 
 
@@ -133,8 +134,9 @@ def _place(sums: Array, rank: Array) -> tuple[Array, Array]:
 
     Ranks begin at 1. Rank 0, of nothing, is at place 0.
     """
-    place = jnp.sum(sums < rank, dtype=jnp.int32)
-    return place, rank - jnp.where(place > 0, _at(sums, jnp.maximum(place - 1, 0)), 0)
+    place = jnp.sum(sums.astype(rank.dtype) < rank, dtype=jnp.int32)
+    before = jnp.where(place > 0, _at(sums, jnp.maximum(place - 1, 0)), 0)
+    return place, rank - before.astype(rank.dtype)
 
 
 def _at(values: Array, place: Array) -> Array:

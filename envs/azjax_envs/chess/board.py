@@ -78,7 +78,7 @@ def squares(cells: Any) -> Any:
     size = cells.shape[-1]
     bits = word_type(size)(1) << np.arange(size**2, dtype=word_type(size))
     bits = bits.reshape(*[1] * (cells.ndim - 2), size, size)
-    return (cells * bits).sum(axis=(-2, -1), dtype=word_type(size))
+    return (cells.astype(word_type(size)) * bits).sum(axis=(-2, -1), dtype=word_type(size))
 
 
 def every(size: int) -> Any:

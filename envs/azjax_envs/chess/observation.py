@@ -22,7 +22,7 @@ def observe(size: int, max_steps: int, state: ChessState) -> Array:
     odd = np.arange(POSITIONS) % 2 == 1
     sides = _sides(jnp.concatenate([state.pieces[None], state.past]), odd, size)
     own, theirs = (jnp.moveaxis(to_words(sets, size), -1, 0) for sets in sides)
-    repeated = state.repeats[:, None] >= np.arange(1, 3)[None]
+    repeated = state.repeats[:, None].astype(jnp.int64) >= np.arange(1, 3)[None]
     marks = jnp.where(repeated, to_words(every(size), size)[:, None, None], np.uint32(0))
     planes = [
         jnp.concatenate(parts, axis=1).reshape(-1) for parts in zip(own, theirs, marks, strict=True)
@@ -64,11 +64,13 @@ def view(size: int, state: ChessState) -> Array:
     before = _codes(state.past[0], state.ply - np.uint16(1), size)
     moved = (now != before) & jnp.any(state.past[0] != 0)
     king = now == jnp.where(state.ply % 2 == 0, 6, 12)
-    return (now + 16 * moved + 32 * (king & state.check)).reshape(-1)
+    checked = (king & state.check).astype(jnp.int32)
+    return (now + 16 * moved.astype(jnp.int32) + 32 * checked).reshape(-1)
 
 
 def _codes(pieces: Array, ply: Array, size: int) -> Array:
-    white, black = (unpack(sets, size) for sets in _sides(pieces, ply % 2 != 0, size))
+    sides = _sides(pieces, ply % 2 != 0, size)
+    white, black = (unpack(sets, size).astype(jnp.int32) for sets in sides)
     kinds = np.arange(1, 7, dtype=np.int32)[:, None, None]
     return jnp.sum(white * kinds + black * (kinds + 6), axis=0, dtype=jnp.int32)
 

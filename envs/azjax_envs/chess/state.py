@@ -158,7 +158,7 @@ def _move(
     origin, goal = square(start, size), square(target, size)
     moves, occupied = pieces & origin != 0, Pieces(*pieces).occupied
     is_pawn, is_king = moves[1], moves[5]
-    en_passant = is_pawn & (target == passed)
+    en_passant = is_pawn & (target == passed.astype(jnp.uint32))
     captures = en_passant | (occupied & goal != 0)
     gone = origin | goal | jnp.where(en_passant, square(target + size, size), 0)
 

@@ -117,7 +117,7 @@ class Go(BaseGame):
             changes = changes - superko.fingerprint(gone, player)
         sides = jnp.where(player == 0, *self._orders(after.own, after.other))
         boards = jnp.concatenate([sides[None], state.boards[:-1]])
-        ply = state.ply + moves
+        ply = state.ply + moves.astype(jnp.int16)
         now = state.fingerprint + changes
         passes = jnp.where(is_pass, state.passes + 1, 0).astype(jnp.uint8)
         written = moves & (jnp.arange(self.max_steps, dtype=jnp.int16) == ply)
@@ -201,9 +201,9 @@ class Go(BaseGame):
         """Returns the code of each cell: 0 empty, 1 black, 2 white, 4 and 5 a stone just placed."""
         black, white = (unpack(state.boards[0, side], self.size) for side in (0, 1))
         before = unpack(state.boards[1], self.size)
-        stones = black + 2 * white
         new = (black & ~before[0]) | (white & ~before[1])
-        return (stones + 3 * new).astype(jnp.int32).reshape(-1)
+        black, white, new = (cells.astype(jnp.int32) for cells in (black, white, new))
+        return (black + 2 * white + 3 * new).reshape(-1)
 
     def _position(self, state: GoState) -> rules.Position:
         own, other = jnp.where(self.current_player(state) == 0, *self._orders(*state.boards[0]))
@@ -224,7 +224,9 @@ class Go(BaseGame):
 
     def _score(self, state: GoState, *, where: Array) -> tuple[Array, Array]:
         black, white = self._area(state, where=where)
-        return count(black).astype(jnp.float32), count(white) + jnp.float32(self.komi)
+        return count(black).astype(jnp.float32), count(white).astype(jnp.float32) + jnp.float32(
+            self.komi
+        )
 
     def _area(self, state: GoState, *, where: Array) -> tuple[Array, Array]:
         return rules.area(*jnp.where(where, state.boards[0], 0))

@@ -32,7 +32,7 @@ def clicks(cells: Array | np.ndarray, player: Array) -> Array:
     starts = jnp.clip(starts, 0, 80)
     starts = jnp.where(player == 0, starts, 80 - starts)
     # Drops are numbered from the pawns up, the cells of a hand from the rooks down.
-    hands = 81 + len(IN_HAND) * player + np.arange(len(IN_HAND))[::-1]
+    hands = 81 + len(IN_HAND) * player.astype(jnp.int32) + np.arange(len(IN_HAND))[::-1]
     hands = jnp.broadcast_to(hands, (81, len(IN_HAND)))
     starts = jnp.concatenate([starts, starts, hands], axis=1)
     targets = jnp.where(player == 0, np.arange(81), np.arange(81)[::-1])

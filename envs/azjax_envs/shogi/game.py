@@ -183,7 +183,7 @@ class Shogi(BaseGame):
         """
         codes, counts = view[:81] % 32, view[81:].reshape(2, -1)
         kinds = (codes + 13) % 14 + 1
-        kinds += (kinds > KING + SILVER) + jnp.where(codes > 14, THEIRS, 0)
+        kinds += (kinds > KING + SILVER).astype(jnp.int32) + jnp.where(codes > 14, THEIRS, 0)
         planes = pack(jnp.where(codes > 0, kinds, 0))
         planes = jnp.where(player == 0, planes, turned(planes))
         units = np.array([one_in_hand(kind) for kind in reversed(IN_HAND)], np.uint32)
@@ -216,7 +216,7 @@ class Shogi(BaseGame):
         changed = (now != before) & jnp.any(boards[1] != 0)
         kind = now % THEIRS
         is_first = (now < THEIRS) == (state.player == 0)
-        codes = kind - (kind > KING + SILVER) + jnp.where(is_first, 0, 14)
+        codes = kind - (kind > KING + SILVER).astype(jnp.int32) + jnp.where(is_first, 0, 14)
         codes = jnp.where(kind > 0, codes, 0) + jnp.where(changed, 32, 0)
         codes = jnp.where(state.player == 0, codes, codes[::-1])
         both = jnp.where(state.player == 0, hands(state), hands(state)[::-1])

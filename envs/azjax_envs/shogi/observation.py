@@ -47,7 +47,7 @@ def _planes(position: Array, away: Array) -> Array:
     hands = position[3 * NUM_PLANES : 3 * NUM_PLANES + 2]
     hands = jnp.where(away, hands[::-1], hands)
     kinds = np.array([*KINDS, *(kind + THEIRS for kind in KINDS)], np.int32)
-    times = position[-1] == np.arange(1, REPETITIONS + 1)
+    times = position[-1].astype(jnp.int32) == np.arange(1, REPETITIONS + 1)
     held = jnp.stack([count_in_hand(hands[i], kind) for i in (0, 1) for kind in IN_HAND])
     held = held.astype(jnp.float32) / np.array([TOTAL[kind] for kind in IN_HAND] * 2, np.float32)
     everywhere = jnp.concatenate([times.astype(jnp.float32), held])

@@ -43,7 +43,7 @@ def checking_since(since: Array, mover: Array, gives_check: Array, ply: Array) -
     `since` is the result for the position before the move.
     """
     updated = jnp.where(gives_check, jnp.minimum(since, ply), NEVER)
-    return jnp.where(np.arange(2) == mover, updated, since)
+    return jnp.where(np.arange(2) == mover.astype(jnp.int32), updated, since)
 
 
 def result(since: Array, player: Array, first: Array) -> Array:
@@ -53,6 +53,6 @@ def result(since: Array, player: Array, first: Array) -> Array:
     `checking_since`. If that holds for both sides, the game is a draw.
     """
     # The player to move made the first move after that ply, and the opponent the second.
-    begins = first + jnp.where(np.arange(2) == player, 1, 2)
+    begins = first + jnp.where(np.arange(2) == player.astype(jnp.int32), 1, 2)
     checked, by_other = since[0] <= begins[0], since[1] <= begins[1]
     return by_other.astype(jnp.int8) - checked.astype(jnp.int8)

@@ -1,0 +1,24 @@
+"""Means that may be over nothing."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from azjax.types import Array
+
+
+def mean(total: Array, count: Array) -> Array:
+    """Returns total / count; `nothing()` where the count is 0."""
+    if not jax.config.jax_debug_nans:
+        return total / count
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), nothing())
+
+
+def nothing() -> float:
+    """Returns the number that stands for the mean of no numbers: NaN.
+
+    Where JAX stops at every NaN (`jax_debug_nans`) it is infinity, which is no finite number
+    either.
+    """
+    return math.inf if jax.config.jax_debug_nans else math.nan
