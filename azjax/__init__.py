@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from azjax.evaluation.report import report as report
     from azjax.exact.solver import Solution as Solution
     from azjax.exact.solver import solve as solve
+    from azjax.files.played_game import PlayedGame as PlayedGame
+    from azjax.files.read import read_games as read_games
     from azjax.learning.batch import Batch as Batch
     from azjax.learning.loss import Loss as Loss
     from azjax.learning.loss import alphazero_loss as alphazero_loss

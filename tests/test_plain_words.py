@@ -9,7 +9,7 @@ from azjax_envs import available_games, make
 from azjax.cli import main as cli
 from azjax.config.toml import load_config
 from azjax.errors import UserError
-from azjax.files.sgf_tree import read_sgf
+from azjax.files.read import read_games
 from azjax.games import game_from_name
 from azjax.players.engines.command import parse_engine
 from azjax.players.spec import parse_run, parse_spec
@@ -154,7 +154,13 @@ def test_files_of_moves_and_players(tmp_path):
     assert complaints(openings, [*WORDS, b"\xff\xfe", "a1 a1", "pass pass"]) > 15
     games = [f"(;{name}[{w}];B[aa])" for name in ("SZ", "KM", "GM", "AB", "B", "AW") for w in WORDS]
     games += [*WORDS, b"(;B[\xff])", "(;B)", "(;SZ[5]B[aa", "(", "(;)", "(;B[a])", "(;AB[aa:])"]
-    assert complaints(from_file(lambda file: read_sgf(str(file), None)), games) > 60
+
+    def read(file):
+        for played in read_games(file, "go_5x5"):
+            if played.error or played.ends_early:
+                raise UserError(f"{played.error}{played.ends_early}")
+
+    assert complaints(from_file(read, ".sgf"), games) > 60
     header = {"azjax_format": "1"}
     parts = ("game", "network", "search", "metadata")
     weights = safetensors.numpy.save({}, header | dict.fromkeys(parts, "{"))

@@ -81,7 +81,7 @@ def write_sgf(analysis: GameAnalysis, source: sgf.SgfSource) -> bytes:
         if node is None:
             continue  # a pass that the file does not have
         text = f"{analysis.player}: {analysis.comment(move)}"
-        node.add_comment_text(text)
+        sgf.add_comment(node, text)
         if not move.is_mistake:
             continue
         node.set("BM", 1)

@@ -41,7 +41,7 @@ def analyse(arguments: list[str]) -> None:
 
     from azjax.analysis.analyse import analyse as search_game
     from azjax.analysis.annotated_files import new_files, write_analysis
-    from azjax.files.read import game_of_file, read_games
+    from azjax.files.read import game_of_file, open_games
     from azjax.players.network_players import SearchPlayer
 
     file: Path = options.file
@@ -54,7 +54,7 @@ def analyse(arguments: list[str]) -> None:
     folder = file.parent if options.out is None else options.out
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
-    games = list(read_games(file, player.game))
+    games = open_games(file, player.game)
     if not games:
         raise UserError(f"{file}: it holds no game")
     console, failed = Console(), 0
@@ -64,6 +64,10 @@ def analyse(arguments: list[str]) -> None:
         try:
             new_files(folder / f"{stem}.analysed", file.suffix)  # before the search
             played = read()
+            if played.record is None:
+                raise UserError(played.error)
+            for line in filter(None, (played.remark, played.ends_early)):
+                print(printable(f"{where}: {line}"), file=sys.stderr)
             mine = dataclasses.replace(player, game=played.record.game)  # with the file's komi
             with Progress(console=Console(file=sys.stderr), transient=True) as bar:
                 task = bar.add_task("searching", total=None)
@@ -73,11 +77,11 @@ def analyse(arguments: list[str]) -> None:
                     mine,
                     progress=lambda done, count: bar.update(task, completed=done, total=count),  # noqa: B023
                 )
-            for line in filter(None, (played.remark, played.ends_early)):
-                print(printable(f"{where}: {line}"), file=sys.stderr)
             console.print(analysis)
             new = write_analysis(analysis, played, folder / f"{stem}.analysed", file.suffix)
         except UserError as error:
+            if len(games) == 1:
+                raise UserError(f"{where}: {error}") from error
             failed += 1
             print(printable(f"{where}: {error}"), file=sys.stderr)
             continue

@@ -196,7 +196,7 @@ def read_game(pgn: Pgn) -> PlayedGame:
         remarks.append(f"{pgn.unclosed} is not closed")
     named = [tags.get(side, "?") for side in ("White", "Black")]
     title = "" if "" in named or named == ["?", "?"] else " - ".join(named)
-    return PlayedGame(record, title, early, source=pgn, remark="; ".join(remarks))
+    return PlayedGame(record, title, ends_early=early, source=pgn, remark="; ".join(remarks))
 
 
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from azjax.errors import UserError
@@ -10,27 +11,53 @@ from azjax.files.game_record import GameRecord
 
 @dataclass(frozen=True)
 class PlayedGame:
-    """A game of a file."""
+    """A game of a file, or why it cannot be read."""
 
-    record: GameRecord
-    title: str  # such as "A - B, 2026"; "" if the file names nobody
-    ends_early: str = ""  # why later moves of the file were left out
-    source: Any = None  # the file's own form, for `annotate`
+    record: GameRecord | None  # None if it cannot be read
+    title: str = ""  # such as "A - B, 2026"; "" if the file names nobody
+    error: str = ""  # why it cannot be read, in one line
+    ends_early: str = ""  # why later moves of the file were left out, in one line
     remark: str = ""  # what in the file was read in another way than it is written
+    path: Path = Path()  # of the file
+    number: int = 1  # among the games of its file
+    count: int = 1  # how many games its file has
+    source: Any = None  # the file's own form, from which annotated files are written
+
+    @property
+    def where(self) -> str:
+        """The file, and the game's number if there are several."""
+        return f"{self.path}, game {self.number}" if self.count > 1 else str(self.path)
 
 
 def played_game(
-    record: GameRecord, sides: Sequence[str], *, ended: bool, source: Any = None
+    record: GameRecord,
+    sides: Sequence[str],
+    *,
+    ended: bool = False,
+    problem: str = "",
+    source: Any = None,
 ) -> PlayedGame:
-    """Returns a game whose file names its `sides`, and goes on although it `ended` by its rules.
+    """Returns a game that was read up to its end or to a problem.
+
+    Args:
+      record: the moves before the problem.
+      sides: the names of the players, "" where the file names nobody.
+      ended: whether the file goes on although the game has ended by its rules.
+      problem: why the move after those of the record cannot be read; "" if there is no problem.
 
     Raises:
       UserError: it has no moves.
     """
-    if not record.num_moves:
-        raise UserError("it has no moves")
-    early = f"the game is over by its rules after {record.num_moves} moves" if ended else ""
-    return PlayedGame(record, " - ".join(sides) if all(sides) else "", early, source)
+    count = record.num_moves
+    if not count:
+        raise UserError(problem or "it has no moves")
+    if problem:
+        before = f"{count} moves before it are" if count > 1 else "move before it is"
+        problem = f"{problem}; the {before} read"
+    elif ended:
+        problem = f"the game is over by its rules after {count} moves"
+    title = " - ".join(sides) if all(sides) else ""
+    return PlayedGame(record, title, ends_early=problem, source=source)
 
 
 def play_named(record: GameRecord, name: str, written: str = "") -> GameRecord:

@@ -1,7 +1,9 @@
 """Files with games: SGF, PGN, CSA, KIF, and lists of moves."""
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,12 @@ from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
 from azjax.errors import UserError
-from azjax.files import pgn, sgf, shogi_files, text
-from azjax.files.game_record import replay
+from azjax.files import pgn, sgf, shogi_files
+from azjax.files.move_lists import read_list
 from azjax.files.played_game import PlayedGame
+from azjax.files.sgf_parser import SgfTree, parse_sgf
+from azjax.files.text import LATIN, SHIFT_JIS, decode
+from azjax.games import game_from_name
 from azjax.players.spec import is_game
 
 _MAX_BYTES = 16 * 2**20
@@ -21,58 +26,93 @@ FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Sh
 """The game of each format; all others are lists of moves, a game a line."""
 
 
+def read_games(
+    paths: str | Path | Iterable[str | Path], game: Game | str | None = None
+) -> Iterator[PlayedGame]:
+    """Returns the games of files in SGF (go), PGN (chess), CSA and KIF (shogi), and lists of moves.
+
+    The ending of a file tells its format. A game that cannot be read has an `error` and no record.
+    One whose later moves cannot be read has those before, and `ends_early` says why.
+
+    Args:
+      paths: a file, or several.
+      game: the game or its name; None to take it from the file. A list of moves names it in a line
+        such as "# hex_7x7".
+
+    Returns:
+      An iterator that reads each game when it is asked for.
+
+    Raises:
+      UserError: a file cannot be opened, or its format is of another game.
+
+    Example:
+        ```python
+        for played in azjax.read_games(["first.sgf", "games.pgn"]):
+            if played.record is None:
+                print(played.where, played.error)
+            else:
+                print(played.where, played.record.game.name, *played.record.moves)
+        ```
+    """
+    several = [paths] if isinstance(paths, str | Path) else paths
+    wanted = game_from_name(game) if isinstance(game, str) else game
+    opened = [read for path in several for read in open_games(Path(path), wanted)]
+    return (read() for read in opened)
+
+
+def open_games(path: Path, game: Game | None) -> list[Callable[[], PlayedGame]]:
+    """Returns a function for each game of a file, which reads it.
+
+    Raises:
+      UserError: the file cannot be opened, or its format is of another game.
+    """
+    if game is not None:
+        check_format(path, game)
+    found = list(_split(path, game))
+    return [
+        functools.partial(_read_one, read, PlayedGame(None, path=path, number=i, count=len(found)))
+        for i, read in enumerate(found, 1)
+    ]
+
+
 def game_of_file(path: Path) -> str | None:
     """Returns the name of a file's game; None for a list of moves that does not begin with it."""
-    kind, data = FORMATS.get(path.suffix.lower()), _read(path)
+    kind, data = FORMATS.get(path.suffix.lower()), read_bytes(path)
     if kind is Go:
-        size = sgf.board_size(data)
+        size = sgf.board_size(parse_sgf(data))
         return f"go_{size}x{size}"
     if kind is not None:
         return kind().name
-    return _named_game(_decoded(path, data).partition("\n")[0])
+    return _named_game(decode(data).partition("\n")[0])
 
 
-def read_games(path: Path, game: Game) -> Iterator[Callable[[], PlayedGame]]:
-    """Yields a function for each game of a file, which returns it or raises a UserError.
-
-    The ending of the file tells its format. `game` is that of the player.
-
-    Raises:
-      UserError: the file cannot be read, or its format is of another game.
-    """
-    data = _read(path)
-    kind = check_format(path, game)
-    suffix = path.suffix.lower()
-    games: Iterable[Any]
-    read: Callable[[Any], PlayedGame]
-    if isinstance(game, Go) and suffix == ".sgf":
-        games, read = sgf.split_games(data), functools.partial(sgf.read_game, game)
-    elif suffix == ".pgn":
-        games, read = pgn.split_games(_decoded(path, data)), pgn.read_game
-    elif suffix == ".csa":
-        games, read = shogi_files.split_csa(_decoded(path, data)), shogi_files.read_csa
-    elif kind is Shogi:
-        games, read = [_decoded(path, data)], shogi_files.read_kif
-    else:
-        games, read = _lists(_decoded(path, data), game), functools.partial(_read_list, game)
-    return (functools.partial(read, each) for each in games)
-
-
-def check_format(path: Path, game: Game) -> type | None:
-    """Returns the kind of game that a file's ending stands for; None for lists of moves.
-
-    Raises:
-      UserError: the game is of another kind.
-    """
+def check_format(path: Path, game: Game) -> None:
+    """Raises a UserError if the ending of a file stands for another game than `game`."""
     suffix = path.suffix.lower()
     kind = FORMATS.get(suffix)
     if kind is not None and not isinstance(game, kind):
         raise UserError(f"{path}: files {suffix} are of {kind.__name__.lower()}, not {game.name}")
-    return kind
 
 
-def _read(path: Path) -> bytes:
-    if not path.is_file():
+def read_tree(path: Path) -> SgfTree:
+    """Returns the first game of a file in SGF.
+
+    Raises:
+      UserError: the file cannot be read, or is no SGF.
+    """
+    trees = parse_sgf(read_bytes(path))
+    if not trees:
+        raise UserError(f"{path}: it is not an SGF file")
+    return trees[0]
+
+
+def read_bytes(path: Path) -> bytes:
+    """Returns what a file holds.
+
+    Raises:
+      UserError: there is no such file, or it cannot be read, or it is too large.
+    """
+    if not os.path.isfile(path):  # reading a terminal, for example, would wait
         raise UserError(f"{path}: there is no such file")
     try:
         if path.stat().st_size > _MAX_BYTES:
@@ -82,23 +122,53 @@ def _read(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    kind = FORMATS.get(path.suffix.lower())
-    return text.decode(data, fallback=text.SHIFT_JIS if kind is Shogi else text.LATIN)
+def _read_one(read: Callable[[], PlayedGame], unread: PlayedGame) -> PlayedGame:
+    try:
+        played = read()
+    except UserError as error:
+        return replace(unread, error=str(error))
+    return replace(played, path=unread.path, number=unread.number, count=unread.count)
 
 
-def _lists(content: str, game: Game) -> Iterator[list[str]]:
-    for line in content.splitlines():
-        other = _named_game(line)
-        if other not in (None, game.name):
-            raise UserError(f"it has moves of {other}, and the player plays {game.name}")
-        words = line.partition("#")[0].split()
-        if words:
-            yield words
+def _split(path: Path, game: Game | None) -> Iterator[Callable[[], PlayedGame]]:
+    """Yields a function for each game, which returns it or raises a UserError."""
+    suffix, data = path.suffix.lower(), read_bytes(path)
+    shogi = FORMATS.get(suffix) is Shogi
+    if suffix == ".sgf":
+        trees = parse_sgf(data)
+        if data.strip() and not trees:
+            raise UserError(f"{path}: it is not an SGF file")
+        assert game is None or isinstance(game, Go)
+        return (functools.partial(sgf.read_game, game, tree) for tree in trees)
+    text = decode(data, fallback=SHIFT_JIS if shogi else LATIN)
+    games: Iterable[Any]
+    if suffix == ".pgn":
+        games, read = pgn.split_games(text), pgn.read_game
+    elif suffix == ".csa":
+        games, read = shogi_files.split_csa(text), shogi_files.read_csa
+    elif shogi:
+        games, read = shogi_files.split_kif(text), shogi_files.read_kif
+    else:
+        games, read = _lists(text), functools.partial(_read_line, game)
+    return (functools.partial(read, each) for each in games)
 
 
-def _read_list(game: Game, words: list[str]) -> PlayedGame:
-    return PlayedGame(replay(game, words), "")
+def _lists(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yields the lines with moves, and the name of the game of each if the file tells it."""
+    name = None
+    for line in text.split("\n"):
+        name = _named_game(line) or name
+        if moves := line.partition("#")[0].strip():
+            yield moves, name
+
+
+def _read_line(game: Game | None, line: tuple[str, str | None]) -> PlayedGame:
+    moves, name = line
+    if game is None and name is None:
+        raise UserError('a list of moves needs the name of its game, or a line such as "# hex_7x7"')
+    if game is not None and name not in (None, game.name):
+        raise UserError(f"it has moves of {name}, and the player plays {game.name}")
+    return read_list(game or game_from_name(str(name)), moves)
 
 
 def _named_game(line: str) -> str | None:

@@ -11,8 +11,8 @@ from azjax_envs.go import Go
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
 from azjax.files.game_record import GameRecord, Position
-from azjax.files.read import check_format, read_games
-from azjax.files.sgf_tree import format_sgf
+from azjax.files.read import check_format, open_games
+from azjax.files.sgf import format_sgf
 from azjax.play.session import Session
 
 
@@ -73,17 +73,13 @@ def resume_game(path: Path, game: Game) -> GameRecord:
     Raises:
       UserError: the file holds no such game, or the game is over.
     """
-    found = read_games(path, game)
-    try:
-        games = list(found)
-        if not games:
-            raise UserError("it holds no game")
-        last = games[-1]()
-        if last.ends_early:
-            raise UserError(last.ends_early)
-        record = last.record
-    except UserError as error:
-        raise UserError(f"{path}: {error}") from error
+    games = open_games(path, game)
+    if not games:
+        raise UserError(f"{path}: it holds no game")
+    played = games[-1]()
+    record = played.record
+    if record is None or played.ends_early:
+        raise UserError(f"{path}: {played.error or played.ends_early}")
     if record.current.over:
         raise UserError(f"{path}: its last game is over after {record.num_moves} moves")
     return record

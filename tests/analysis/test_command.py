@@ -6,7 +6,7 @@ from azjax.cli.main import main
 from tests.web.conftest import browser  # noqa: F401, a fixture
 from tests.web.person import DESKTOP, PHONE
 
-GAMES = "4 4 4 4 4 2 3\n4 4 9\n1 1\n"
+GAMES = "4 4 4 4 4 2 3\n9\n1 1 9\n"
 
 
 @pytest.fixture
@@ -19,7 +19,8 @@ def analysed(tmp_path, capsys):
 
 def test_good_games_are_analysed_and_bad_ones_get_a_line(analysed):
     folder, output, arguments = analysed
-    assert f"{folder / 'games.txt'}, game 2: move 3: '9' is not legal here" in output.err
+    for where in ("game 2: move 1", "game 3: move 3"):
+        assert f"{folder / 'games.txt'}, {where}: '9' is not legal here" in output.err
     assert "connect_four, not over after 7 moves; judged by search:8" in output.out
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["games-1.analysed.html", "games-3.analysed.html", "games.txt"]
@@ -75,6 +76,7 @@ def test_mistakes_end_in_one_line(tmp_path, capsys, name, arguments, message):
 
 def test_a_player_may_have_learned_with_another_komi(tmp_path, capsys):
     file = tmp_path / "a.sgf"
-    file.write_text("(;SZ[7]KM[7.5];B[dd];W[dd])")  # whose end tells that the player was taken
+    file.write_text("(;SZ[7]KM[7.5];B[zz])")  # whose point tells that the player was taken
     assert main(["analyse", str(file), "--player", "go_7x7:4"]) == 2
-    assert f"{file}: move 2" in capsys.readouterr().err
+    [line] = capsys.readouterr().err.splitlines()
+    assert f"{file}: a point must be two letters" in line

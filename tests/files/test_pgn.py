@@ -184,9 +184,9 @@ def test_text_of_old_files(tmp_path):
         ('[White "A"]\n[Black "é"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5'.encode("utf-16"), "A - é"),
     ):
         path.write_bytes(text)
-        [read] = read_games(path, CHESS)
-        assert " ".join(read().record.moves) == "e2e4 e7e5 g1f3 b8c6 f1b5", text
-        assert read().title == title
+        [one] = read_games(path, CHESS)
+        assert " ".join(one.record.moves) == "e2e4 e7e5 g1f3 b8c6 f1b5", text
+        assert one.title == title
 
 
 KEPT = """[Event "x"]

@@ -6,7 +6,7 @@ import pytest
 from azjax_envs import make
 from sgfmill import sgf
 
-from azjax.files.sgf_tree import handicap_points
+from azjax.play.gtp.handicap import handicap_points
 from tests.oracles import gnugo
 from tests.oracles.clients import gtp_answers
 from tests.players.engines.programs import needs

@@ -5,6 +5,7 @@ import importlib.metadata
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -12,10 +13,12 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 from azjax_envs.go import Go
 
-from azjax.files.sgf_tree import Point, format_sgf, handicap_points, read_sgf, vertex_of
+from azjax.files.read import read_tree
+from azjax.files.sgf import Point, SgfLine, format_sgf, read_line, vertex_of
 from azjax.play.clock import TimeControl
 from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
 from azjax.play.gtp.game import COLOURS, UNMADE_PASS, GtpGame, format_score, read_vertex, vertices
+from azjax.play.gtp.handicap import handicap_points
 from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.players.engines.gtp_games import kind_of
 from azjax.search.analysis import SearchAnalysis
@@ -142,19 +145,36 @@ def _check_empty(game: GtpGame) -> None:
 
 
 def _loadsgf(game: GtpGame, reply: Reply, path: str, move_number: str = "") -> Answered:
+    """Plays the main line of a file, and with `move_number` only the moves before that one."""
+    most = max(read_number(move_number) - 1, 0) if move_number else None
     try:
-        file = read_sgf(path, read_number(move_number) if move_number else None)
-    except ValueError as error:
+        tree = read_tree(Path(path))
+        line = read_line(tree)
+        if tree.cut:
+            raise GtpError("it is not an SGF file, or only a part of one")
+        if line.size != game.game.size:
+            raise GtpError(f"unacceptable size, {line.size}")
+        game = (game if line.komi is None else _with_komi(game, str(line.komi))).clear()
+        return _play_line(game, line, most), ""
+    except (ValueError, GtpError) as error:
         raise GtpError(f"cannot load file: {error}") from error
-    if file.size != game.game.size:
-        raise GtpError(f"cannot load file: unacceptable size, {file.size}")
-    game = (game if file.komi is None else _with_komi(game, str(file.komi))).clear()
-    for number, (player, point, _) in enumerate(file.moves, 1):
+
+
+def _play_line(game: GtpGame, line: SgfLine, most: int | None) -> GtpGame:
+    made = 0
+    for number, (player, point, node) in enumerate(line.steps, 1):
+        if node is None and made:
+            raise GtpError("stones are set up during the game")
+        if node is not None and made == most:
+            return game
         try:
-            game = game.play([(player, vertex_of(point, file.size))])
+            game = game.play([(player, vertex_of(point, line.size))])
         except GtpError as error:
-            raise GtpError(f"cannot load file: move {number}: {error}") from error
-    return game, ""
+            raise GtpError(f"move {number}: {error}") from error
+        made += node is not None
+    if line.problem:
+        raise GtpError(line.problem)
+    return game
 
 
 def _printsgf(game: GtpGame, reply: Reply) -> Answered:

@@ -1,0 +1,122 @@
+"""Text in SGF as trees of `sgfmill`, also where it does not keep to the format.
+
+Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.com/sgf/.
+"""
+
+import re
+from typing import Any, NamedTuple
+
+from sgfmill.sgf_grammar import Coarse_game_tree
+
+from azjax.files.text import decode
+
+_NAME = "[A-Z][A-Za-z]{0,63}"  # old files write "AddBlack" for AB
+_NEXT = rf"(?:{_NAME}\s+)?{_NAME}\s*\["  # the first name may lack its values
+# A bracket ends a text if what comes next can follow a value; otherwise it belongs to the text.
+_END = rf"\](?=\s*(?:[\[)]|{_NEXT}|{_NAME}\s*[;)]|[;(]\s*(?:[;()]|{_NEXT}|$)|$))"
+_TEXT = re.compile(rf"\s*\[([^\\\]]*(?:(?:\\.|(?!{_END})\])[^\\\]]*)*){_END}", re.DOTALL)
+_WORD = re.compile(r"\s*\[([^\\\]]*(?:\\.[^\\\]]*)*)\]", re.DOTALL)
+_WORDS = {"B", "W", "AB", "AW", "AE", "SZ", "KM", "GM", "FF", "CA"}  # their values have no brackets
+_ROOT = {"GM", "FF", "SZ"}  # only the first node of a game has them
+_TOKEN = re.compile(rf"[;()\[]|{_NAME}|[a-z]+")
+_START = re.compile(rf"\(\s*(?:[;(]|{_NEXT})|;\s*{_NEXT}")
+_BYTES_END = re.compile(rb"\](?=\s*(?:;?\s*[A-Z]{1,2}\s*\[|\(\s*;))")
+_CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[([^\]]{0,40})\]")
+
+
+class SgfTree(NamedTuple):
+    """A game of a file."""
+
+    root: Any  # a `Coarse_game_tree`, whose values are in UTF-8
+    cut: bool  # the file ends within the game
+
+
+def parse_sgf(data: bytes) -> list[SgfTree]:
+    """Returns the games of a file; none if it has no SGF."""
+    return _Parser(_decoded(data)).games
+
+
+def _decoded(data: bytes) -> str:
+    """Decodes before the parser looks for brackets, as characters may have the bytes of some.
+
+    A file that was put together may declare several encodings, each from its game on. A character
+    that was cut off at the end of a value must not take the bracket with it, so a control character
+    stands between them meanwhile.
+    """
+    charsets = list(_CHARSET.finditer(data))
+    starts = [max(data.rfind(b"(", 0, found.start()), 0) for found in charsets]
+    names = [found[1].decode("latin-1") for found in charsets]
+    if not starts or b"(" in data[: starts[0]]:  # a game that declares none
+        starts, names = [0, *starts], ["", *names]
+    parts = []
+    for start, end, name in zip([0, *starts[1:]], [*starts[1:], len(data)], names, strict=True):
+        part = data[start:end]
+        marked = _BYTES_END.sub(b"\x1f]", part) if name else part
+        parts.append(decode(marked, name).replace("\x1f]", "]"))
+    return "".join(parts)
+
+
+class _Parser:
+    """One pass over a text, which finds its `games`."""
+
+    def __init__(self, text: str):
+        self.games: list[SgfTree] = []
+        self._open: list[Any] = []  # from the game's tree to the innermost one
+        at: int | None = 0
+        while at is not None:
+            at = self._read(text, at)
+        while self._open:
+            self._close(cut=True)
+
+    def _read(self, text: str, at: int) -> int | None:
+        """Reads a mark or a property, and returns where it ends; None at the end of the text."""
+        if not self._open:
+            start = _START.search(text, at)
+            if start is None:
+                return None
+            at = start.start()
+            if text[at] == ";":
+                self._open.append(Coarse_game_tree())
+        token = _TOKEN.search(text, at)
+        if token is None:
+            return None
+        match token[0]:
+            case "(":
+                self._open.append(Coarse_game_tree())
+            case ")":
+                self._close(cut=False)
+            case ";":
+                self._open[-1].sequence.append({})
+            case "[":  # a value without a name, or one that has no end
+                value = _WORD.match(text, token.start())
+                return None if value is None else value.end()
+            case name if name[0].isupper():
+                return self._read_values(re.sub("[a-z]", "", name), text, token.end())
+        return token.end()
+
+    def _read_values(self, name: str, text: str, at: int) -> int:
+        """Adds a property to the newest node, unless it has no values; returns where they end."""
+        pattern, values = _WORD if name in _WORDS else _TEXT, []
+        while found := pattern.match(text, at):
+            escaped = re.sub(r"(\\.)|\]", lambda m: m[1] or r"\]", found[1], flags=re.DOTALL)
+            values.append(escaped.encode())
+            at = found.end()
+        if values:
+            if not self._open[-1].sequence:
+                self._open[-1].sequence.append({})
+            if name in _ROOT and len(self._open) > 1 and self._open[0].sequence:
+                game = self._open.pop()  # the games around it have lost their ends
+                while self._open:
+                    self._close(cut=True)
+                self._open = [game]
+            self._open[-1].sequence[-1].setdefault(name, []).extend(values)
+        return at
+
+    def _close(self, *, cut: bool) -> None:
+        tree = self._open.pop()
+        # Brackets may also stand around games or around variations.
+        for each in [tree] if tree.sequence else tree.children:
+            if self._open:
+                self._open[-1].children.append(each)
+            else:
+                self.games.append(SgfTree(each, cut))
