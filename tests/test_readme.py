@@ -24,9 +24,25 @@ GAMES = {
 
 
 @pytest.mark.parametrize("snippet", PYTHON, ids=lambda text: text.split("\n")[0])
-def test_python_snippets_run(snippet, tmp_path, monkeypatch):
+def test_python_snippets_run(snippet, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     exec(compile(snippet, "README.md", "exec"), {})
+    losses = [float(x) for x in re.findall(r"loss (\S+)", capsys.readouterr().out)]
+    assert losses[0] > 2 > 1 > losses[-1] > 0, "it does not learn"
+
+
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [
+        ("play runs/connect_four --web", "serve"),
+        ("web RUN --out", "web"),
+        ("report runs/connect_four", "exact"),
+        ("plan connect_four", "plan-tpu"),
+        ("plan connect_four", "plan-gpu"),
+    ],
+)
+def test_what_needs_an_extra_says_so_beside_the_command(command, extra):
+    assert any(command in line and f'".[{extra}]"' in line for line in SHELL.splitlines())
 
 
 def test_commands_train_and_measure(tmp_path, monkeypatch, capsys):

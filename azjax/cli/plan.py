@@ -15,7 +15,8 @@ def plan(arguments: list[str]) -> None:
 
     Prints, before anyone rents the machine: whether the training cycle compiles and how long that
     takes, the memory that a chip needs, the operations and kernel launches of a cycle, and an
-    estimate of its time. Keys of the config can be changed, as in `azjax train`.
+    estimate of its time. Keys of the config can be changed, as in `azjax train`. It needs compilers
+    for these machines: pip install "azjax[plan-tpu]", "azjax[plan-gpu]" or both.
     """
     from azjax.config import Config
     from azjax.config.toml import load_config

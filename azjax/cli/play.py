@@ -45,7 +45,7 @@ def play(arguments: list[str]) -> None:
         seed: int = 0
         """Seed of the player's choices."""
         web: bool = False
-        """Play in a browser, from a server on this machine."""
+        """Play in a browser, from a server on this machine: needs pip install "azjax[serve]"."""
         port: int | None = None
         """With --web: the server's port; 8765 or any free port if left out."""
         browser: bool = True

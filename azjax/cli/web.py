@@ -16,7 +16,8 @@ def web(arguments: list[str]) -> None:
     """Write a page that plays in any browser: azjax web runs/connect_four --out site
 
     With --all it is a gallery of the players that come with azjax, a page each. Before anything is
-    written, each page's model plays random games and is compared with JAX.
+    written, each page's model plays random games and is compared with JAX. It needs
+    pip install "azjax[web]", and npm or --runtime.
     """
 
     @dataclasses.dataclass(frozen=True)

@@ -285,7 +285,7 @@ class EvaluationConfig:
     """The evaluations during the run."""
 
     every: int = 50
-    """Cycles between two evaluations; 0 for none."""
+    """Cycles between two evaluations, the first before any update; 0 for none."""
     games: int = 64
     """Paired games against each opponent."""
     opponents: tuple[str, ...] = ("random",)

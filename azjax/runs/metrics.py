@@ -59,6 +59,8 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
     kept: list[Line] = []
     for line in read_lines(path)[0]:
         if line["kind"] == "start":
+            if line["cycle"] == 0:  # a run that was stopped before its first checkpoint
+                kept.clear()
             continue
         if line["kind"] == "cycle":
             while kept and kept[-1]["cycle"] >= line["cycle"]:

@@ -254,16 +254,15 @@ def _curve(axes: Axes, lines: Lines, name: str, number: int, label: str = "", **
 def _points(axes: Axes, lines: Lines, values: ArrayLike, number: int, label: str) -> None:
     colour, marker = COLOURS[number % len(COLOURS)], "osD^vPX"[number % 7]
     cycles = [line["cycle"] for line in lines]
-    axes.plot(
-        cycles, values, color=colour, marker=marker, markersize=4.5, linewidth=1.8, label=label
-    )
+    look = {"color": colour, "marker": marker, "markersize": 4.5, "linewidth": 1.8}
+    axes.plot(cycles, values, label=label, clip_on=False, zorder=3, **look)
 
 
 def _percent(axes: Axes, values: Sequence[float]) -> None:
-    """Makes the vertical axis show percent, from the lowest value to 100."""
+    """Makes the vertical axis show percent, from below the lowest value to 100."""
     low = min(values)
     span = max(1 - low, 0.02)
-    axes.set_ylim(max(low - 0.08 * span, -0.02), 1 + 0.04 * span)
+    axes.set_ylim(max(low - 0.08 * span, 0.0), 1)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g}%"))
 
 

@@ -212,6 +212,15 @@ def run_cycles(
         if first and trainer.learning_rate is not None:
             _note_learning_rate(log, run_dir, first, trainer, state)
         _note_arithmetic(log, trainer)
+        if first == 0 and 0 < config.evaluation.every < config.cycles:
+            # What the later evaluations are compared with. The keys of training are not used.
+            log.note("evaluating the network before its first update")
+            evaluate(trainer, pipeline.state, log, 0, suites, stopping)
+            if _any_process(bool(stopping)):
+                save_state(checkpoints, pipeline.state)
+                checkpoints.finish()
+                log.note(_stopped(run_dir, 0, last=False, missing=True))
+                return pipeline.state
         log.note("compiling the first cycle")
         for cycle in range(first + 1, config.cycles + 1):
             last = cycle == config.cycles

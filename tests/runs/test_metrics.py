@@ -99,6 +99,16 @@ def test_a_resumed_run_reads_as_one(tmp_path):
     assert times[-2] < 100
 
 
+def test_a_run_that_starts_again_reads_as_one(tmp_path):
+    for plies in (1.0, 2.0):
+        with RunLogger(tmp_path, total_cycles=3, machine="cpu", console=Console(quiet=True)) as log:
+            log.evaluation(0, {"mistakes": 9, "positions": 10})
+            for cycle in (1, 2) if plies == 1 else (1,):
+                log.cycle(cycle, {"selfplay/plies": plies})
+    seen = [(x["kind"], x["cycle"], x.get("selfplay/plies")) for x in read_metrics(tmp_path)]
+    assert seen == [("eval", 0, None), ("cycle", 1, 2.0)]
+
+
 def test_a_line_broken_by_a_crash_is_skipped(tmp_path):
     with logger(tmp_path) as log:
         log.cycle(1, {})

@@ -105,6 +105,22 @@ def test_curves_hold_the_numbers(tmp_path):
     assert labels["against policy, won all: at least"] == [200.0]
 
 
+@pytest.mark.parametrize("rates", [(0.0, 0.0), (0.9, 0.0), (1.0, 0.5)])
+def test_the_axis_of_shares_ends_at_all(tmp_path, rates):
+    with RunLogger(tmp_path, total_cycles=3, console=Console(quiet=True)) as log:
+        for cycle, rate in enumerate(rates):
+            log.cycle(cycle + 1, {})
+            log.evaluation(cycle, {"mistakes": int(10 * rate), "positions": 10})
+            log.evaluation(cycle, {"opponent": "random", "score": 1 - rate})
+    for axes in evaluation(read_metrics(tmp_path)).axes:
+        low, high = axes.get_ylim()
+        assert high == 1.0
+        assert 0 <= low < 1
+        (line,) = axes.lines
+        assert not line.get_clip_on()  # a point at an end is drawn whole
+        assert line.get_ydata().min() >= low
+
+
 def test_mistakes_by_class_are_shown_in_percent(tmp_path):
     rates = [{"mistake_rate/hard": 0.5, "mistake_rate/easy": 0.02}]
     rates += [{"mistake_rate/hard": 0.25, "mistake_rate/easy": 0.0}]

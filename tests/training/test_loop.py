@@ -166,9 +166,22 @@ def test_a_function_is_called_after_every_cycle(tmp_path, monkeypatch):
     resume(tmp_path / "run", console=out, on_cycle=on_cycle)
     assert [cycle for cycle, _, _ in calls] == [1, 2, 3, 4, 5, 6]
     assert [ends for _, _, ends in calls] == [False, False, False, True, False, True]
-    assert [evaluated for _, evaluated, _ in calls] == [[], [], [3], [3], [3], [3, 6]]
+    assert [evaluated for _, evaluated, _ in calls] == [[0], [0], [0, 3], [0, 3], [0, 3], [0, 3, 6]]
     assert "against random" in out.file.getvalue()
     assert "elapsed" in out.file.getvalue()  # the progress is still printed
+
+
+def test_the_first_evaluation_changes_nothing(tmp_path):
+    changes = {"evaluation": {"every": 2, "exact_report": True}, "checkpoint": {"every": 6}}
+    kept = [train(tiny.config(**changes), tmp_path / "run", console=console())]
+    kept.append(train(tiny.config(**QUIET), tmp_path / "quiet", console=console()))
+    tiny.assert_equal(*kept)
+    evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
+    assert evaluated == [c for c in (0, 2, 4, 6) for _ in range(2)]
+    # One that would double the evaluations is left out.
+    train(tiny.config(evaluation={"every": 6}), tmp_path / "one", console=console())
+    evaluated = [x["cycle"] for x in read_metrics(tmp_path / "one") if x["kind"] == "eval"]
+    assert evaluated == [6]
 
 
 def test_a_function_stops_the_run(tmp_path):
@@ -219,7 +232,8 @@ def test_what_lies_in_a_run_directory(tmp_path):
     lines = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
     assert [x["cycle"] for x in lines if x["kind"] == "cycle"] == [1, 2, 3, 4, 5, 6]
     evaluations = [x for x in lines if x["kind"] == "eval"]
-    assert [(x["cycle"], x["opponent"]) for x in evaluations] == [(3, "random"), (6, "random")]
+    assert [(x["cycle"], x["opponent"]) for x in evaluations] == [(c, "random") for c in (0, 3, 6)]
+    assert lines.index(evaluations[0]) == 1  # after the start, before the first cycle
     assert all(0 <= x["score"] <= 1 for x in evaluations)
     learned = [x for x in lines if x["kind"] == "cycle" and x["train/updates"]]
     assert learned

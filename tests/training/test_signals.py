@@ -7,6 +7,7 @@ import time
 import pytest
 
 from azjax.config.toml import load_config, save_config
+from azjax.evaluation.match import play_match
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import read_metrics
 from azjax.training import stop_signals
@@ -53,11 +54,16 @@ def test_a_signal_in_the_last_cycle_leaves_nothing_to_resume(tmp_path, monkeypat
     assert "azjax resume" not in out.file.getvalue()
     assert newest_cycle(tmp_path / "run") == 6
     evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
-    assert evaluated == [3]
+    assert evaluated == [0, 3]
 
 
-def test_a_signal_gives_the_evaluation_up(tmp_path, monkeypatch):
+@pytest.mark.parametrize("cycle", [0, 3])
+def test_a_signal_gives_the_evaluation_up(cycle, tmp_path, monkeypatch):
+    matches = [play_match] if cycle else []  # before the endless one
+
     def endless_match(*arguments, **options):
+        if matches:
+            return matches.pop()(*arguments, **options)
         os.kill(os.getpid(), signal.SIGINT)
         for _ in range(100 * tiny.PATIENCE_S):
             time.sleep(0.01)
@@ -68,15 +74,19 @@ def test_a_signal_gives_the_evaluation_up(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("azjax.training.evaluation.play_match", endless_match)
         state = train(config, tmp_path / "run", console=out)
-    assert int(state.cycle) == newest_cycle(tmp_path / "run") == 3
-    assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == [1, 2, 3]
-    said = f"stopped after cycle 3, without its evaluation; continue with: azjax resume {tmp_path}"
+    assert int(state.cycle) == newest_cycle(tmp_path / "run") == cycle
+    assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == list(range(cycle + 1))[
+        : 4 * cycle
+    ]
+    said = f"stopped after cycle {cycle}, without its evaluation; continue with: azjax resume"
     assert said in out.file.getvalue()
     assert not (tmp_path / "run" / "plots").exists()
     tiny.assert_equal(straight, resume(tmp_path / "run", console=console()))
-    # The evaluation was not counted: that of cycle 6 is the only one.
-    with Checkpoints(tmp_path / "run", read_only=True) as checkpoints:
-        assert checkpoints.best() == 6
+    evaluated = [x["cycle"] for x in read_metrics(tmp_path / "run") if x["kind"] == "eval"]
+    assert evaluated == ([0, 6] if cycle else [0, 3, 6])
+    if cycle:  # the evaluation was not counted
+        with Checkpoints(tmp_path / "run", read_only=True) as checkpoints:
+            assert checkpoints.best() == 6
 
 
 def test_two_signals_together_are_one_and_a_later_one_interrupts(monkeypatch):
@@ -147,20 +157,21 @@ def test_a_real_process_gives_a_long_evaluation_up_and_a_second_signal_ends_it(t
     run = tmp_path / "run"
     process = tiny.start_azjax("train", file, "--run-dir", run)
     with tiny.killed_at_the_end(process):
-        tiny.wait_until(lambda: [x for x in lines_of(run) if x["cycle"] == 3], process)
+        tiny.wait_until(lambda: starts_of(run), process)
+        time.sleep(1)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=tiny.PATIENCE_S)
     assert (process.returncode, err) == (0, "")
     assert (
-        f"stopped after cycle 3, without its evaluation; continue with: azjax resume {run}" in out
+        f"stopped after cycle 0, without its evaluation; continue with: azjax resume {run}" in out
     )
-    assert [x["cycle"] for x in lines_of(run)] == [1, 2, 3]
-    assert newest_cycle(run) == 3
+    assert lines_of(run) == []
+    assert newest_cycle(run) == 0
 
-    # Cycle 4 takes minutes now. The first signal would stop the run after it. Gumbel's search would
+    # Cycle 1 takes minutes now. The first signal would stop the run after it. Gumbel's search would
     # be long to trace, because of its table of visits.
     long = {"algorithm": "puct", "num_simulations": 200_000}
-    config = load_config(run / "config.toml", {"search": long})
+    config = load_config(run / "config.toml", {"search": long, "evaluation": {"every": 0}})
     save_config(config, run / "config.toml")
     process = tiny.start_azjax("resume", run)
     with tiny.killed_at_the_end(process):
@@ -171,9 +182,9 @@ def test_a_real_process_gives_a_long_evaluation_up_and_a_second_signal_ends_it(t
         out, err = process.communicate(timeout=tiny.PATIENCE_S)
     ended = f"azjax: ended at once; azjax resume {run} continues from the last checkpoint\n"
     assert (process.returncode, err) == (130, ended)
-    assert [x["cycle"] for x in lines_of(run)] == [1, 2, 3]
+    assert lines_of(run) == []
     tiny.assert_equal(restore(run, tiny.config(**changes)), restore(run, config))
-    assert newest_cycle(run) == 3
+    assert newest_cycle(run) == 0
 
 
 def lines_of(run):
@@ -181,5 +192,7 @@ def lines_of(run):
 
 
 def starts_of(run):
+    if not (run / "metrics.jsonl").is_file():
+        return []
     lines = map(json.loads, (run / "metrics.jsonl").read_text().splitlines())
     return [line for line in lines if line["kind"] == "start"]
