@@ -18,8 +18,14 @@ from typing import Any
 from azjax_envs import Game
 from azjax_envs.game import HasSetUp
 
-_PAGE = ("engines.js", "chart.js", "board.js", "main.js")  # each after the files it imports
-WORKER = ("search.js", "worker.js")
+_PAGE = (
+    "engines.js",
+    "chart.js",
+    "board.js",
+    "san.js",
+    "main.js",
+)  # each after the files it imports
+WORKER = ("search.js", "san.js", "worker.js")
 _REVIEW = ("chart.js", "board.js", "review.js")
 
 

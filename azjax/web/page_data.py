@@ -10,6 +10,7 @@ from azjax_envs import Game
 from azjax_envs.game import (
     HasClicks,
     HasPlayerNames,
+    HasShownMoves,
     HasWinningCells,
     State,
     clicks_of,
@@ -66,6 +67,7 @@ def describe_game(game: Game, own: int) -> dict[str, Any]:
             {"simulations": n, "label": _level_text(n, own)} for n in sorted({*_LEVELS, own})
         ],
         "notation": notation_of(game),
+        "san": isinstance(game, HasShownMoves),
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
         "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,
         "win": game.winning_shape if isinstance(game, HasWinningCells) else None,
@@ -111,13 +113,18 @@ def describe_model(
 
 
 def describe_moves(game: Game, state: State, actions: Sequence[int]) -> list[dict[str, Any]]:
-    """Returns legal actions of a position with their names, and the clicks that make them."""
+    """Returns legal actions of a position with their names, and the clicks that make them.
+
+    `shown` is the name for people, if it is another one, otherwise None.
+    """
     state = jax.device_get(state)
     clicks = clicks_of(game, state) if isinstance(game, HasClicks) and actions else None
+    shown = game.shown_moves(state) if isinstance(game, HasShownMoves) else {}
     return [
         {
             "action": action,
             "name": game.action_to_string(state, action),
+            "shown": shown.get(action),
             "clicks": None if clicks is None else clicks[action].tolist(),
         }
         for action in actions

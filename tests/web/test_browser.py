@@ -165,7 +165,10 @@ def test_moves_of_two_clicks_on_the_local_server(open_page):
         wait(page, "document.querySelectorAll('#moves li').length === 2")
         wait(page, IDLE)
         picture(page, "gardner_chess")
-        assert page.locator("#moves li").first.inner_text() == "a2a3"
+        assert page.locator("#moves li").first.inner_text() == "a3"
+        assert page.locator("#moves li").first.get_attribute("data-number") == "1. "
+        assert re.fullmatch(r"[a-e1-5KQRBNx=+#]+ \d+%.*", page.inner_text("#tried"))
+        assert "#side=first&moves=a2a3," in page.url
         assert page.inner_text("#status") == "Your move"
         assert top_of(page, 20) > top_of(page, 0)  # White's first rank is at the bottom
         # The second player sees the board turned around, and clicks follow.
@@ -214,7 +217,7 @@ def test_positions_in_text_without_a_server(open_page, browser, served):
     click(page, page.query_selector('[data-cell="10"]'))
     wait(page, f"{moves} === 1")
     assert page.inner_text("#status") == "Black to move"
-    assert page.input_value("#text") == "4k/5/5/P4/4K w - - 0 1 moves a2a3"
+    assert page.input_value("#text") == "4k/5/5/P4/4K w - - 0 1 moves 1. a3"
     assert page.url.endswith("#side=both&start=4k%2F5%2F5%2FP4%2F4K%20w%20-%20-%200%201&moves=a2a3")
     page.click("#hint")
     page.wait_for_selector("#board .hint")
@@ -241,6 +244,29 @@ def test_positions_in_text_without_a_server(open_page, browser, served):
     page.click("#undo")
     wait(page, f"{moves} === 0")
     assert page.inner_text("#status") == "White to move"
+    # Moves as players write them, and a game of another program.
+    for text, names, number in [
+        ("fen 4k/5/5/P4/4K moves a3 Ke5d5", ["a3", "Kd5"], "1. "),
+        ("position fen 4k/5/5/P4/4K b - - 0 7 moves kd5", ["Kd5"], "7... "),
+        (
+            '[Event "a/b"]\n[FEN "4k/5/5/P4/4K w - - 0 1"]\n\n1.a3! $1 {x} Kd5 ; y\n'
+            "(1... Ke4 2. a4) 2.a4 ch Kc5+ 1/2-1/2",
+            ["a3", "Kd5", "a4", "Kc5"],
+            "1. ",
+        ),
+        ("1. a3 bxa3 2. bxa3 *", ["a3", "bxa3", "bxa3"], "1. "),
+    ]:
+        enter(text)
+        shown_moves = "[...document.querySelectorAll('#moves li')].map((li) => li.innerText).join()"
+        wait(page, f"{shown_moves} === {','.join(names)!r}")
+        assert page.locator("#moves li").first.get_attribute("data-number") == number
+    page.click("#hint")
+    page.wait_for_selector("#board .hint")
+    assert re.match(r"2\.\.\. [KQRBNa-e]", page.inner_text("#line"))
+    enter("e4 xyz")
+    wait(page, "/Move 1, e4, is not legal there/.test(document.querySelector('#status').innerText)")
+    page.click("#new")
+    wait(page, f"{moves} === 0")
     # The network moves at once, as the position is its turn.
     page.select_option("#side", "second")
     wait(page, f"{moves} === 1")

@@ -11,7 +11,8 @@ import numpy as np
 import pyffish
 import pytest
 from azjax_envs import available_games, make
-from azjax_envs.chess.notation import parse_fen
+from azjax_envs.chess.notation import parse_fen, to_board
+from azjax_envs.chess.san import read_san
 from azjax_envs.shogi.notation import parse_sfen
 
 from azjax.files.positions import notation_of
@@ -65,9 +66,20 @@ def texts(name, games=3, seed=0):
 
 
 def reader(game):
-    """Returns the strict reader in Python, text -> the arguments of `set_up` as arrays."""
-    read, number = (parse_sfen, 512) if game.name == "shogi" else (parse_fen, game._size)
-    return lambda text: {key: np.asarray(x) for key, x in read(text, number).items()}
+    """Returns Python's lenient reader, text -> the arguments of `set_up` as arrays."""
+    parse, number = (parse_sfen, 512) if game.name == "shogi" else (parse_fen, game._size)
+
+    def read(text):
+        try:
+            fields = parse(text, number)
+        except ValueError as error:
+            try:
+                fields = parse(text, number, strict=False)
+            except ValueError:
+                raise error from None
+        return {key: np.asarray(x) for key, x in fields.items()}
+
+    return read
 
 
 @pytest.mark.parametrize("name", VARIANTS)
@@ -104,11 +116,25 @@ def test_no_game_with_a_text_is_missing():
     assert {game.name for game in games if notation_of(game)} == VARIANTS.keys()
 
 
+MENDED = {  # rights, squares and numbers that cannot be, and fields that are missing
+    "chess": [
+        "r3k2r/8/8/8/8/8/8/R3K2R w HAha - 0 1",
+        "r3k2r/8/8/8/8/8/8/R3K1R1 b qkQK e3 3 9",
+        "r3k2r/8/8/8/8/8/8/R3K2R W  - 150 0",
+        "r3k2r/8/8/8/8/8/8/R3K2R",
+        "4k3/8/8/3pP3/8/8/8/4K3 w KQ d3 0 99999",
+        "4k3/8/8/3pP3/8/8/8/4K3 b d6 100 x",
+    ],
+    "gardner_chess": ["4k/5/5/P4/4K", "4k/5/5/P4/4K w KQ a3 7"],
+    "shogi": ["k8/9/9/9/9/9/9/9/K8", "k8/9/9/9/9/9/9/9/K8 w", "k8/9/9/9/9/9/9/9/K8 w - 600"],
+}
+
+
 def damaged(name, seed=1):
     """Returns texts with small mistakes, and some that are right again."""
     chance, letters = random.Random(seed), "/12345678pnbrqkPNBRQKlsgLSG+wb -abefh36"
     found = []
-    for text in texts(name):
+    for text in [*texts(name), *MENDED[name]]:
         for _ in range(4):
             at = chance.randrange(len(text))
             keep = chance.choice((at, at, at + 1))
@@ -119,28 +145,35 @@ def damaged(name, seed=1):
     return [text for text in found if text.strip()]
 
 
+def run_script(file, script):
+    """Returns what a script prints as JSON, which uses a file of the page."""
+    done = subprocess.run(
+        ["node", "--input-type=module", "-"],
+        input=join_scripts((file,)) + script,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 @skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_page_reads_what_python_reads(name):
-    """The page reads the same numbers, and refuses the same texts with the same words."""
+    """The page reads and mends the same numbers, and refuses the same texts with the same words."""
     game = make(name)
-    given = [text for text in [*texts(name), *damaged(name)] if len(text) <= 100]
+    given = [*texts(name), *MENDED[name], *damaged(name)]
+    given = [text for text in given if len(text) <= 100]
     cells = jax.eval_shape(lambda: game.view(game.init())).size
     script = f"""const read = (text) => {{
       try {{ return readPosition(text, {json.dumps(notation_of(game))}, {cells}); }}
       catch (error) {{ return error.message; }}
     }};
     console.log(JSON.stringify({json.dumps(given)}.map(read)));"""
-    done = subprocess.run(
-        ["node", "--input-type=module", "-"],
-        input=join_scripts(("notation.js",)) + script,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
+    answers = run_script("notation.js", script)
     refused = set()
-    for text, found in zip(given, json.loads(done.stdout), strict=True):
+    for text, found in zip(given, answers, strict=True):
         try:
             expected = {key: x.tolist() for key, x in reader(game)(text).items()}
         except ValueError as error:
@@ -148,4 +181,32 @@ def test_the_page_reads_what_python_reads(name):
             refused.add(reason[:20])
             expected = f"{notation_of(game)}: {reason}"
         assert found == expected, text
-    assert len(refused) >= 8
+    assert len(refused) >= 5
+    assert all(isinstance(answers[given.index(text)], dict) for text in MENDED[name])
+
+
+SPELLINGS = "{} {}! {}?! {}+ x{} 0-0 o-o-o O-O e1h1 e8a8 exd ♘f3 nf3 bxc4 a8q axb8=q a8=(N) Kg1 x"
+
+
+@skip_without(shutil.which("node"), "node is not installed (Debian: apt-get install nodejs)")
+@pytest.mark.parametrize("name", ["chess", "gardner_chess"])
+def test_the_page_writes_and_reads_moves_as_python_does(name):
+    game, given = make(name), []
+    for fen in [fen for fen in texts(name) if len(fen) <= 100][:: 3 if name == "chess" else 9]:
+        state = jax.device_get(game.from_fen(fen, strict=False))
+        names = game.shown_moves(state)
+        uci = [game.action_to_string(state, action) for action in names]
+        board = to_board(game._size, state)
+        tried = [text.format(san) for san in [*names.values()][:2] for text in SPELLINGS.split(" ")]
+        tried += [move.replace("-", "") for move in names.values()]
+        expected = [read_san(text, board, uci) for text in tried]
+        view = np.asarray(game.view(state)).tolist()
+        given.append([fen, view, uci, list(names.values()), tried, expected])
+    script = f"""console.log(JSON.stringify({json.dumps([each[1:] for each in given])}.map(
+      ([view, uci, names, tried]) => [
+        uci.map((move) => writeSan(move, boardOf(view), uci, Math.sqrt(view.length))),
+        tried.map((text) => readSan(text, boardOf(view), uci)),
+      ])));"""
+    for each, (names, read) in zip(given, run_script("san.js", script), strict=True):
+        assert names == each[3], each[0]
+        assert read == each[5], (each[0], each[4])

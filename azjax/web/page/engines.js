@@ -1,6 +1,7 @@
 // Two engines with one interface:
 //   position(moves, start) -> {player, over, returns, value, view, score, winning,
-//     moves: [{action, name, clicks}]}; score and winning (cells) are null if the game has none
+//     moves: [{action, name, shown, clicks}]}; score and winning (cells) are null if the game has
+//     none, and shown is the name for people if it is another one, otherwise null
 //   search(moves, simulations, report, start) -> {action, visits, value, line, simulations, ms}, or null
 //     if a later call stopped the search
 // `start` is the position before the moves as text; "" for the game's own. Values are from player

@@ -2,6 +2,8 @@
 import { makeBoard } from "./board.js";
 import { showBar, showHistory } from "./chart.js";
 import { browserEngine, embeddedFiles, separateFiles, serverEngine } from "./engines.js";
+import { readPosition } from "./notation.js";
+import { boardOf, readSan } from "./san.js";
 
 const $ = (id) => document.getElementById(id);
 const setup = JSON.parse($("setup").textContent);
@@ -41,7 +43,7 @@ async function refresh(moves = requested) {
   stop();
   requested = moves;
   const request = current;
-  const found = await unlessOutdated(request, engine.position(actions(moves), start));
+  const found = await unlessOutdated(request, positionAfter(moves, start));
   if (request !== current) return;
   if (moves.length < log.length) analysis = null; // it was of a later position
   [log, position] = [moves, found];
@@ -53,6 +55,12 @@ async function refresh(moves = requested) {
   if (position.over || toMove()) return;
   const answer = await search();
   if (answer && request === current) await play(answer.action);
+}
+
+/** The position after moves from a start; each legal move has its name for people, and `plain` for links. */
+async function positionAfter(moves, from) {
+  const found = await engine.position(actions(moves), from);
+  return { ...found, moves: found.moves.map((move) => ({ ...move, name: move.shown ?? move.name, plain: move.name })) };
 }
 
 async function search() {
@@ -83,8 +91,8 @@ async function unlessOutdated(request, answer) {
 }
 
 function play(action) {
-  const { name } = position.moves.find((move) => move.action === action);
-  return refresh([...log, { player: position.player, action, name }]);
+  const { name, plain } = position.moves.find((move) => move.action === action);
+  return refresh([...log, { player: position.player, action, name, plain }]);
 }
 
 function stop() {
@@ -146,20 +154,28 @@ function showAll() {
   $("detail").textContent = detail();
   $("meaning").textContent = meaning();
   $("status").dataset.over = position.over;
-  const rows = log.map(({ player, name }) => `<li class="p${player}">${escaped(name)}</li>`);
+  const rows = log.map(({ player, name }, i) => `<li class="p${player}" data-number="${numberOf(i)}">${escaped(name)}</li>`);
   $("moves").innerHTML = rows.join("");
   $("moves").scrollTop = $("moves").scrollHeight;
   showSearch();
 }
 
 function showSearch() {
-  const line = analysis?.line?.map(escaped).join(" ") ?? "";
+  const line = analysis?.line?.map((name, i) => numberOf(log.length + i, i) + escaped(name)).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
   $("tried").textContent = analysis?.tried.join(", ") || "\u2013";
   if (!analysis) return ($("search").textContent = "");
   const seconds = (analysis.ms / 1000).toFixed(2);
   const noun = analysis.simulations === 1 ? "simulation" : "simulations";
   $("search").textContent = `${analysis.simulations} ${noun} in ${seconds} s`;
+}
+
+/** The number that chess writes before a move, "8. " or at the start of a line "8... "; else "". */
+function numberOf(ply, at = ply) {
+  if (!game.san) return "";
+  const count = ply + (start ? readPosition(start, game.notation, position.view.length).ply : 0);
+  if (count % 2 && at) return "";
+  return `${Math.floor(count / 2) + 1}${count % 2 ? "..." : "."} `;
 }
 
 function say(text) {
@@ -230,7 +246,7 @@ async function readAddress() {
 }
 
 function writeAddress(moves) {
-  const names = moves.map(({ name }) => encodeURIComponent(name)).join(",");
+  const names = moves.map(({ plain }) => encodeURIComponent(plain)).join(",");
   const from = start && `&start=${encodeURIComponent(start)}`;
   const address = `#side=${$("side").value}${from}&moves=${names}`;
   try {
@@ -238,7 +254,7 @@ function writeAddress(moves) {
   } catch {
     // Documents without an address of their own, such as those in notebooks, have none to change.
   }
-  const text = moves.map(({ name }) => name).join(" ");
+  const text = moves.map(({ name }, i) => numberOf(i) + name).join(" ");
   $("text").value = start ? `${start}${text && ` moves ${text}`}` : text;
 }
 
@@ -250,22 +266,41 @@ async function replay(from, names) {
   if (from && !game.notation) throw new Error("This game has no text for positions: give the moves from its start.");
   if (from) await engine.position([], from);
   for (const [i, name] of names.entries()) {
-    const { player, moves: legal } = await engine.position(actions(moves), from);
-    const found = legal.find((move) => move.name.toLowerCase() === name.toLowerCase());
+    const { player, view, moves: legal } = await positionAfter(moves, from);
+    const found = findMove(name, view, legal);
     if (!found) throw new Error(`Move ${i + 1}, ${name}, is not legal there.`);
-    moves.push({ player, action: found.action, name: found.name });
+    moves.push({ ...found, player });
   }
   if (request !== current) return;
   if (from !== start) [start, values, analysis] = [from, [], null];
   await refresh(moves);
 }
 
-/** Goes to what the text field says: moves, or a position, then "moves" and the moves. */
+/** The legal move that a text names; undefined if there is none, or several. */
+function findMove(text, view, legal) {
+  if (!game.san) return legal.find(({ name }) => name.toLowerCase() === text.toLowerCase());
+  const found = readSan(text, boardOf(view), legal.map(({ plain }) => plain));
+  return found.length === 1 ? legal.find(({ plain }) => plain === found[0]) : undefined;
+}
+
+/** Goes to what the text field says: moves, or a position, then "moves" and the moves; or a PGN. */
 function setUp() {
-  const [first, rest] = $("text").value.trim().split(/\s*\bmoves\b\s*/);
-  const isPosition = rest !== undefined || first.includes("/");
+  let text = $("text").value;
+  const tag = game.san && text.match(/\[\s*FEN\s*"([^"]*)"/i)?.[1];
+  if (game.san) text = movetext(text);
+  const [first, rest] = text.trim().split(/\s*\bmoves\b\s*/);
+  const isPosition = rest !== undefined || /^(position|s?fen|startpos)\b|^\S*\//.test(first);
   const names = (isPosition ? (rest ?? "") : first).split(/[\s,]+/).filter(Boolean);
-  return replay(isPosition ? first : "", names);
+  const from = (tag || (isPosition ? first : "")).replace(/^\s*((position|s?fen|startpos)(\s+|$))+/i, "");
+  return replay(from, names);
+}
+
+/** The moves of a PGN: without tags, comments, variations, numbers, marks and the result. */
+function movetext(pgn) {
+  let text = pgn.replace(/^\s*\[[^\n]*\]\s*$/gm, "").replace(/\{[^}]*\}?|;.*$|^%.*$/gm, " ");
+  for (let before; before !== text; ) [before, text] = [text, text.replace(/\([^()]*\)/g, " ")];
+  const words = text.replace(/(^|\s)\d+\s*(\.+|…)/g, "$1 ").replace(/\$\d+/g, " ").split(/\s+/);
+  return words.filter((word) => !/^([^\w♔-♟/]+|1-0|0-1|1\/2-1\/2|½-½|\d+|e\.p\.|ch|mate)$/.test(word)).join(" ");
 }
 
 async function copyLink() {
@@ -314,6 +349,9 @@ async function main() {
   engine = files ? await browserEngine(game, files) : serverEngine(showBusy);
   document.body.classList.remove("loading");
   $("flip").hidden = !board.canTurn;
+  $("text").onkeydown = (event) => {
+    if (event.key === "Enter" && !event.shiftKey) event.preventDefault(), $("set").requestSubmit();
+  };
   if (game.notation) $("text").placeholder = `or ${game.notation}, then "moves" and moves`;
   try {
     await readAddress();

@@ -1,14 +1,20 @@
 // Positions in text, FEN of chess and SFEN of shogi, as the numbers from which the rules set them up.
-// The readers refuse what the strict readers in Python refuse, with the same words.
+// They mend and refuse what azjax/files/positions.py mends and refuses, with the same words.
 
 /** The inputs of the model that sets up a position: its view, and numbers by their names. A text
  *  that is no position is an Error in one line. `cells` is the number of cells of a view. */
 export function readPosition(text, notation, cells) {
-  const fields = text.trim().split(/\s+/);
+  const fields = text.trim().replace(/^((position|s?fen)\s+)+/i, "").split(/\s+/);
+  const size = Math.sqrt(cells);
+  const read = (given) => (notation === "FEN" ? readFen(given, size) : readSfen(given));
   try {
-    return notation === "FEN" ? readFen(fields, Math.sqrt(cells)) : readSfen(fields);
+    return read(fields);
   } catch (error) {
-    throw new Error(`${notation}: ${error.message}`);
+    try {
+      return read(notation === "FEN" ? mendedFen(fields, size) : mendedSfen(fields));
+    } catch {
+      throw new Error(`${notation}: ${error.message}`);
+    }
   }
 }
 
@@ -16,9 +22,10 @@ function require(holds, reason) {
   if (!holds) throw new Error(reason);
 }
 
+const fits = (value, low, high) => /^[0-9]{1,9}$/.test(value) && low <= +value && +value <= high;
+
 function readNumber(value, name, low, high, range) {
-  const fits = /^[0-9]{1,9}$/.test(value) && low <= +value && +value <= high;
-  require(fits, `the ${name} must be ${range ?? `${low} to ${high}`}, not '${value}'`);
+  require(fits(value, low, high), `the ${name} must be ${range ?? `${low} to ${high}`}, not '${value}'`);
   return +value;
 }
 
@@ -40,13 +47,7 @@ function readFen(fields, size) {
   const names = "(board, side to move, castling, en passant, halfmove clock, move number)";
   require(fields.length >= 4 && fields.length <= 6, `it must have 4 to 6 fields ${names}, not ${fields.length}`);
   const [board, turn, rights, square, clock = "0", move = "1"] = fields;
-  const view = readBoard(board, size, (row) => size - row, (rank, name) => {
-    const wrong = rank.match(new RegExp(`[^pnbrqkPNBRQK1-${size}]`));
-    const runs = `pieces are pnbrqk or PNBRQK, and runs of empty squares 1 to ${size}`;
-    require(!wrong, `${name} has '${wrong}'; ${runs}`);
-    require(!/\d\d/.test(rank), `${name} has two numbers in a row; write their sum`);
-    return [...rank].flatMap((letter) => (+letter ? empty(letter) : ".PNBRQKpnbrqk".indexOf(letter)));
-  });
+  const view = readPieces(board, size);
   require(turn === "w" || turn === "b", `the side to move must be w or b, not '${turn}'`);
   const isWhite = turn === "w";
   for (const [name, king] of [["White", 6], ["Black", 12]]) {
@@ -64,6 +65,46 @@ function readFen(fields, size) {
   };
 }
 
+function readPieces(board, size) {
+  return readBoard(board, size, (row) => size - row, (rank, name) => {
+    const wrong = rank.match(new RegExp(`[^pnbrqkPNBRQK1-${size}]`));
+    const runs = `pieces are pnbrqk or PNBRQK, and runs of empty squares 1 to ${size}`;
+    require(!wrong, `${name} has '${wrong}'; ${runs}`);
+    require(!/\d\d/.test(rank), `${name} has two numbers in a row; write their sum`);
+    return [...rank].flatMap((letter) => (+letter ? empty(letter) : ".PNBRQKpnbrqk".indexOf(letter)));
+  });
+}
+
+/** The fields of a FEN without rights, squares and counters that cannot be. */
+function mendedFen([board, ...rest], size) {
+  const turn = (rest.shift() ?? "w").toLowerCase();
+  const next = (pattern) => (pattern.test(rest[0] ?? "") ? rest.shift() : "-");
+  const files = next(/^(-|[KQkqA-Ha-h]+)$/).replace(/[HAha]/g, (file) => "KQkq"["HAha".indexOf(file)]);
+  const square = next(/^(-|[a-h][1-8])$/);
+  const number = (usual, low, high) => {
+    const given = rest.shift() ?? usual;
+    return fits(given, low, high) ? given : usual;
+  };
+  const numbers = [number("0", 0, 100), number("1", 1, 9999)];
+  const view = readPieces(board, size);
+  const rights = [..."KQkq"].filter((right) => files.includes(right) && size === 8 && canCastle(view, right));
+  const isPassed = size === 8 && mayCapture(view, square, turn === "w");
+  return [board, turn, rights.join("") || "-", isPassed ? square : "-", ...numbers, ...rest];
+}
+
+/** Whether king and rook of a castling right stand where they began. */
+function canCastle(view, right) {
+  const [first, king, rook] = right < "a" ? [56, 6, 4] : [0, 12, 10];
+  return view[first + 4] === king && view[first + ("Kk".includes(right) ? 7 : 0)] === rook;
+}
+
+/** Whether a pawn may have just passed a square. */
+function mayCapture(view, square, isWhite) {
+  const column = "abcdefgh".indexOf(square[0]);
+  const [start, passed, now] = [1, 2, 3].map((row) => view[8 * (isWhite ? row : 7 - row) + column]);
+  return square[1] === (isWhite ? "6" : "3") && !start && !passed && now === (isWhite ? 7 : 1);
+}
+
 /** The rights as bits, those of the side to move first. */
 function readCastling(rights, view, size, isWhite) {
   if (rights === "-") return 0;
@@ -71,10 +112,8 @@ function readCastling(rights, view, size, isWhite) {
   require(/^K?Q?k?q?$/.test(rights), `castling must be - or some of KQkq in this order, not '${rights}'`);
   let bits = 0;
   for (const right of rights) {
-    const [first, rank, king, rook] = right < "a" ? [56, 1, 6, 4] : [0, 8, 12, 10];
-    const [column, file] = "Kk".includes(right) ? [7, "h"] : [0, "a"];
-    const stands = view[first + 4] === king && view[first + column] === rook;
-    require(stands, `castling ${right} needs a king on e${rank} and a rook on ${file}${rank}`);
+    const [rank, file] = [right < "a" ? 1 : 8, "Kk".includes(right) ? "h" : "a"];
+    require(canCastle(view, right), `castling ${right} needs a king on e${rank} and a rook on ${file}${rank}`);
     bits |= 1 << (isWhite ? "KQkq" : "kqKQ").indexOf(right);
   }
   return bits;
@@ -87,11 +126,8 @@ function readPassed(square, view, size, isWhite) {
   const rank = isWhite ? 6 : 3;
   const isOnRank = /^[a-h][36]$/.test(square) && +square[1] === rank;
   require(isOnRank, `en passant must be - or a square on rank ${rank}, not '${square}'`);
-  const column = "abcdefgh".indexOf(square[0]);
-  const [start, passed, now] = [1, 2, 3].map((row) => view[8 * (isWhite ? row : 7 - row) + column]);
-  const isPassed = !start && !passed && now === (isWhite ? 7 : 1);
-  require(isPassed, `en passant on ${square}: no pawn has just passed that square`);
-  return 2 * size + column;
+  require(mayCapture(view, square, isWhite), `en passant on ${square}: no pawn has just passed that square`);
+  return 2 * size + "abcdefgh".indexOf(square[0]);
 }
 
 const SHOGI = "PLNSGBRK"; // in the order of their codes; promoted pieces have those from 9, G and K left out
@@ -109,6 +145,11 @@ function readSfen(fields) {
   const ply = readNumber(move, "move number", 1, 513, "from 1 to 513") - 1;
   requirePossible(cells, hands);
   return { view: [...cells, ...hands], ply, player: +(turn === "w") };
+}
+
+/** The fields of an SFEN with those that are missing, and a move number that can be. */
+function mendedSfen([board, turn = "b", held = "-", move = "1", ...rest]) {
+  return [board, turn, held, fits(move, 1, 513) ? move : "1", ...rest];
 }
 
 function readPiece(piece) {

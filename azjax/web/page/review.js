@@ -18,7 +18,7 @@ function go(ply) {
   showBar($("bar"), $("near-share"), $("far-share"), page.value);
   showHistory($("history"), values);
   mark();
-  $("status").textContent = at ? `${at}. ${page.name}` : "The start";
+  $("status").textContent = at ? page.numbered : "The start";
   $("detail").textContent = sentence(page.comment);
   for (const item of $("moves").children) {
     const button = item.firstChild;

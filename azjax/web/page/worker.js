@@ -1,4 +1,5 @@
 // The engine in the browser: the model in ONNX Runtime Web, searched in a worker.
+import { boardOf, writeSan } from "./san.js";
 import { analyse, follow, makeNode, simulate } from "./search.js";
 
 const ARRAYS = {
@@ -46,11 +47,18 @@ function nameOf(action, clicks) {
   return game.cells[first] + game.cells[then] + game.choices[choice];
 }
 
+/** The name of one of the legal moves, as people write it. */
+function shown(name, names, view) {
+  return game.san ? writeSan(name, boardOf(view), names, Math.sqrt(view.length)) : name;
+}
+
 async function describe(node) {
   const facts = await evaluate(node.state, -1, game.shown);
-  const moves = node.legal.map((action) => ({
+  const names = node.legal.map((action) => nameOf(action, facts.clicks));
+  const moves = node.legal.map((action, i) => ({
     action,
-    name: nameOf(action, facts.clicks),
+    name: names[i],
+    shown: game.san ? shown(names[i], names, facts.view) : null,
     clicks: facts.clicks && Array.from(facts.clicks.slice(3 * action, 3 * action + 3)),
   }));
   const { player, over, value } = node;
@@ -133,7 +141,8 @@ const methods = {
     const line = [];
     for (const { node, action } of found.line) {
       const facts = game.actions ? {} : await evaluate(node.state, -1, game.shown);
-      line.push(nameOf(action, facts.clicks));
+      const names = game.san ? node.legal.map((legal) => nameOf(legal, facts.clicks)) : [];
+      line.push(shown(nameOf(action, facts.clicks), names, facts.view));
     }
     return { ...found, line, simulations: done, ms: performance.now() - began };
   },
