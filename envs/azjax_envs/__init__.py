@@ -17,6 +17,7 @@ from azjax_envs.game import HasPlayerNames as HasPlayerNames
 from azjax_envs.game import HasScore as HasScore
 from azjax_envs.game import HasSetUp as HasSetUp
 from azjax_envs.game import HasShownMoves as HasShownMoves
+from azjax_envs.game import HasUnobservedParts as HasUnobservedParts
 from azjax_envs.game import HasWinningCells as HasWinningCells
 from azjax_envs.game import Symmetries as Symmetries
 from azjax_envs.game import find_legal as find_legal

@@ -26,8 +26,8 @@ class Game(Protocol[State]):
     - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
 
     Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasSetUp`,
-    `HasShownMoves`, `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats` or
-    `HasObservationBounds`.
+    `HasShownMoves`, `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats`,
+    `HasObservationBounds` or `HasUnobservedParts`.
 
     Example:
         ```python
@@ -255,6 +255,18 @@ class HasObservationBounds(Protocol):
         """The least and the greatest value that an observation can have."""
 
 
+@runtime_checkable
+class HasUnobservedParts(Protocol):
+    """A game whose states have parts for the rules alone, such as the earlier boards of go."""
+
+    @property
+    def unobserved(self) -> tuple[str, ...]:
+        """The names of parts of a state that neither `observe` nor `legal_action_mask` reads.
+
+        A replay buffer does not store them. A part of a part has a name with a dot, "board.hash".
+        """
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Symmetries:
     """The K symmetries of a game as permutations; number 0 is the identity.
@@ -307,6 +319,24 @@ def observe_as(game: Game, state: State, player: Array | int) -> Array:
     if not isinstance(game, HasBothSeats):
         return observation
     return jnp.where(player == game.current_player(state), observation, game.observe_other(state))
+
+
+def unobserved_leaves(game: Game) -> tuple[bool, ...]:
+    """Returns for each leaf of a state, in order, whether it is in one of the `unobserved` parts.
+
+    Raises:
+      ValueError: no part of a state has such a name.
+    """
+    leaves = jax.tree_util.tree_leaves_with_path(jax.eval_shape(game.init))
+    paths = [jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in leaves]
+    names = game.unobserved if isinstance(game, HasUnobservedParts) else ()
+    for name in names:
+        if not any(f"{path}.".startswith(f"{name}.") for path in paths):
+            raise ValueError(
+                f"{game.name}: unobserved names {name!r}, but the parts of a state are "
+                f"{', '.join(paths)}"
+            )
+    return tuple(f"{path}.".startswith(tuple(f"{name}." for name in names)) for path in paths)
 
 
 def observation_bounds(game: Game) -> tuple[float, float]:

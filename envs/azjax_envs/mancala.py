@@ -74,6 +74,7 @@ class Mancala(BaseGame):
         require_flag("mancala", "empty_capture", self.empty_capture)
 
     player_names = ("the lower row", "the upper row")
+    unobserved = ("player",)
 
     @property
     def name(self) -> str:

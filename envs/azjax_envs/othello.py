@@ -78,6 +78,7 @@ class Othello(BaseGame):
             raise ValueError(f"othello: size must be 4, 6 or 8, not {self.size!r}")
 
     player_names = ("black", "white")
+    unobserved = ("player", "forfeited")
 
     @property
     def name(self) -> str:

@@ -1,8 +1,11 @@
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
+from azjax_envs.othello import Othello
 
 from azjax.replay.compact_states import drop_unobserved, restore_unobserved
 
@@ -39,3 +42,31 @@ def test_go_keeps_its_boards_and_not_its_history():
         np.testing.assert_array_equal(see(restored), see(states))
     # They do differ in what was dropped.
     assert (states.history != restored.history).any()
+
+
+@dataclasses.dataclass(frozen=True)
+class Own(Othello):
+    """A game that says nothing of its parts."""
+
+    unobserved = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewritten(Own):
+    def observe(self, state):
+        return super().observe(state) + state.player.astype(jnp.float32)
+
+
+@dataclasses.dataclass(frozen=True)
+class Declared(Rewritten):
+    unobserved = ("forfeited",)
+
+
+def test_the_layout_follows_from_what_the_game_says_and_not_from_its_code():
+    states = jax.vmap(lambda _: Own(4).init())(jnp.arange(3))
+    for game in (Own(4), Rewritten(4)):
+        assert jax.tree.structure(drop_unobserved(game, states)) == jax.tree.structure(states)
+    kept = drop_unobserved(Declared(4), states)
+    assert kept.forfeited is None
+    assert kept.player is states.player
+    assert drop_unobserved(Othello(4), states).player is None

@@ -211,6 +211,7 @@ class Chess(_ChessGame):
 
     name = "chess"
     max_steps = 512
+    unobserved = ("passed", "last_ply", "check", "hashes", "over", "result")
     max_legal_actions = 218  # N. Petrovic's position, 1964; none with more is known
     _size: ClassVar[int] = 8
     _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -236,6 +237,7 @@ class GardnerChess(_ChessGame):
 
     name = "gardner_chess"
     max_steps = 256
+    unobserved = ("castling", *Chess.unobserved)
     # A king has 8 moves at most, and each of the nine other pieces 16, those of a queen.
     max_legal_actions = 8 + 9 * 16
     num_symmetries = 2

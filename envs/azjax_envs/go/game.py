@@ -66,6 +66,7 @@ class Go(BaseGame):
         require_flag("go", "suicide", self.suicide)
 
     player_names = ("black", "white")
+    unobserved = ("atari", "chains", "fingerprint", "history")
 
     @property
     def name(self) -> str:

@@ -107,6 +107,10 @@ class Pgx(BaseGame):
         shape = self._facts.observation.shape
         return {1: (1, 1, *shape), 2: (*shape, 1), 3: shape}[len(shape)]
 
+    @property
+    def unobserved(self) -> tuple[str, ...]:
+        return _UNOBSERVED.get(self.env, ())
+
     def init(self, key: Array | None = None) -> PgxState:
         return jax.tree.map(jnp.asarray, self._facts.start)
 
@@ -222,6 +226,7 @@ _MAX_STEPS = {
     "shogi": 512,
     "tic_tac_toe": 9,
 }
+_UNOBSERVED = dict.fromkeys(("go_9x9", "go_19x19"), ("kept._x.hash_history",))
 _MOST_BUTTONS = 400
 
 

@@ -88,6 +88,7 @@ class Shogi(BaseGame):
     """
 
     player_names = ("black (sente)", "white (gote)")
+    unobserved = ("fingerprints", "since", "result")
     name = "shogi"
 
     num_actions = 81 * NUM_ACTION_PLANES

@@ -12,10 +12,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game
+from azjax_envs.game import Game, HasUnobservedParts, unobserved_leaves
 from azjax_envs.testing.doubts import find_doubts
 from azjax_envs.testing.play import check_play
-from azjax_envs.testing.text import check_clicks, check_drawing, check_optional, check_strings
+from azjax_envs.testing.text import (
+    check_clicks,
+    check_drawing,
+    check_optional,
+    check_strings,
+    random_line,
+)
 
 
 def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
@@ -34,7 +40,8 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
       game stepped alone and one stepped in a batch agree.
     - **Text and drawing:** action texts are unique and can be read back, and the drawing shows the
       codes of `view`.
-    - **Optional parts:** names of the players differ, and winning cells are those of a won game.
+    - **Optional parts:** names of the players differ, winning cells are those of a won game, and
+      observations and masks do not depend on parts of a state that are `unobserved`.
 
     If all is right, it warns of what an author hardly means: clicks on a cell that play something
     else, a drawing that changes sides with every move, and observations out of their bounds.
@@ -59,7 +66,7 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     findings = _run(_purity, game) + _run(_symmetries, game)
     if not findings:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
-    for check in (check_strings, check_drawing, check_clicks, check_optional):
+    for check in (check_strings, check_drawing, check_clicks, check_optional, _unobserved):
         findings += _run(check, game)
     if not findings:
         for doubt in _run(find_doubts, game):
@@ -85,6 +92,7 @@ def _run(check: Callable[[Game], Iterator[str]], game: Game) -> list[str]:
     return findings
 
 
+_PLIES = 100  # of a game that is looked at without its unobserved parts
 _NUMBERS = ("num_actions", "max_steps", "num_symmetries")
 _ARRAY_METHODS = {
     "current_player": ((), jnp.int32),
@@ -236,4 +244,20 @@ def _symmetries(game: Game) -> Iterator[str]:
         for j, second in enumerate(joined):
             if second.max() < first.size and first[second].tobytes() not in known:
                 yield f"symmetries must form a group: the product of {i} and {j} is not listed"
+                return
+
+
+def _unobserved(game: Game) -> Iterator[str]:
+    """Checks that a position looks the same with zeros in its unobserved parts."""
+    if not isinstance(game, HasUnobservedParts):
+        return
+    dropped = unobserved_leaves(game)
+    look = jax.jit(lambda state: (game.observe(state), game.legal_action_mask(state)))
+    for state, _, _ in random_line(game, _PLIES):
+        leaves, structure = jax.tree.flatten(state)
+        blank = [jnp.zeros_like(x) if drop else x for x, drop in zip(leaves, dropped, strict=True)]
+        seen, seen_blank = look(state), look(jax.tree.unflatten(structure, blank))
+        for name, a, b in zip(("observe", "legal_action_mask"), seen, seen_blank, strict=True):
+            if not np.array_equal(a, b):
+                yield f"{name} reads a part of the state that unobserved names"
                 return

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import Symmetries, check_game
+from azjax_envs.othello import Othello
+from azjax_envs.testing import check
 from azjax_envs.testing.text import check_drawing, check_strings
 from azjax_envs.tic_tac_toe import TicTacToe
 
@@ -325,6 +327,24 @@ def test_clicks_that_cannot_be_right():
 
     (line,) = warned(Few())
     assert "svg_board has clicks for 3 of 9 actions: draw data-action for all or none" in line
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        (("player",), None),
+        (("own", "player"), "observe reads a part of the state that unobserved names"),
+        (("player", "hashes"), "unobserved names 'hashes', but the parts of a state are"),
+        (("own.hashes",), "unobserved names 'own.hashes', but the parts of a state are"),
+    ],
+)
+def test_parts_of_a_state_that_are_not_unobserved(parts, said):
+    @frozen
+    class Parts(Othello):
+        unobserved = parts
+
+    findings = list(check._run(check._unobserved, Parts(4)))
+    assert [said in finding for finding in findings] == ([True] if said else [])
 
 
 def test_a_drawing_that_changes_sides():
