@@ -130,7 +130,7 @@ def read_line(tree: SgfTree) -> SgfLine:
     root = nodes[0]
     if root.get("GM", ["1"])[0] not in ("", "1"):
         raise ValueError("it is not a game of go")
-    size, komi = _size_of(root), _komi_of(root)
+    size, komi = Go(size=_size_of(root)).size, _komi_of(root)
     steps: list[SgfStep] = []
     problem = "the file ends within the game" if tree.cut else ""
     board: dict[Point, int] = {}  # what is set up before the first move

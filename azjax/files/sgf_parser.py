@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from sgfmill.sgf_grammar import Coarse_game_tree
 
-from azjax.files.text import decode
+from azjax.files.text import decode, is_utf8
 
 _NAME = "[A-Z][A-Za-z]{0,63}"  # old files write "AddBlack" for AB
 _NEXT = rf"(?:{_NAME}\s+)?{_NAME}\s*\["  # the first name may lack its values
@@ -21,6 +21,8 @@ _ROOT = {"GM", "FF", "SZ"}  # only the first node of a game has them
 _TOKEN = re.compile(rf"[;()\[]|{_NAME}|[a-z]+")
 _START = re.compile(rf"\(\s*(?:[;(]|{_NEXT})|;\s*{_NEXT}")
 _BYTES_END = re.compile(rb"\](?=\s*(?:;?\s*[A-Z]{1,2}\s*\[|\(\s*;))")
+# In an undeclared encoding a backslash before the end may be the second byte of a character.
+_TRAIL = re.compile(rb"([\x81-\xfe])\\(?=" + _BYTES_END.pattern + rb")")
 _CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[([^\]]{0,40})\]")
 
 
@@ -51,7 +53,10 @@ def _decoded(data: bytes) -> str:
     parts = []
     for start, end, name in zip([0, *starts[1:]], [*starts[1:], len(data)], names, strict=True):
         part = data[start:end]
-        marked = _BYTES_END.sub(b"\x1f]", part) if name else part
+        if name:
+            marked = _BYTES_END.sub(b"\x1f]", part)
+        else:
+            marked = part if is_utf8(part) else _TRAIL.sub(rb"\1\\\\", part)
         parts.append(decode(marked, name).replace("\x1f]", "]"))
     return "".join(parts)
 

@@ -48,6 +48,15 @@ def decode(data: bytes, declared: str = "", *, fallback: str = LATIN) -> str:
     return re.sub("\r\n?", "\n", _decode(data, declared, fallback))
 
 
+def is_utf8(data: bytes) -> bool:
+    """Returns whether all bytes are text in UTF-8, or in UTF-16 or UTF-32 with a mark."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return data.startswith(tuple(_MARKS))
+    return True
+
+
 def _decode(data: bytes, declared: str, fallback: str) -> str:
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):

@@ -325,6 +325,7 @@ def test_sgf_as_programs_write_it(tmp_path, text, moves, message):
         ("UTF-8", b"\xe5\xe5", "\ufffd\ufffd"),
         ("UTF-8", b"\xe5\x8f\xa4", "古"),
         ("", b"M\xfcller", "Müller"),
+        ("", b"\x83\x5d\x83\x5c", "ƒ]ƒ\\"),
         ("no such", "Müller".encode(), "Müller"),
     ],
 )

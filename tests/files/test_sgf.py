@@ -1,11 +1,13 @@
 """Positions that GTP sets up: handicap points, compared with GNU Go, and files."""
 
+import random
 import re
 
 import pytest
 from azjax_envs import make
-from sgfmill import sgf
+from sgfmill import sgf, sgf_grammar
 
+from azjax.files.sgf_parser import parse_sgf
 from azjax.play.gtp.handicap import handicap_points
 from tests.oracles import gnugo
 from tests.oracles.clients import gtp_answers
@@ -114,6 +116,51 @@ def test_files_as_other_programs_write_them(tmp_path, text, row, score):
     answers = texts([f"loadsgf {path}", "showboard", "final_score"])
     assert row in answers[1].split("\n")
     assert score is None or answers[2] == score
+
+
+@pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("Big5", b"\xa5\x5c\xa5\x5d\xa5"),
+        ("GBK", b"\xba\x5d\xba\x5c\xba"),
+        ("Shift_JIS", b"\x83\x5c\x83\x5d\x83"),
+        ("", b"\x83\x5d\x83\x5c"),
+    ],
+)
+def test_texts_hide_no_moves(tmp_path, charset, text):
+    """Characters have bytes of brackets and backslashes, and the last one is cut off."""
+    path, declared = tmp_path / "game.sgf", f"CA[{charset}]".encode() if charset else b""
+    path.write_bytes(
+        b"(;SZ[5]%bAB[ee][ee]PB[%b];B[aa]C[%b];W[dd];B[cc];AE[dd])" % (declared, text, text)
+    )
+    board = texts([f"loadsgf {path} 3", "showboard"])[1].split("\n")
+    assert board[:2] == [" 5 X . . . .", " 4 . . . . ."]
+    assert board[3:5] == [" 2 . . . O .", " 1 . . . . X"]
+
+
+def random_tree(rng, depth=0):
+    tree = sgf_grammar.Coarse_game_tree()
+    for _ in range(rng.randint(1, 3)):
+        text = "".join(rng.choices("a[]\\;()é B C[x]\n:", k=8)).encode()
+        node = {"B": [b"aa"], "AB": [b"bb:cc", b"dd"], "C": [sgf_grammar.escape_text(text)]}
+        tree.sequence.append({name: node[name] for name in node if rng.random() < 0.6})
+    if depth < 3:
+        tree.children = [random_tree(rng, depth + 1) for _ in range(rng.choice([0, 0, 1, 2, 3]))]
+    return tree
+
+
+def test_what_keeps_to_the_format_is_read_as_sgfmill_reads_it():
+    def plain(tree):
+        return tree.sequence, [plain(child) for child in tree.children]
+
+    for seed in range(300):
+        rng = random.Random(seed)
+        data = b"\n text (a)\n".join(
+            sgf_grammar.serialise_game_tree(random_tree(rng)) for _ in "ab"
+        )
+        ours, theirs = parse_sgf(data), sgf_grammar.parse_sgf_collection(data)
+        assert [plain(tree.root) for tree in ours] == [plain(tree) for tree in theirs], data
+        assert not any(tree.cut for tree in ours)
 
 
 def test_a_game_is_printed_and_read_again(tmp_path):
