@@ -295,7 +295,8 @@ class EvaluationConfig:
     opening_plies: int = 2
     """Random plies before the players start, the same for both games of a pair."""
     exact_report: bool = False
-    """Also count mistakes against exact values, where the game has them."""
+    """Also count mistakes against exact values, where the game has them. They then decide which
+    checkpoint is the best, instead of the mean score against the opponents."""
 
     def __post_init__(self) -> None:
         at_least(self, 0, "every", "opening_plies")

@@ -34,7 +34,10 @@ def learning_rate_schedule(config: LearningConfig, total_updates: int) -> optax.
     if config.schedule == "cosine":
         course = optax.cosine_decay_schedule(peak, rest, alpha=_FINAL_FRACTION)
     elif config.schedule == "step":
-        boundaries = {int(d * total_updates) - warmup: 0.1 for d in config.lr_drops}
+        boundaries: dict[int, float] = {}
+        for drop in config.lr_drops:  # in a short run, several can fall on one update
+            update = int(drop * total_updates) - warmup
+            boundaries[update] = 0.1 * boundaries.get(update, 1.0)
         course = optax.piecewise_constant_schedule(peak, boundaries)
     else:
         course = optax.constant_schedule(peak)

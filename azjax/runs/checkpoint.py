@@ -101,7 +101,10 @@ class Checkpoints:
         return sorted(self._manager.all_steps())
 
     def best(self) -> int | None:
-        """Returns the cycle of the checkpoint that evaluated best; None if none was evaluated."""
+        """Returns the cycle of the checkpoint that evaluated best, of equals the newest.
+
+        It is None if none was evaluated.
+        """
         metrics = {c: _selection_metric(self._manager.metrics(c) or {}) for c in self.cycles()}
         known = [(metric, c) for c, metric in metrics.items() if metric > -math.inf]
         return max(known)[1] if known else None

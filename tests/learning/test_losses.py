@@ -91,6 +91,13 @@ def test_step_drops_where_the_shares_of_the_run_say():
     np.testing.assert_allclose(rates([0, 5], 100, warmup_updates=10, **options), [0, 0.1])
 
 
+def test_drops_on_the_same_update_all_count():
+    options = {"schedule": "step", "lr_drops": (0.3, 0.5, 0.6, 0.99)}
+    for warmup in (0, 1):  # the updates of the drops are 0, 1, 1 and 1 of 2
+        got = rates([1, 5], 2, warmup_updates=warmup, **options)
+        np.testing.assert_allclose(got, [0.2e-4, 0.2e-4], rtol=1e-5)
+
+
 def test_constant_and_no_warm_up():
     np.testing.assert_allclose(
         rates([0, 7, 900], 100, schedule="constant", warmup_updates=0), [0.2] * 3
