@@ -10,7 +10,8 @@ from pathlib import Path
 
 import jax
 
-from azjax.errors import UserError
+from azjax.cgroups import usable_cores
+from azjax.errors import UserError, printable
 
 CPU_FEATURES = Path("/proc/cpuinfo")  # Linux only
 BFLOAT16_FEATURES = {"avx512_bf16", "amx_bf16"}  # x86-64 instructions for products of bfloat16
@@ -84,11 +85,6 @@ def use_all_cores(
         say(f"one JAX device for each of {devices} CPU cores (JAX_NUM_CPU_DEVICES changes that)")
 
 
-def usable_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def join_hosts(hosts: Hosts) -> None:
     """Starts `jax.distributed`, if there are several processes.
 
@@ -119,6 +115,23 @@ def describe_machine() -> str:
     devices = jax.devices()
     return (
         f"{len(devices)} x {devices[0].device_kind} ({platform.machine()}), jax {jax.__version__}"
+    )
+
+
+def why_no_device(error: Exception) -> str | None:
+    """Returns in one line why JAX had no device to compute on; None if an error tells another."""
+    try:
+        jax.devices()
+        if "Unable to initialize backend" not in str(error):
+            return None
+    except Exception as again:  # of many kinds, an AssertionError among them
+        error = again
+    platforms = getattr(jax.config, "jax_platforms", None)
+    reason = (str(error).strip().splitlines() or ["nothing of that kind is here"])[0]
+    asked = f"JAX_PLATFORMS={platforms}: " if platforms else ""
+    return printable(
+        f"{asked}JAX finds no device to compute on ({reason}); JAX_PLATFORMS=cpu computes on "
+        'the CPU, and a GPU needs JAX\'s plugin, pip install "azjax[cuda13]"'
     )
 
 

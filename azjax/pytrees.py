@@ -4,6 +4,7 @@ The checks read shapes and dtypes, which are known while JAX traces: a compiled 
 nothing of them.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import chex
@@ -36,6 +37,22 @@ def expand(tree: Any) -> Any:
 def first(tree: Any) -> Any:
     """Returns the first row of every array: [B, ...] -> [...]."""
     return jax.tree.map(lambda x: x[0], tree)
+
+
+def in_chunks(
+    function: Callable[[tuple[Array, Any]], Any], key: Array, tree: Any, *, most: int
+) -> Any:
+    """Maps a function of (PRNG key, rows) over chunks of a tree [B, ...], one after another.
+
+    The chunks have at most `most` rows and equal sizes. The last one is filled up with copies of
+    the last row. Returns the arrays [B, ...] of all chunks, whose keys differ.
+    """
+    batch = batch_size(tree)
+    chunks = max(-(-batch // most), 1)
+    size = -(-batch // chunks)
+    rows = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
+    found = jax.lax.map(function, (jax.random.split(key, chunks), take(tree, rows)))
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:batch], found)
 
 
 def batch_size(tree: Any, *, name: str = "batch") -> int:

@@ -124,6 +124,8 @@ SECOND_TIER = (
     # Compile-heavy cases next to cheaper ones of the same kind, which stay.
     "cli/test_commands.py::test_a_loss_that_is_no_number",
     "cli/test_commands.py::test_a_truncated_checkpoint_is_named_and_the_older_one_used",
+    "cli/test_streams.py::test_paths_that_the_output_cannot_encode[kanji]",
+    "cli/test_streams.py::test_paths_that_the_output_cannot_encode[bytes]",
     "cli/test_compiled_programs.py::test_a_second_start_compiles_nothing_large",
     "cli/test_commands.py::test_json",
     "cli/test_commands.py::test_only_broken_checkpoints",

@@ -19,6 +19,7 @@ from rich.table import Table
 
 from azjax.bench.random_play import RandomPlayer, Rules, spread_out
 from azjax.bench.timing import interleave, peak_memory, show
+from azjax.cgroups import usable_cores
 from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.games import game_from_name
@@ -126,12 +127,12 @@ def pin_to_one_core() -> Iterator[str]:
     installed, they are not pinned. The context yields a description of what was done.
     """
     if entry_points(group="jax_plugins") or not hasattr(os, "sched_setaffinity"):
-        yield f"not pinned, {os.cpu_count()} cores"
+        yield f"not pinned, {usable_cores()} cores"
         return
     try:
         jax.config.update("jax_num_cpu_devices", 1)
     except RuntimeError:
-        yield f"not pinned, as JAX had started before: {os.cpu_count()} cores"
+        yield f"not pinned, as JAX had started before: {usable_cores()} cores"
         return
     before = os.sched_getaffinity(0)
     core = max(before)

@@ -4,7 +4,9 @@ import contextlib
 import dataclasses
 import inspect
 import io
+import os
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -59,7 +61,14 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
             raise
         raise UserError(_one_line(captured.getvalue(), name)) from None
     _check_numbers(parsed)
-    return parsed
+    return _at_home(parsed)
+
+
+def summary(described: Any) -> str:
+    """Returns the first line of a docstring; "" where Python drops them (`python -OO`)."""
+    # Without docstrings, dataclasses describe themselves by their fields.
+    text = "" if sys.flags.optimize > 1 else inspect.getdoc(described) or ""
+    return text.partition("\n")[0]
 
 
 def game_of(player: str, game: str | None) -> "Game | None":
@@ -76,6 +85,15 @@ def game_of(player: str, game: str | None) -> "Game | None":
     if not isinstance(parse_spec(player), NetworkSpec):
         raise UserError(f"{player} works for any game: name the game with --game")
     return None
+
+
+def _at_home(options: T) -> T:
+    """Replaces a first "~" of paths by the home directory, as a shell does not after a "="."""
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
+    paths = {name: path for name, path in values.items() if isinstance(path, Path)}
+    return dataclasses.replace(
+        options, **{name: Path(os.path.expanduser(path)) for name, path in paths.items()}
+    )  # type: ignore[type-var]
 
 
 def _check_numbers(options: Any, section: str = "") -> None:

@@ -1,7 +1,6 @@
 """The commands that measure: matches, ratings, reports, exact values and speed."""
 
 import dataclasses
-import inspect
 import json
 import os
 import sys
@@ -20,6 +19,7 @@ from azjax.cli.arguments import (
     TrustOption,
     game_of,
     parse,
+    summary,
 )
 from azjax.errors import UserError
 
@@ -203,7 +203,7 @@ def bench(arguments: list[str]) -> None:
     if arguments and arguments[0] in ("-h", "--help"):
         print("usage: azjax bench NAME ...   (azjax bench NAME --help shows its options)\n")
         for name, kind in benchmarks.items():
-            print(f"  {name:<8} {(inspect.getdoc(kind) or '').splitlines()[0]}")
+            print(f"  {name:<8} {summary(kind)}".rstrip())
         return
     if not arguments or arguments[0] not in benchmarks:
         raise UserError(f"bench needs the name of a benchmark: {', '.join(benchmarks)}")

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
@@ -114,4 +115,5 @@ def _loggers(run_dir: Path, project: str | None) -> list[Any]:
 
 
 def _ended(run_dir: Path) -> str:
-    return f"{PROGRAM}: ended at once; azjax resume {run_dir} continues from the last checkpoint"
+    shown = quote(str(run_dir))
+    return f"{PROGRAM}: ended at once; azjax resume {shown} continues from the last checkpoint"

@@ -2,6 +2,7 @@
 
 import dataclasses
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from azjax.cli.arguments import PlayerArgument, TrustOption, parse
@@ -128,4 +129,5 @@ def _how_to_open(out: Path) -> str:
     size = sum(file.stat().st_size for file in files) / 1e6
     if out.is_file():
         return f"{out} ({size:.1f} MB): open it in a browser"
-    return f"{out} ({size:.1f} MB): put it on any web server, or: python3 -m http.server -d {out}"
+    server = f"python3 -m http.server -d {quote(str(out))}"
+    return f"{out} ({size:.1f} MB): put it on any web server, or: {server}"

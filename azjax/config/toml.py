@@ -61,6 +61,7 @@ def shipped_configs() -> dict[str, Path]:
 
 def _find(path: str | Path) -> Path:
     """Returns the file of a config, which may be named by what comes with azjax."""
+    path = os.path.expanduser(path)
     if Path(path).suffix == ".toml" or os.path.isfile(path):
         return Path(path)
     shipped = shipped_configs()

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
 
-from azjax.players.base import Player, is_jittable
+from azjax.players.base import Player, is_empty, is_jittable
 from azjax.pytrees import batch_size as count_rows
 from azjax.pytrees import take
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
@@ -20,7 +20,7 @@ def choose(player: Player, key: Array, states: State, batch_size: int) -> np.nda
     Each batch of a jittable player is split over this process's devices. The last batch is filled
     up with copies of the last state.
     """
-    if not is_jittable(player):
+    if not is_jittable(player) and not is_empty(states):
         return np.asarray(player(key, states), np.int32)
     return _by_batches(player, "__call__", key, states, batch_size).astype(np.int32)
 
@@ -34,6 +34,8 @@ def _by_batches(
     player: Player, method: str, key: Array, states: State, batch_size: int
 ) -> np.ndarray:
     positions = count_rows(states, name="states")
+    if not positions:
+        return np.zeros(0, np.float32)
     mesh = make_mesh(jax.local_devices())
     player = jax.device_put(player, NamedSharding(mesh, EVERYWHERE))
     batches = -(-positions // batch_size)

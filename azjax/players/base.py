@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
+from azjax.pytrees import check_states
 from azjax.search.search import SearchResult
 from azjax.types import Array, State
 
@@ -72,9 +73,18 @@ def act(player: Player, key: Array, states: State) -> Array | np.ndarray:
     one. Players that no jitted function can call, such as external engines, are called directly.
     The actions are legal wherever the game is not over.
     """
+    if is_empty(states):
+        check_states(player.game, states)
+        return np.zeros(0, np.int32)
     if is_jittable(player):
         return _act(player, key, states)
     return np.asarray(player(key, states), np.int32)
+
+
+def is_empty(states: State) -> bool:
+    """Returns whether a batch has no position, of which most players can make nothing."""
+    shapes = [jnp.shape(leaf) for leaf in jax.tree.leaves(states)]
+    return bool(shapes) and all(shape[:1] == (0,) for shape in shapes)
 
 
 def is_jittable(player: Player) -> bool:

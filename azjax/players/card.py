@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from azjax.config import PlayerConfig
@@ -57,7 +58,7 @@ def run_metadata(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise UserError(
             f"{file}: not as `azjax report` writes it; delete it, or write it again with "
-            f"`azjax report {run_dir}`"
+            f"`azjax report {quote(str(run_dir))}`"
         ) from error
 
 

@@ -176,7 +176,7 @@ def load_run_config(run_dir: str | Path) -> Config:
     Raises:
       UserError: there is no run.
     """
-    file = Path(run_dir) / CONFIG_FILE
+    file = Path(os.path.expanduser(run_dir)) / CONFIG_FILE
     if not file.is_file():
         raise UserError(f"{run_dir}: there is no run ({CONFIG_FILE} is missing)")
     return load_config(file)

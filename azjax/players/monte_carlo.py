@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from azjax_envs import Game, random_action
 
 from azjax.players.base import register_player
-from azjax.pytrees import check_key, check_states
+from azjax.pytrees import batch_size, check_key, check_states, in_chunks
 from azjax.rollouts import playout_returns
 from azjax.types import Array, State, static
 
@@ -40,8 +40,16 @@ class MonteCarloPlayer:
     def total_results(self, key: Array, states: State) -> Array:
         """Returns the mover's summed playout results after each action, float32 [B, num_actions].
 
-        Sums are whole numbers, so that ties are exact.
+        Sums are whole numbers, so that ties are exact. Positions whose children do not fit into
+        memory together are played out one part after another.
         """
+        most = max(1, _MEMORY // (_COPIES * self.game.num_actions * _state_bytes(self.game)))
+        if batch_size(states, name="states") <= most:
+            return self._total_results((key, states))
+        return in_chunks(self._total_results, key, states, most=most)
+
+    def _total_results(self, key_and_states: tuple[Array, State]) -> Array:
+        key, states = key_and_states
         num_actions = self.game.num_actions
         movers = jax.vmap(self.game.current_player)(states)  # [B]
         step_all = jax.vmap(self.game.step, in_axes=(None, 0))
@@ -58,6 +66,12 @@ class MonteCarloPlayer:
 
 
 _AT_ONCE = 16  # playouts
+_MEMORY = 256 << 20  # bytes for the states of playouts
+_COPIES = 4  # of each state, while a move is made
+
+
+def _state_bytes(game: Game) -> int:
+    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
 
 
 def add_playouts(

@@ -66,19 +66,21 @@ def parse_spec(text: str | Path) -> PlayerSpec:
         game of a player that comes with azjax, such as "connect_four", instead of the run;
         "random", "minimax:4", "mc:100", "uct:1000" or "exact"; or an engine such as
         "gtp:gnugo --level 3" or "uci:stockfish?nodes=1000". A `Path` is a run directory or a file.
-        It is not split at "@" and ":".
+        It is not split at "@" and ":". A run in a folder of a built-in player's name is "./random".
 
     Raises:
       UserError: no player has this spelling. The message lists the valid forms.
     """
     if isinstance(text, Path):
-        return NetworkSpec(str(text), "file" if text.suffix == SUFFIX else "run", text)
-    text = text.strip()
+        path = Path(os.path.expanduser(text))
+        return NetworkSpec(str(text), "file" if path.suffix == SUFFIX else "run", path)
+    text = os.path.expanduser(text.strip())
     name, colon, tail = text.partition(":")
     directory = name.partition("@")[0]
-    named = name in pretrained() or name in _NAMES  # a folder in the way hides none of these
-    # `os.path` answers for names that are too long or have a zero byte, too.
-    is_run = os.path.isfile(Path(directory) / CONFIG_FILE) or not named
+    # A folder in the way hides no built-in player, and no player that comes with azjax unless it is
+    # a run. `os.path` answers for names that are too long or have a zero byte, too.
+    is_run = name not in pretrained() or os.path.isfile(Path(directory) / CONFIG_FILE)
+    is_run &= name not in _NAMES
     if directory and is_run and os.path.isdir(directory):
         checkpoint = _parse_checkpoint(name)
         return NetworkSpec(text, "run", Path(directory), checkpoint, *_parse_how(text, tail))
@@ -151,7 +153,8 @@ def parse_run(text: str | Path) -> NetworkSpec:
       UserError: something else follows the `@`.
     """
     if isinstance(text, Path):
-        return NetworkSpec(str(text), "run", text)
+        return NetworkSpec(str(text), "run", Path(os.path.expanduser(text)))
+    text = os.path.expanduser(text)
     return NetworkSpec(text, "run", Path(text.partition("@")[0]), _parse_checkpoint(text))
 
 

@@ -10,7 +10,7 @@ import mctx
 from azjax_envs import Game
 
 from azjax.players.base import register_player
-from azjax.pytrees import batch_size, check_key, check_states, take
+from azjax.pytrees import check_key, check_states, in_chunks
 from azjax.search.loop import make_loop_fn
 from azjax.search.model import make_recurrent_fn, mask_logits, playout_evaluate
 from azjax.search.policies import UCT
@@ -63,12 +63,7 @@ class UCTPlayer:
 
         # Searches run one after another, each with as many states as fit into memory. On a CPU that
         # means the caches: walking a tree outside of them takes three times as long.
-        batch = batch_size(states, name="states")
-        chunks = -(-batch // self._states_at_once())
-        size = -(-batch // chunks)
-        padded = jnp.minimum(jnp.arange(chunks * size), batch - 1).reshape(chunks, size)
-        chunked = take(states, padded)
-        return jax.lax.map(act, (jax.random.split(key, chunks), chunked)).reshape(-1)[:batch]
+        return in_chunks(act, key, states, most=self._states_at_once())
 
     def _states_at_once(self) -> int:
         memory = (32 << 20) if jax.default_backend() == "cpu" else (2 << 30)

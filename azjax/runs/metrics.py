@@ -5,6 +5,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import Any, TextIO
 
 from azjax.errors import UserError
@@ -32,7 +33,7 @@ class MetricsFile:
         except OSError as error:
             raise UserError(
                 f"{self._run_dir / METRICS_FILE}: {error.strerror or error}; training stopped, and "
-                f"azjax resume {self._run_dir} continues from the last checkpoint"
+                f"azjax resume {quote(str(self._run_dir))} continues from the last checkpoint"
             ) from error
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """Openings of self-play: the game's start or a listed position, then random moves."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,9 @@ def read_openings(game: Game, path: str | Path) -> Openings:
       UserError: there is no such file, a move is illegal, a game is over, or the file is empty.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")  # some editors write a byte-order mark
+        text = Path(os.path.expanduser(path)).read_text(
+            encoding="utf-8-sig"
+        )  # some editors write a byte-order mark
     except OSError as error:
         raise UserError(f"selfplay.openings = {path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:

@@ -3,10 +3,12 @@
 import contextlib
 import functools
 import math
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 import jax
 import numpy as np
@@ -84,7 +86,7 @@ def train(
       UserError: the directory is not empty, the config cannot run, another process trains here,
         or there is no network to start from that fits.
     """
-    run_dir = Path(run_dir)
+    run_dir = Path(os.path.expanduser(run_dir))
     if game is None:
         game = make_game(config)
     else:
@@ -112,7 +114,9 @@ def train(
         if jax.process_index() == 0:
             save_config(config, run_dir / CONFIG_FILE)
             if config.selfplay.openings:
-                shutil.copyfile(config.selfplay.openings, run_dir / OPENINGS_FILE)
+                shutil.copyfile(
+                    os.path.expanduser(config.selfplay.openings), run_dir / OPENINGS_FILE
+                )
         checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         state = first_state(trainer, run_dir)
         return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
@@ -142,7 +146,7 @@ def resume(
       UserError: there is no run, no intact checkpoint, one of another config, or another process
         trains this run; or `config` changes what decides the arrays of the run's state.
     """
-    run_dir = Path(run_dir)
+    run_dir = Path(os.path.expanduser(run_dir))
     saved = load_run_config(run_dir)
     if config is not None and game is not None:
         config = replace(config, game=saved.game)  # which `game` must be
@@ -281,11 +285,12 @@ def _due(config: Config, cycle: int) -> tuple[bool, bool, bool]:
 
 def _stopped(run_dir: Path, cycle: int, *, last: bool, missing: bool) -> str:
     """Says where the run was stopped, and whether its evaluation is missing."""
+    shown = quote(str(run_dir))
     if last:
-        measures = f", but not evaluated; azjax report {run_dir} measures it" if missing else ""
+        measures = f", but not evaluated; azjax report {shown} measures it" if missing else ""
         return f"done{measures}"
     without = ", without its evaluation" if missing else ""
-    return f"stopped after cycle {cycle}{without}; continue with: azjax resume {run_dir}"
+    return f"stopped after cycle {cycle}{without}; continue with: azjax resume {shown}"
 
 
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
@@ -331,8 +336,8 @@ def _check_empty(run_dir: Path) -> None:
         not run_dir.is_dir() or any(file.name not in LOCK_FILES for file in run_dir.iterdir())
     ):
         raise UserError(
-            f"{run_dir} is not empty; resume that run (azjax resume {run_dir}) or choose another "
-            "directory"
+            f"{run_dir} is not empty; resume that run (azjax resume {quote(str(run_dir))}) or "
+            "choose another directory"
         )
 
 

@@ -1,9 +1,8 @@
 """The memory that a config needs, and a check that a device has it."""
 
-import os
-
 import jax
 
+from azjax.cgroups import usable_memory
 from azjax.errors import UserError
 from azjax.search.backup import lineage_bytes
 from azjax.search.tree import tree_bytes
@@ -71,13 +70,11 @@ def search_bytes(trainer: Trainer) -> int:
 def device_memory(device: jax.Device) -> int | None:
     """Returns the bytes that arrays may take on `device`; None if they are not known.
 
-    CPU devices share the memory of the machine. The memory that is free now is not considered,
-    because the system fills it with cached files.
+    CPU devices share the memory of the machine, or of its container.
     """
-    if device.platform == "cpu" and not hasattr(os, "sysconf"):
-        return None
     if device.platform == "cpu":
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // jax.local_device_count()
+        memory = usable_memory()
+        return None if memory is None else memory // jax.local_device_count()
     return (device.memory_stats() or {}).get("bytes_limit")
 
 

@@ -52,6 +52,7 @@ class GymnasiumGame(gymnasium.Env):
         low, high = observation_bounds(game)
         self.observation_space = gymnasium.spaces.Box(low, high, game.observation_shape, np.float32)
         self.action_space = gymnasium.spaces.Discrete(game.num_actions)
+        self._current: host.Position | None = None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -71,13 +72,21 @@ class GymnasiumGame(gymnasium.Env):
     def render(self) -> str | None:
         return host.render(self.game, self._position, self.render_mode)
 
+    @property
+    def _position(self) -> host.Position:
+        if self._current is None:
+            raise gymnasium.error.ResetNeeded(
+                f"{self.game.name}: call reset() before anything else"
+            )
+        return self._current
+
     def _answer(self, position: host.Position) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Lets the opponent move until the player is to move or the game is over."""
         while not position.over and position.player != self.seat:
             states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], position.state)
             action = np.asarray(self.opponent(jax.random.key(self._draw()), states)).item()
             position = host.step(self.game, position, action)
-        self._position = position
+        self._current = position
         return position.observations[self.seat], {"action_mask": position.mask}
 
     def _draw(self) -> int:

@@ -8,6 +8,7 @@ from azjax_envs import host
 from azjax_envs.game import Game, observation_bounds
 
 try:
+    from gymnasium.error import ResetNeeded
     from gymnasium.spaces import Box, Dict, Discrete, Space
     from pettingzoo import AECEnv
 except ImportError:
@@ -46,6 +47,7 @@ class PettingZooGame(AECEnv):
             self.observation_spaces[agent] = Dict({"observation": planes, "action_mask": mask})
             self.action_spaces[agent] = Discrete(game.num_actions)
         self._random = np.random.default_rng()
+        self._current: host.Position | None = None
 
     def observation_space(self, agent: str) -> Space:
         return self.observation_spaces[agent]
@@ -70,6 +72,7 @@ class PettingZooGame(AECEnv):
         return {"observation": self._position.observations[player], "action_mask": mask}
 
     def step(self, action: int | None) -> None:
+        self._position  # noqa: B018  # there is one
         if self.terminations[self.agent_selection] or self.truncations[self.agent_selection]:
             self._was_dead_step(action)
             return
@@ -87,10 +90,16 @@ class PettingZooGame(AECEnv):
     def close(self) -> None:
         """Does nothing: nothing is open."""
 
+    @property
+    def _position(self) -> host.Position:
+        if self._current is None:
+            raise ResetNeeded(f"{self.game.name}: call reset() before anything else")
+        return self._current
+
     def _show(self, position: host.Position) -> None:
         over = bool(position.over)
         cut = not over and self.max_cycles is not None and self._plies >= 2 * self.max_cycles
-        self._position = position
+        self._current = position
         self.terminations = dict.fromkeys(self.agents, over)
         self.truncations = dict.fromkeys(self.agents, cut)
         self.agent_selection = self.possible_agents[int(position.player)]

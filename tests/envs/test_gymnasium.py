@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import available_games, make
 from azjax_envs.gymnasium import to_gymnasium
+from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
 
 # The other way of rendering is tested below.
@@ -77,3 +78,10 @@ def test_bad_arguments(monkeypatch):
     monkeypatch.delitem(sys.modules, "azjax_envs.gymnasium")
     with pytest.raises(ImportError, match="gymnasium is not installed: pip install gymnasium"):
         import azjax_envs.gymnasium  # noqa: F401
+
+
+def test_reset_comes_first():
+    env = to_gymnasium(make("tic_tac_toe"), render_mode="ansi")
+    for use in (lambda: env.step(0), env.action_masks, env.render):
+        with pytest.raises(ResetNeeded, match=r"tic_tac_toe: call reset\(\) before anything else"):
+            use()

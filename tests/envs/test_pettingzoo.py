@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import available_games, make
 from azjax_envs.pettingzoo import PettingZooGame, to_pettingzoo
+from gymnasium.error import ResetNeeded
 from pettingzoo.test import api_test, max_cycles_test, seed_test
 from pettingzoo.utils.conversions import aec_to_parallel
 
@@ -103,3 +104,10 @@ def test_bad_arguments(monkeypatch):
     monkeypatch.delitem(sys.modules, "azjax_envs.pettingzoo")
     with pytest.raises(ImportError, match="pettingzoo is not installed: pip install pettingzoo"):
         import azjax_envs.pettingzoo  # noqa: F401
+
+
+def test_reset_comes_first():
+    env = to_pettingzoo(make("tic_tac_toe"), render_mode="ansi")
+    for use in (lambda: env.step(0), lambda: env.observe("player_0"), env.render):
+        with pytest.raises(ResetNeeded, match=r"tic_tac_toe: call reset\(\) before anything else"):
+            use()

@@ -6,6 +6,7 @@ import pytest
 from azjax_envs import init_batch, make
 
 import azjax
+from azjax.evaluation.batched_player import choose
 from azjax.players import base
 from azjax.players.exact import exact_player
 from azjax.players.minimax import MinimaxPlayer
@@ -44,6 +45,18 @@ def test_weights_are_arguments_of_the_program():
     # As a constant, each weight takes eight hexadecimal digits of the program's text.
     baked = jax.jit(players[0]).lower(KEY, states).as_text()
     assert len(baked) - len(lowered.as_text()) > 7 * weights
+
+
+def test_no_position():
+    none = jax.tree.map(lambda x: x[:0], init_batch(GAME, KEY, 1))
+    asked = []
+    for player in [*JITTABLE, exact_player(GAME), HostLowest(GAME, asked)]:
+        actions = azjax.act(player, KEY, none)
+        assert (actions.shape, actions.dtype) == ((0,), np.int32)
+        assert choose(player, KEY, none, 8).shape == (0,)
+    assert asked == []
+    with pytest.raises(ValueError, match="states must be a batch of tic_tac_toe's"):
+        azjax.act(JITTABLE[0], KEY, np.zeros((0, 3)))
 
 
 def test_players_that_cannot_be_jitted_are_called():

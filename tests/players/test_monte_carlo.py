@@ -1,7 +1,8 @@
 import jax
 import numpy as np
-from azjax_envs import make
+from azjax_envs import init_batch, make
 
+from azjax.players import monte_carlo
 from azjax.players.monte_carlo import MonteCarloPlayer
 from tests.players.positions import after
 
@@ -39,3 +40,27 @@ def test_the_mover_may_move_again():
     player = MonteCarloPlayer(game, 5)
     totals = jax.jit(player.total_results)(jax.random.key(0), after(game, [[0, 1, 2, 3, 4]]))[0]
     assert (totals[5], totals[6]) == (5, -5)
+
+
+def test_many_positions_are_played_out_part_by_part(monkeypatch):
+    """The moves are as good, and the memory does not grow with the number of positions."""
+    states = after(GAME, [[0, 3, 1, 4], [0, 3, 1, 4, 8], [0, 4, 1]] * 3)
+    usual = jax.jit(PLAYER.__call__)(jax.random.key(0), states)
+    monkeypatch.setattr(monte_carlo, "_MEMORY", 2 * 4 * 9 * monte_carlo._state_bytes(GAME))
+    actions = jax.jit(MonteCarloPlayer(GAME, 49).__call__)(jax.random.key(0), states)
+    np.testing.assert_array_equal(actions, usual)
+
+
+def test_games_of_many_moves_are_not_all_played_at_once(monkeypatch):
+    game, lanes, play = make("chess"), [], monte_carlo.playout_returns
+
+    def noted(game, key, children):
+        lanes.append(children.ply.shape[0])
+        return play(game, key, children)
+
+    monkeypatch.setattr(monte_carlo, "playout_returns", noted)
+    for count, most in ((4, 4), (100, 8)):
+        states = jax.eval_shape(lambda count=count: init_batch(game, jax.random.key(0), count))
+        jax.eval_shape(MonteCarloPlayer(game, 1).__call__, jax.random.key(0), states)
+        assert lanes.pop() == most * game.num_actions
+        lanes.clear()

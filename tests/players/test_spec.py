@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from azjax_envs import make
 
@@ -7,7 +9,7 @@ from azjax.players.load import load_player
 from azjax.players.minimax import MinimaxPlayer
 from azjax.players.monte_carlo import MonteCarloPlayer
 from azjax.players.random_player import RandomPlayer
-from azjax.players.spec import parse_spec
+from azjax.players.spec import parse_run, parse_spec
 from azjax.players.uct import UCTPlayer
 
 GAME = make("tic_tac_toe")
@@ -114,4 +116,17 @@ def test_a_folder_in_the_way_hides_no_player(name, tmp_path, monkeypatch):
     (tmp_path / name).mkdir()
     assert parse_spec(text) == before
     (tmp_path / name / "config.toml").touch()
-    assert parse_spec(text).source == "run"
+    # A run in a folder of that name takes the place of a trained player, but of no built-in one.
+    assert (parse_spec(text) == before) == (name != "connect_four")
+    assert parse_spec(f"./{name}").source == parse_spec(f"{name}@best").source == "run"
+
+
+def test_the_home_directory_is_found(tmp_path, monkeypatch):
+    """A shell leaves the ~ of `--against=~/runs/a` and of "~/my runs/a" as it is."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "my runs" / "a").mkdir(parents=True)
+    for text in ("~/my runs/a", "~/my runs/a@best:64", Path("~/my runs/a")):
+        assert parse_spec(text).path == tmp_path / "my runs" / "a"
+    assert parse_run("~/a@3").path == parse_run(Path("~/a")).path == tmp_path / "a"
+    assert parse_spec("~/four.safetensors").path == tmp_path / "four.safetensors"
+    assert parse_spec("gtp:~/gnugo --level 3").command[0] == str(tmp_path / "gnugo")

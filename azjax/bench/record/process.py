@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from azjax.bench.record.parts import READY, one_line
+from azjax.cgroups import usable_memory
 
 _MEMORY = 4 * 2**30  # bytes of the host, of a part that waits
 
@@ -63,5 +64,4 @@ class Process:
 
 def most_at_once() -> int:
     """Returns how many parts the machine's memory holds at once, at least one."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return max(1, int(total // _MEMORY))
+    return max(1, int((usable_memory() or 0) // _MEMORY))

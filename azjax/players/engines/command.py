@@ -1,6 +1,7 @@
 """The command of an engine as users write it: a program, and options after a `?`."""
 
 import math
+import os
 import shlex
 from dataclasses import dataclass, field
 from typing import Literal
@@ -30,7 +31,7 @@ def parse_engine(protocol: Literal["gtp", "uci", "usi"], text: str) -> EngineSpe
     """
     words, _, tail = text.partition("?")
     try:
-        command = tuple(shlex.split(words))
+        command = tuple(os.path.expanduser(word) for word in shlex.split(words))
     except ValueError as error:
         raise UserError(f"engine {text!r}: {str(error).lower()} in the command") from error
     if not command:

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from azjax_envs import Game
 
-from azjax.devices import usable_cores
+from azjax.cgroups import usable_cores
 from azjax.errors import UserError
 from azjax.players.base import History
 from azjax.players.engines.process import EngineProcess
