@@ -51,7 +51,7 @@ def run_metadata(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[
     if not file.is_file():
         return metadata
     try:
-        written = json.loads(file.read_text(encoding="utf-8"))
+        written = json.loads(file.read_text(encoding="utf-8-sig"))
         if written.get("cycle") == cycle:
             metadata |= _results(written)
         return checked_metadata(file, metadata)

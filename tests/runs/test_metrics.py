@@ -120,6 +120,8 @@ def test_a_line_broken_by_a_crash_is_skipped(tmp_path):
         log.cycle(2, {})
     assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 2]
     assert len(path.read_text().splitlines()) == 3
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as some editors save it
+    assert [line["cycle"] for line in read_metrics(tmp_path)] == [1, 2]
 
 
 DAMAGED = [

@@ -291,7 +291,7 @@ def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     wait(page, "document.querySelectorAll('#moves li').length === 1")
     assert page.inner_text("#status") == "Yellow to move"
     page.click("summary:has-text('Set up')")
-    page.fill("#text", "4 4, 3")
+    page.fill("#text", "1. 44, 2. 3")
     page.keyboard.press("Enter")
     wait(page, "document.querySelectorAll('#moves li').length === 3")
     assert page.url.endswith("#side=both&moves=4,4,3")

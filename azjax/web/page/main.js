@@ -265,10 +265,11 @@ async function replay(from, names) {
   const moves = [];
   if (from && !game.notation) throw new Error("This game has no text for positions: give the moves from its start.");
   if (from) await engine.position([], from);
-  for (const [i, name] of names.entries()) {
+  const left = [...names];
+  for (let name; (name = left.shift()); ) {
     const { player, view, moves: legal } = await positionAfter(moves, from);
-    const found = findMove(name, view, legal);
-    if (!found) throw new Error(`Move ${i + 1}, ${name}, is not legal there.`);
+    const found = findMove(name, view, legal) ?? findFirst(name, legal, left);
+    if (!found) throw new Error(`Move ${moves.length + 1}, ${name}, is not legal there.`);
     moves.push({ ...found, player });
   }
   if (request !== current) return;
@@ -283,6 +284,14 @@ function findMove(text, view, legal) {
   return found.length === 1 ? legal.find(({ plain }) => plain === found[0]) : undefined;
 }
 
+/** The first move of a word such as "f5d6c3", whose rest joins the words that are left. */
+function findFirst(word, legal, left) {
+  const first = legal.filter(({ plain }) => word.toLowerCase().startsWith(plain.toLowerCase()));
+  const found = first.sort((a, b) => b.plain.length - a.plain.length)[0];
+  if (found) left.unshift(word.slice(found.plain.length));
+  return found;
+}
+
 /** Goes to what the text field says: moves, or a position, then "moves" and the moves; or a PGN. */
 function setUp() {
   let text = $("text").value;
@@ -290,7 +299,7 @@ function setUp() {
   if (game.san) text = movetext(text);
   const [first, rest] = text.trim().split(/\s*\bmoves\b\s*/);
   const isPosition = rest !== undefined || /^(position|s?fen|startpos)\b|^\S*\//.test(first);
-  const names = (isPosition ? (rest ?? "") : first).split(/[\s,]+/).filter(Boolean);
+  const names = (isPosition ? (rest ?? "") : first).split(/[\s,]+/).map((name) => name.replace(/^\d+\.+/, "")).filter(Boolean);
   const from = (tag || (isPosition ? first : "")).replace(/^\s*((position|s?fen|startpos)(\s+|$))+/i, "");
   return replay(from, names);
 }
