@@ -76,14 +76,14 @@ def open_games(path: Path, game: Game | None) -> list[Callable[[], PlayedGame]]:
 
 
 def game_of_file(path: Path) -> str | None:
-    """Returns the name of a file's game; None for a list of moves that does not begin with it."""
+    """Returns the name of a file's game, or of its first one; None if a list of moves has none."""
     kind, data = FORMATS.get(path.suffix.lower()), read_bytes(path)
     if kind is Go:
         size = sgf.board_size(parse_sgf(data))
         return f"go_{size}x{size}"
     if kind is not None:
         return kind().name
-    return _named_game(decode(data).partition("\n")[0])
+    return next(filter(None, map(_named_game, decode(data).split("\n"))), None)
 
 
 def check_format(path: Path, game: Game) -> None:

@@ -40,7 +40,7 @@ _KIF_PIECES: dict[str, str] = dict(zip("歩香桂銀金角飛玉", "PLNSGBRK", s
 _KIF_PIECES |= {"王": "K", "と": "+P", "杏": "+L", "圭": "+N", "全": "+S", "馬": "+B", "竜": "+R"}
 _KIF_PIECES |= {"成香": "+L", "成桂": "+N", "成銀": "+S", "龍": "+R"}
 _KIF_MOVE = re.compile(
-    rf"(?:(?P<file>[1-9])(?P<rank>[{_RANKS}1-9])|同)\s*"
+    rf"[▲△▼▽☗☖]?\s*(?:(?P<file>[1-9])(?P<rank>[{_RANKS}1-9])|同)\s*"
     r"(?P<piece>成[香桂銀]|[歩香桂銀金角飛玉王と杏圭全馬竜龍])[左直右上寄引行入]*"
     r"(?P<mark>成|不成|打)?\s*(?:\((?P<from>[1-9][1-9])\))?(?P<late>成)?(?![^\s(+])"
 )

@@ -187,7 +187,7 @@ WHITE = "91KY81KE71GI61KI51OU41KI31GI21KE11KY82HI22KA93FU83FU73FU63FU53FU43FU33F
         ("a.kif", EVEN + KIF),
         ("a.kif", "手合割：その他\n" + EVEN.replace("玉", "王") + KIF.partition("\n")[2]),
         ("a.kif", "1 ７六歩(77)\r2 ３四歩(33)\r"),
-        ("a.kif", "# KIF\n1 76歩(77)\n2 ３四歩(33)+\n変化：1手\n   1 ２六歩(27)\n"),
+        ("a.kif", "# KIF\n1 ▲76歩(77)\n2 △３四歩(33)+\n変化：1手\n   1 ２六歩(27)\n"),
     ],
 )
 def test_shogi_as_programs_write_it(tmp_path, name, text):
