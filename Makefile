@@ -39,7 +39,7 @@ venv: $(VENV)/ready-dev
 
 train: $(VENV)/ready
 	$(BIN)/azjax train configs/tic_tac_toe.toml --run-dir $(RUN)
-	$(BIN)/azjax report $(RUN) --against random uct:1000 --games 1000
+	$(BIN)/azjax report $(RUN) --against random uct:1000 --own-games 0 --baselines
 
 # All of the first tier, or TESTS.
 test: $(VENV)/ready-dev

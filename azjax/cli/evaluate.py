@@ -40,6 +40,15 @@ class _Shared:
     """Print JSON."""
 
 
+@dataclasses.dataclass(frozen=True)
+class _OfReport(_Shared):
+    """The same options of a report."""
+
+    opening_plies: int | None = None
+    """Random plies before the players start, the same for both games of a pair; by default 2, or
+    none in a game whose states are all known."""
+
+
 _SharedArgument = Annotated[_Shared, tyro.conf.arg(name="")]
 
 
@@ -133,7 +142,9 @@ def report(arguments: list[str]) -> None:
         """Number of games against each opponent, half from each seat."""
         own_games: int = 128
         """Number of games of the run against itself, to measure all players on their positions."""
-        shared: _SharedArgument = dataclasses.field(default_factory=_Shared)
+        shared: Annotated[_OfReport, tyro.conf.arg(name="")] = dataclasses.field(
+            default_factory=_OfReport
+        )
 
     options = parse(report, Arguments, arguments, "report")
     from azjax.devices import use_all_cores
@@ -221,6 +232,7 @@ def _match(first: str, second: str, options: Any) -> None:
     import jax
 
     from azjax.evaluation.match import MatchTable, play_match
+    from azjax.evaluation.position_suites import quick_results
     from azjax.players.load import load_player
 
     with _status(shared.json) as progress:
@@ -233,6 +245,7 @@ def _match(first: str, second: str, options: Any) -> None:
             jax.random.PRNGKey(shared.seed),
             num_games=options.games,
             opening_plies=shared.opening_plies,
+            results=quick_results(player.game),
             progress=progress,
         )
     result = dataclasses.replace(result, player_a=first, player_b=second)

@@ -94,8 +94,8 @@ def _run(arguments: list[str], own_process: bool) -> None:
         from azjax_envs.nearest import nearest
 
         near = nearest(name, COMMANDS)
-        hint = f"did you mean {near}?" if near else f"the commands are {', '.join(COMMANDS)}"
-        raise UserError(f"unknown command {name}; {hint}")
+        hint = f"did you mean {near}? " if near else ""
+        raise UserError(f"unknown command {name}; {hint}the commands are {', '.join(COMMANDS)}")
     if own_process and name not in MEASURE_COMPILATION:
         keep_compiled_programs()
     if own_process and name != "plan":  # which imports JAX quietly, and always takes the CPU

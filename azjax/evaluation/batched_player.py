@@ -1,6 +1,8 @@
 """A player's moves and values in many positions, batch by batch."""
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,9 +32,29 @@ def find_values(player: Player, key: Array, states: State, batch_size: int) -> n
     return _by_batches(player, "values", key, states, batch_size).astype(np.float32)
 
 
-def _by_batches(
-    player: Player, method: str, key: Array, states: State, batch_size: int
-) -> np.ndarray:
+def choose_and_value(
+    player: Player, key: Array, suites: Sequence[State], batch_size: int
+) -> list[tuple[np.ndarray, np.ndarray | None]]:
+    """Returns `choose` and `find_values` of several batches of states, from the same searches.
+
+    All batches are one for the player, so that its program is compiled once. Players without a
+    method `values` have None in its place.
+    """
+    sizes = [count_rows(states, name="states") for states in suites]
+    ends = np.cumsum(sizes)[:-1]
+    states = jax.tree.map(lambda *x: np.concatenate([np.asarray(each) for each in x]), *suites)
+    if hasattr(player, "values") and hasattr(player, "analyse") and is_jittable(player):
+        actions, values = _by_batches(player, "analyse", key, states, batch_size)
+    else:
+        actions = choose(player, key, states, batch_size)
+        values = None
+        if hasattr(player, "values"):
+            values = find_values(player, key, states, batch_size)
+    parts = [None] * len(sizes) if values is None else np.split(values, ends)
+    return list(zip(np.split(actions, ends), parts, strict=True))
+
+
+def _by_batches(player: Player, method: str, key: Array, states: State, batch_size: int) -> Any:
     positions = count_rows(states, name="states")
     if not positions:
         return np.zeros(0, np.float32)
@@ -46,14 +68,20 @@ def _by_batches(
         rows = np.minimum(np.arange(batch * size, (batch + 1) * size), positions - 1)
         part = take(states, rows)
         keys = jax.random.split(jax.random.fold_in(key, batch), mesh.size)
-        found.append(np.asarray(_ask(mesh, method, player, keys, part)))
-    return np.concatenate(found)[:positions]
+        found.append(jax.tree.map(np.asarray, ask_on_mesh(mesh, method, player, keys, part)))
+    return jax.tree.map(lambda *x: np.concatenate(x)[:positions], *found)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _ask(mesh: Mesh, method: str, player: Player, keys: Array, states: State) -> Array:
-    def on_one_device(player: Player, keys: Array, states: State) -> Array:
-        return getattr(player, method)(keys[0], states)
+def ask_on_mesh(mesh: Mesh, method: str, player: Player, keys: Array, states: State) -> Any:
+    """Calls a jittable player's method for states [B, ...] split over a mesh, a key each device.
+
+    Of "analyse" it returns the actions and their values.
+    """
+
+    def on_one_device(player: Player, keys: Array, states: State) -> Any:
+        found = getattr(player, method)(keys[0], states)
+        return (found.action, found.value) if method == "analyse" else found
 
     states = jax.tree.map(jnp.asarray, states)
     return shard(on_one_device, mesh, (EVERYWHERE, SPLIT, SPLIT), SPLIT)(player, keys, states)

@@ -17,16 +17,20 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.errors import UserError
+from azjax.evaluation.batched_player import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
 from azjax.evaluation.host_match import match_on_host, scores_of_seats
 from azjax.exact.display import Displayed
 from azjax.players.base import Player, is_jittable
+from azjax.pytrees import take
 from azjax.rollouts import random_openings
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from azjax.types import Array, State
 
+_JUDGED_PLIES = 7  # of openings whose results connect four's solver looks up
 _PLAYERS = ("player", "opponent")
 _FIGURES = ("moving first", "moving second", "score", "Elo (95%)", "plies")
+_LOST = "from lost openings"  # shown where the openings' results are known
 _UNLIMITED = 10_000  # columns
 _ENGINE = re.compile("(gtp|uci|usi):")
 
@@ -45,6 +49,8 @@ class MatchResult(Displayed):
     elo: float  # of a over b; infinite after a perfect match
     elo_low: float  # the ends of its 95% interval, see `estimate_elo`
     elo_high: float
+    opening_plies: int = 0  # random plies before the players started
+    losses_of_lost_openings: int | None = None  # games that a lost from openings lost already
 
     @property
     def wins(self) -> int:
@@ -93,6 +99,7 @@ def play_match(
     num_games: int,
     opening_plies: int = 0,
     batch: int = 512,
+    results: Callable[[State], np.ndarray] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> MatchResult:
     """Plays `num_games` games in pairs and counts the results.
@@ -109,6 +116,9 @@ def play_match(
       opening_plies: uniformly random moves before the players take over. An opening stops before
         a move that would end the game.
       batch: largest number of pairs played at once.
+      results: player 0's results of states [P, ...] under best play, float [P], as
+        `GameSuites.results` finds them. Losses from openings of up to seven plies that were lost
+        already, before the loser's first move, are then counted apart.
       progress: called with a line about the games played so far.
 
     Raises:
@@ -137,11 +147,16 @@ def play_match(
             out = match_on_host(game, player_a, player_b, chunk_key, size, opening_plies, say)
         scores.append(np.asarray(out[0]))
         lengths.append(np.asarray(out[1]))
-        openings.append(_rows(out[2]))
+        openings.append(jax.device_get(out[2]))
     scores = np.concatenate(scores, 1)[:, :num_pairs]  # [2, num_pairs]
     lengths = np.concatenate(lengths, 1)[:, :num_pairs]
-    openings = np.concatenate(openings)[:num_pairs]
-    return _result(player_a.name, player_b.name, scores, lengths, openings)
+    starts = jax.tree.map(lambda *x: np.concatenate(x)[:num_pairs], *openings)
+    _, first, opening = np.unique(_rows(starts), axis=0, return_index=True, return_inverse=True)
+    lost = None
+    if results is not None and 0 < opening_plies <= _JUDGED_PLIES:
+        lost = _losses_of_lost_openings(results(take(starts, first))[opening.reshape(-1)], scores)
+    result = _result(player_a.name, player_b.name, scores, lengths, opening.reshape(-1))
+    return dataclasses.replace(result, opening_plies=opening_plies, losses_of_lost_openings=lost)
 
 
 def match_scores(
@@ -205,12 +220,14 @@ class MatchTable:
     game: str = ""  # for the title
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        rows, title = self._rows(), "matches (wins/draws/losses)"
+        known = any(match.losses_of_lost_openings is not None for match in self.matches)
+        rows, title = self._rows(known), "matches (wins/draws/losses)"
+        figures_shown = (*_FIGURES[:2], _LOST, *_FIGURES[2:]) if known else _FIGURES
         title = f"{self.game}: {title}" if self.game else title
         table = Table(title=title, title_justify="left")
         for heading in _PLAYERS:
             table.add_column(heading)
-        for heading in _FIGURES:
+        for heading in figures_shown:
             table.add_column(heading, justify="right", no_wrap=True)
         for row in rows:
             table.add_row(*row)
@@ -222,11 +239,11 @@ class MatchTable:
         for player, opponent, *figures in rows:
             yield Text(f"{player} against {opponent}", style="bold")
             listed = Table.grid(padding=(0, 2))
-            for heading, figure in zip(_FIGURES, figures, strict=True):
+            for heading, figure in zip(figures_shown, figures, strict=True):
                 listed.add_row(f"  {heading}", figure)
             yield listed
 
-    def _rows(self) -> list[list[str]]:
+    def _rows(self, known: bool) -> list[list[str]]:
         names = [name for each in self.matches for name in (each.player_a, each.player_b)]
         shown = dict(zip(names, short_names(names), strict=True))
         return [
@@ -235,12 +252,21 @@ class MatchTable:
                 shown[match.player_b],
                 "/".join(map(str, match.as_first)),
                 "/".join(map(str, match.as_second)),
+                *lost_openings_text(match, known),
                 percent(match.score),
                 elo_text(match),
                 f"{match.mean_length:.1f}",
             ]
             for match in self.matches
         ]
+
+
+def lost_openings_text(match: MatchResult, known: bool = True) -> tuple[str, ...]:
+    """Returns how many losses began from openings that were lost already: ("8 of 9 losses",)."""
+    if not known:
+        return ()
+    lost = match.losses_of_lost_openings
+    return ("" if lost is None else f"{lost} of {match.losses} losses",)
 
 
 def elo_text(match: MatchResult) -> str:
@@ -290,16 +316,24 @@ def _play_ply(
     game: Game, player_a: Player, player_b: Player, seat: Array | int, games: _Games
 ) -> _Games:
     """Plays one ply of all games that are not over; player a has `seat`."""
-    key, states, lengths = games
-    key, key_a, key_b = jax.random.split(key, 3)
+    key, key_a, key_b = jax.random.split(games.key, 3)
+    turn_a, turn_b = _whose_turns(game, seat, games.states)
+    actions_a = _act_if_needed(player_a, key_a, games.states, turn_a)
+    actions_b = _act_if_needed(player_b, key_b, games.states, turn_b)
+    return _after(game, key, games, jnp.where(turn_a, actions_a, actions_b))
+
+
+def _whose_turns(game: Game, seat: Array | int, states: State) -> tuple[Array, Array]:
+    """Returns in which games player a, who has `seat`, is to move, and in which player b."""
     running = ~jax.vmap(game.is_terminal)(states)
     movers = jax.vmap(game.current_player)(states)
-    turn_a = running & (movers == seat)
-    turn_b = running & (movers != seat)
-    actions_a = _act_if_needed(player_a, key_a, states, turn_a)
-    actions_b = _act_if_needed(player_b, key_b, states, turn_b)
-    states = jax.vmap(game.step)(states, jnp.where(turn_a, actions_a, actions_b))
-    return _Games(key, states, lengths + running)
+    return running & (movers == seat), running & (movers != seat)
+
+
+def _after(game: Game, key: Array, games: _Games, actions: Array) -> _Games:
+    """Returns the games after a ply."""
+    running = ~jax.vmap(game.is_terminal)(games.states)
+    return _Games(key, jax.vmap(game.step)(games.states, actions), games.lengths + running)
 
 
 def _match_on_devices(
@@ -307,17 +341,27 @@ def _match_on_devices(
 ) -> tuple[np.ndarray, np.ndarray, State]:
     """Plays `match_scores` with the pairs split over this process's devices.
 
-    Each ply is one compiled call, so that Ctrl-C ends a match after a ply.
+    Each player has a compiled program of its own, which its other matches share. The host calls
+    them ply by ply, so that Ctrl-C ends a match after a ply.
     """
     mesh = make_mesh(jax.local_devices())
     players = jax.device_put((player_a, player_b), NamedSharding(mesh, EVERYWHERE))
     keys = jax.random.split(key, mesh.size)
     starts = _start_on_mesh(game, mesh, num_pairs // mesh.size, opening_plies, keys)
+    idle = np.zeros(num_pairs, np.int32)
     found = []
     for seat, games in enumerate(starts):
-        ended: Array | np.ndarray = np.zeros(1, bool)
-        while not np.asarray(ended).all():
-            games, ended = _play_on_mesh(game, mesh, players, np.int32(seat), games)
+        while True:
+            games, turns = _turns_on_mesh(game, mesh, np.int32(seat), games)
+            if not any(np.asarray(turn.any).any() for turn in turns):
+                break
+            actions = [
+                ask_on_mesh(mesh, "__call__", player, turn.keys, games.states)
+                if np.asarray(turn.any).any()
+                else idle
+                for player, turn in zip(players, turns, strict=True)
+            ]
+            games = _play_on_mesh(game, mesh, games, turns[0].theirs, *actions)
         points = scores_of_seats(game, games.states, np.full(num_pairs, seat))
         found.append((points, games.lengths))
     scores, lengths = (np.stack(x) for x in zip(*found, strict=True))
@@ -339,21 +383,44 @@ def _start_on_mesh(
     return shard(on_one_device, mesh, (SPLIT,), SPLIT)(keys)
 
 
+class _Turn(NamedTuple):
+    """A player's part in a ply of N games on D devices."""
+
+    keys: Array  # PRNG keys [D]
+    theirs: Array  # bool [N], the games in which it is to move
+    any: Array  # bool [D], whether there are any
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _turns_on_mesh(
+    game: Game, mesh: Mesh, seat: Array, games: _Games
+) -> tuple[_Games, tuple[_Turn, _Turn]]:
+    """Returns the games with the key of the next ply, and the turns of both players."""
+
+    def on_one_device(seat: Array, games: _Games) -> tuple[_Games, tuple[_Turn, _Turn]]:
+        key, *keys = jax.random.split(games.key[0], 3)
+        turns = _whose_turns(game, seat, games.states)
+        parts = [
+            _Turn(k[None], turn, turn.any()[None]) for k, turn in zip(keys, turns, strict=True)
+        ]
+        return games._replace(key=key[None]), (parts[0], parts[1])
+
+    return shard(on_one_device, mesh, (EVERYWHERE, SPLIT), SPLIT)(seat, games)
+
+
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _play_on_mesh(
-    game: Game, mesh: Mesh, players: tuple[Player, Player], seat: Array, games: _Games
-) -> tuple[_Games, Array]:
-    """Plays one ply; returns the games, and which of them are over, bool [N]."""
+    game: Game, mesh: Mesh, games: _Games, turn_a: Array, actions_a: Array, actions_b: Array
+) -> _Games:
+    """Plays one ply: player a's actions in the games of `turn_a`, player b's in the others."""
 
-    def on_one_device(
-        players: tuple[Player, Player], seat: Array, games: _Games
-    ) -> tuple[_Games, Array]:
-        games = _play_ply(game, *players, seat, games._replace(key=games.key[0]))
-        ended = jax.vmap(game.is_terminal)(games.states)
-        return games._replace(key=games.key[None]), ended
+    def on_one_device(games: _Games, turn_a: Array, actions_a: Array, actions_b: Array) -> _Games:
+        actions = jnp.where(turn_a, actions_a, actions_b).astype(jnp.int32)
+        return _after(game, games.key, games, actions)
 
-    specs = EVERYWHERE, EVERYWHERE, SPLIT
-    return shard(on_one_device, mesh, specs, SPLIT)(players, seat, games)
+    return shard(on_one_device, mesh, (SPLIT, SPLIT, SPLIT, SPLIT), SPLIT)(
+        games, turn_a, actions_a, actions_b
+    )
 
 
 def _act_if_needed(player: Player, key: Array, states: State, turn: Array) -> Array:
@@ -368,10 +435,20 @@ def _rows(states: State) -> np.ndarray:
     return np.concatenate([x.reshape(len(x), -1).view(np.uint8) for x in leaves], axis=1)
 
 
+def _losses_of_lost_openings(results: np.ndarray, scores: np.ndarray) -> int | None:
+    """Counts player a's losses, of scores [2, pairs], from openings that its seat had lost.
+
+    `results` are player 0's after the openings, [pairs]. Returns None if any is not known.
+    """
+    if np.isnan(results).any():
+        return None
+    lost = np.stack([results < 0, results > 0])
+    return int((lost & (scores == 0.0)).sum())
+
+
 def _result(
-    name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, openings: np.ndarray
+    name_a: str, name_b: str, scores: np.ndarray, lengths: np.ndarray, opening: np.ndarray
 ) -> MatchResult:
-    _, opening = np.unique(openings, axis=0, return_inverse=True)
     elo = estimate_elo(scores.mean(0), opening)
     points = np.rint(2 * scores.sum(0)).astype(int)  # [num_pairs], 0..4
     return MatchResult(

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib.resources
 import json
+from collections.abc import Callable
 from importlib.resources.abc import Traversable
 
 import jax
@@ -16,13 +17,14 @@ from azjax.evaluation.positions import positions_of_games, random_positions
 from azjax.exact.known_values import ExactValues, Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.players.base import Player
-from azjax.pytrees import take
+from azjax.pytrees import batch_size, take
 from azjax.types import Array, State
 
 _RANDOM_GAMES = 512
 _MAX_POSITIONS = 2048  # of a suite that is a sample
 _DRAWN_POSITIONS = 600  # where random games lead to none
 _OPENING_PLIES = 6  # of a player's own games
+_SHORT_GAME = 16  # plies; such a game is solved within seconds, if it has few states
 _FEW_STATES = 100_000  # enumerated even if all values are known otherwise
 
 
@@ -117,6 +119,26 @@ class GameSuites:
         except UserError:
             return None
 
+    def results(self, states: State) -> np.ndarray:
+        """Returns player 0's results under best play, float32 [P], of states that are not over.
+
+        They are 1, 0 or -1, and NaN where they are unknown.
+        """
+        if self.solution is not None:
+            return np.sign(self.solution.values[self.solution.lookup(states)])
+        positions, values = batch_size(states, name="states"), self.values
+        complete = values is not None and values.complete and not values.missing
+        rows = np.full(positions, complete)
+        if values is not None and not complete:
+            rows = np.asarray(values.known(states))
+        found = np.full(positions, np.nan, np.float32)
+        if rows.any():
+            known = take(states, rows)
+            best = np.asarray(self._scorer.action_scores(known)).max(-1)
+            movers = np.asarray(jax.vmap(self.game.current_player)(known))
+            found[rows] = np.sign(best) * (1 - 2 * movers)
+        return found
+
     @functools.cached_property
     def values(self) -> ExactValues | None:
         return exact_values(self.game)
@@ -150,6 +172,15 @@ class GameSuites:
         states = take(states, rows)
         scores = np.asarray(self._scorer.action_scores(states))
         return PositionSuite(f"{self.values.positions} of {source}", states, plies[rows], scores)
+
+
+def quick_results(game: Game) -> Callable[[State], np.ndarray] | None:
+    """Returns `GameSuites.results` of a game whose results are found within seconds, or None."""
+    values = exact_values(game)
+    searched = values is not None and values.complete and not values.pure and not values.missing
+    if game.max_steps > _SHORT_GAME and not searched:
+        return None
+    return GameSuites(game, max_states=2 * _FEW_STATES).results
 
 
 def _sample(count: int, key: Array) -> np.ndarray:

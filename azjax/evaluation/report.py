@@ -8,11 +8,13 @@ from azjax_envs import Game
 from rich.box import SIMPLE
 from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
-from azjax.evaluation.batched_player import choose, find_values
+from azjax.evaluation.batched_player import choose_and_value
 from azjax.evaluation.match import MatchResult, MatchTable, percent, play_match, prefixed
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
+from azjax.evaluation.summary import summarize
 from azjax.exact.display import Displayed
 from azjax.exact.first_moves import first_moves
 from azjax.players.base import Player
@@ -48,7 +50,7 @@ class PlayerReport:
 
 @dataclasses.dataclass(frozen=True)
 class Report(Displayed):
-    """The figures that `report` measured; they print themselves as tables."""
+    """The figures that `report` measured; they print themselves as tables and three sentences."""
 
     game: str
     players: tuple[PlayerReport, ...]
@@ -61,11 +63,22 @@ class Report(Displayed):
             yield _mistake_table(self)
         if matches:
             yield MatchTable(matches, self.game)
+        if measured or matches:
+            yield Text("\n" + "\n".join(self.sentences()))
         if not measured and not matches:
             yield (
                 f"{self.game} is too large to solve and has no file of scored positions: only "
                 "matches can measure a player"
             )
+
+    def sentences(self) -> list[str]:
+        """Returns the result in up to three sentences, see `summarize`."""
+        if not self.players:
+            return []
+        first, *others = self.players
+        score = first.scores[0] if first.scores else None
+        made = {player.name: player.mistakes for player in others}
+        return list(summarize(self.game, first.name, score, first.matches, made))
 
     def to_dict(self) -> dict[str, object]:
         """Returns all figures, for JSON."""
@@ -91,7 +104,7 @@ def report(
     opponents: Mapping[str, Player] | Sequence[Player] = (),
     matched: int = 1,
     num_games: int = 1000,
-    opening_plies: int = 2,
+    opening_plies: int | None = None,
     own_games: int = 0,
     seed: int = 0,
     batch_size: int = 1024,
@@ -110,6 +123,8 @@ def report(
       players: by the names to show, or a sequence of players with names of their own.
       opponents: the opponents in matches of `num_games` games each, see `play_match`.
       matched: number of the players, from the first, that play these matches.
+      opening_plies: random plies before the players start. None for 2, or for none where all states
+        of the game are known: after random plies such a game is often lost already.
       own_games: games of the first player against itself; their positions are a suite, too.
       max_states: a game with more reachable states is not solved.
       suites: the game's position suites, to keep exact values between several reports. They have
@@ -129,19 +144,28 @@ def report(
         if own is not None:
             measured += (dataclasses.replace(own, name=own.name.replace("its own", f"{name}'s")),)
     first = first_moves(game)
-    judged = measured if first is None else (first, *measured)
+    judged = measured if first is None else (*measured, first)
+    if opening_plies is None:
+        opening_plies = 2 if suites.solution is None else 0
     reports = []
     for number, (name, player) in enumerate(players.items()):
-        scores = []
-        for suite in measured:
-            say(f"{name}: {suite.name}, {suite.num_positions:,}")
-            actions = choose(player, suite_key, suite.states, batch_size)
-            scores.append(score_actions(suite, actions))
-        values = []
-        for suite in judged if hasattr(player, "values") else ():
-            say(f"{name}: values, {suite.name}")
-            found = find_values(player, suite_key, suite.states, batch_size)
-            values.append(score_values(suite, found))
+        asked = judged if hasattr(player, "values") else measured
+        say(f"{name}: {', '.join(f'{suite.name}, {len(suite.results):,}' for suite in asked)}")
+        found = (
+            choose_and_value(player, suite_key, [suite.states for suite in asked], batch_size)
+            if asked
+            else []
+        )
+        scores = [
+            score_actions(s, actions) for s, (actions, _) in zip(measured, found, strict=False)
+        ]
+        values = [
+            score_values(suite, worth)
+            for suite, (_, worth) in zip(asked, found, strict=True)
+            if worth is not None
+        ]
+        if first is not None:
+            values = values[-1:] + values[:-1]
         matches = []
         for opponent_name, opponent in opponents.items() if number < matched else ():
             match = play_match(
@@ -151,6 +175,7 @@ def report(
                 jax.random.fold_in(match_key, len(matches)),
                 num_games=num_games,
                 opening_plies=opening_plies,
+                results=suites.results,
                 progress=prefixed(progress, f"{name} against {opponent_name}"),
             )
             matches.append(dataclasses.replace(match, player_a=name, player_b=opponent_name))

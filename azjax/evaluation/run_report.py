@@ -20,7 +20,7 @@ def report_run(
     baselines: Sequence[str] = ("uct:1000",),
     against: Sequence[str] = ("random",),
     games: int = 200,
-    opening_plies: int = 2,
+    opening_plies: int | None = None,
     own_games: int = 128,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -33,6 +33,7 @@ def report_run(
         run's evaluations. The first one also plays the matches.
       baselines: spellings of players to measure on the same positions.
       against: spellings of opponents that the run's player and its raw policy play matches with.
+      opening_plies: as in `azjax.report`.
       own_games: games of the run's player against itself, after up to six random plies. All players
         are measured on their positions, too.
       progress: called with a line about the next step.

@@ -19,7 +19,7 @@ Checkpoint = Literal["newest", "best"] | int
 """The newest checkpoint, the one that evaluated best, or that of a cycle."""
 
 FORMS = (
-    "random, exact, minimax:PLIES, mc:PLAYOUTS, uct:SIMULATIONS, gtp:COMMAND, uci:COMMAND, "
+    "random, minimax:PLIES, mc:PLAYOUTS, uct:SIMULATIONS, exact, gtp:COMMAND, uci:COMMAND, "
     "usi:COMMAND"
 )
 RUN_FORMS = "RUN, RUN:SIMULATIONS, RUN:policy, RUN:value, each also as RUN@CYCLE or RUN@best"
@@ -30,7 +30,7 @@ CONFIG_FILE = "config.toml"
 _NUMBERED = {"minimax": 4, "mc": 100, "uct": 1000}  # with a usual number
 _ENGINES = ("gtp", "uci", "usi")
 _NAMES = ("random", "exact", *_NUMBERED, *_ENGINES)
-_ALSO_CALLED = {"alphabeta": "minimax", "mcts": "uct", "montecarlo": "mc", "perfect": "exact"}
+_ALSO_CALLED = {"mcts": "uct", "montecarlo": "mc", "perfect": "exact"}
 
 
 @dataclass(frozen=True)
@@ -92,13 +92,13 @@ def parse_spec(text: str | Path) -> PlayerSpec:
             return parse_engine(name, tail)
         case "random" | "exact":
             if colon:
-                raise UserError(f"player {text!r}: {name} takes no number: write {name}")
+                raise UserError(f"player {text!r}: {name} takes no number; players: {FORMS}")
             return BuiltinSpec(text, name)
         case "minimax" | "mc" | "uct":
             if not _is_number(tail):
                 raise UserError(
-                    f"player {text!r}: {name} needs a whole number from 1 to {_MOST:,}, such as "
-                    f"{name}:{_NUMBERED[name]}"
+                    f"player {text!r}: {name} needs a whole number from 1 to {_MOST:,}; "
+                    f"players: {FORMS}"
                 )
             return BuiltinSpec(text, name, int(tail))
     raise UserError(_unknown_player(text, directory, tail))
@@ -120,15 +120,15 @@ def _unknown_player(text: str, name: str, tail: str) -> str:
         config = name if name in shipped_configs() else "CONFIG"
         return (
             f"no player of {name} comes with azjax, and there is no run of that name; "
-            f"azjax train {config} trains one, and azjax play {name} finds another opponent"
+            f"azjax train {config} trains one; azjax play {name} finds another opponent"
         )
     near = _nearest_builtin(text, tail) or nearest_game(name)
     if near is not None:
         with_tail = "" if ":" in near else text.removeprefix(name)
         return f"there is no player or run {text!r}; did you mean {near}{with_tail}?"
     return (
-        f"there is no player or run {text!r}; a player is a run directory, a file, a game such as "
-        f"connect_four, or one of {FORMS}"
+        f"there is no player {text!r} and no run directory of that name; players: a run, a file, "
+        f"a game such as connect_four, {FORMS}"
     )
 
 

@@ -6,11 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import Game, make
+from azjax_envs import Game, init_batch, make
 from rich.console import Console
 
 from azjax.evaluation.elo import wilson_interval
-from azjax.evaluation.position_suites import GameSuites
+from azjax.evaluation.match import play_match
+from azjax.evaluation.position_suites import GameSuites, quick_results
 from azjax.evaluation.report import PlayerReport, report
 from azjax.evaluation.scores import score_actions
 from azjax.exact.solver import solve
@@ -20,6 +21,7 @@ from azjax.types import static
 from tests.oracles.players import Except, HostLowest, Lowest
 
 GAME = make("tic_tac_toe")
+KEY = jax.random.key(0)
 
 
 @pytest.fixture(scope="module")
@@ -117,8 +119,67 @@ def test_players_side_by_side_and_matches_for_the_first(perfect):
     pieces = ("all reachable positions", "trained", "untrained", "0 of 4,520", "lowest")
     for piece in (*pieces, "99.92-100%"):
         assert piece in text
-    assert text.count("trained") == 2 + 1  # one table of mistakes, and the matches of the first
+    # A table of mistakes, the matches of the first, and a sentence.
+    assert text.count("trained") == 2 + 1 + 1
     assert f"{card.players[1].mistakes:,} of 4,520" in text
+
+
+def test_a_solved_game_is_played_from_its_start(perfect):
+    """After random plies many games are lost before the player moves."""
+    opponents = {"random": RandomPlayer(GAME), "lowest": Lowest(GAME)}
+    card = report(GAME, {"search:1": perfect}, opponents=opponents, num_games=40)
+    assert all(match.opening_plies == match.losses == 0 for match in card.players[0].matches)
+    assert all(x.losses_of_lost_openings is None for x in card.players[0].matches)
+    assert card.sentences() == [
+        "The network with 1 simulation makes no mistake in any of the 4,520 reachable positions of "
+        "tic_tac_toe.",
+        "From the start of the game it lost none of 40 games against random play and none of 40 "
+        "against lowest.",
+    ]
+    assert "lost openings" not in _rendered(card)
+
+
+def test_losses_from_lost_openings_are_counted_apart(perfect):
+    players = {"search:32": perfect, "policy": Lowest(GAME)}
+    options = {"opponents": [perfect], "num_games": 200, "opening_plies": 3, "matched": 2}
+    card = report(GAME, players, **options)
+    (good,), (bad,) = (player.matches for player in card.players)
+    assert good.losses == good.losses_of_lost_openings > 20
+    assert bad.losses > bad.losses_of_lost_openings > 20
+    assert f"{good.losses} of {good.losses} losses" in _rendered(card)
+    assert card.sentences()[1:] == [
+        "After 3 random plies it lost none of 200 games against perfect play, apart from openings "
+        "that were lost already.",
+        f"In the same positions the network without search makes {card.players[1].mistakes:,}.",
+    ]
+    # The same in the words of a match alone.
+    results = quick_results(GAME)
+    alone = play_match(
+        GAME, perfect, perfect, jax.random.key(0), num_games=200, opening_plies=3, results=results
+    )
+    assert alone.losses == alone.losses_of_lost_openings > 20
+    assert "from lost openings" in str(alone)
+
+
+def test_games_whose_openings_are_not_known_say_the_share_of_the_points():
+    game = make("gomoku_5x5")
+    assert quick_results(game) is None
+    opponents = {"random": RandomPlayer(game)}
+    card = report(game, [RandomPlayer(game)], opponents=opponents, num_games=8, max_states=1000)
+    (match,) = card.players[0].matches
+    assert (match.opening_plies, match.losses_of_lost_openings) == (2, None)
+    (sentence,) = card.sentences()
+    share = f"{100 * match.score:.2f}%"
+    assert sentence == f"After 2 random plies random play scored {share} against random play."
+
+
+def test_openings_of_connect_four_are_judged_exactly():
+    """The first player wins in the middle only, draws next to it, and loses elsewhere."""
+    pytest.importorskip("numba")
+    game = make("connect_four")
+    after = jax.vmap(game.step, in_axes=(None, 0))(game.init(), jnp.arange(7))
+    np.testing.assert_array_equal(quick_results(game)(after), [-1, -1, 0, 1, 0, -1, -1])
+    assert np.isnan(GameSuites(make("chess")).results(init_batch(make("chess"), KEY, 2))).all()
 
 
 def test_the_same_seed_gives_the_same_report():

@@ -32,8 +32,8 @@ def test_a_player_is_named_as_it_is_written(spec):
 @pytest.mark.parametrize(
     ("spec", "complaint"),
     [
-        ("no such player", "no player or run 'no such player'; a player is .* random, exact, min"),
-        ("", "there is no player or run ''; a player is a run directory, a file, a game such"),
+        ("alphabeta", "there is no player 'alphabeta' and no run directory of that name; players"),
+        ("", "there is no player ''"),
         ("uct", "uct needs a whole number from 1 to 1,000,000"),
         ("uct:", "uct needs a whole number from 1 to 1,000,000"),
         (f"uct:{'9' * 5000}", "uct needs a whole number from 1 to 1,000,000"),
@@ -48,6 +48,7 @@ def test_a_player_is_named_as_it_is_written(spec):
 def test_mistakes_say_what_is_right(spec, complaint):
     with pytest.raises(UserError, match=complaint) as error:
         load_player(spec, game=GAME)
+    assert "random, minimax:PLIES, mc:PLAYOUTS" in str(error.value)
     if len(spec) < 100:
         assert len(str(error.value)) < 240, "more than three lines"
     assert "\n" not in str(error.value)
@@ -66,7 +67,7 @@ def test_exact_of_a_large_game():
 
 @pytest.mark.parametrize("text", ["go", "hex_9x9:64"])
 def test_a_game_without_a_player_says_how_to_get_one(text):
-    with pytest.raises(UserError, match=r"no player of .*; azjax train .* trains one, and azjax"):
+    with pytest.raises(UserError, match=r"no player of .*; azjax train .* trains one; azjax play"):
         parse_spec(text)
 
 
