@@ -85,6 +85,8 @@ def write_sgf(analysis: GameAnalysis, source: sgf.SgfSource) -> bytes:
         if not move.is_mistake:
             continue
         node.set("BM", 1)
+        if node.parent is None:
+            continue  # a move in the root, beside which there can be no other
         branch, record = node.parent, analysis.record.truncate(move.number - 1)
         for name in move.line:
             colour = sgf.COLOURS[record.current.mover]

@@ -11,7 +11,7 @@ from azjax_envs.go import Go
 from sgfmill import sgf as sgfmill
 
 from azjax.analysis.analyse import analyse
-from azjax.analysis.annotated_files import write_analysis, write_pgn
+from azjax.analysis.annotated_files import write_analysis, write_pgn, write_sgf
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
 from azjax.errors import UserError
 from azjax.files.game_record import replay
@@ -309,6 +309,9 @@ def test_sgf_as_programs_write_it(tmp_path, text, moves, message):
         assert " ".join(one.record.moves) == moves
         assert message in one.ends_early
         assert bool(message) == bool(one.ends_early)
+        every = judged(one.record, set(range(1, one.record.num_moves + 1)))
+        game = sgfmill.Sgf_game.from_bytes(write_sgf(every, one.source))
+        assert [node.get("BM") for node in game.get_main_sequence() if node.has_property("BM")]
 
 
 @pytest.mark.parametrize(
