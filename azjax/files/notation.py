@@ -18,12 +18,19 @@ def shown_moves(game: Game, state: State) -> dict[int, str]:
     return {a: game.action_to_string(state, a) for a in legal_actions(game, state)}
 
 
+def shown_action(game: Game, state: State, action: int) -> str:
+    """Returns the name of one legal action for people."""
+    if isinstance(game, HasShownMoves):
+        return game.shown_moves(jax.device_get(state))[action]
+    return game.action_to_string(state, action)
+
+
 def shown_move(record: GameRecord, number: int) -> str:
     """Returns the name of a record's move, counted from 1."""
     before, made = record.positions[number - 1], record.positions[number]
     if not isinstance(record.game, HasShownMoves):
-        return made.move
-    return shown_moves(record.game, before.state)[made.action]
+        return made.move  # which it has already
+    return shown_action(record.game, before.state, made.action)
 
 
 def shown_line(record: GameRecord, actions: Sequence[int]) -> list[str]:

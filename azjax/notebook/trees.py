@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
+from azjax.files.notation import shown_action, shown_moves
 from azjax.notebook.board_drawing import Picture
 from azjax.notebook.tree_drawing import Node, draw
 from azjax.players.network_players import SearchPlayer
@@ -73,12 +73,12 @@ class SearchTree:
         root = first(self.states)
         nodes = {int(self.actions[i]): int(i) for i in np.flatnonzero(self.parents == 0)}
         rows = []
-        for action in legal_actions(self.game, root):
+        for action, name in shown_moves(self.game, root).items():
             node = nodes.get(action)
             rows.append(
                 {
                     "action": action,
-                    "move": self.game.action_to_string(root, action),
+                    "move": name,
                     "visits": 0 if node is None else int(self.visits[node]),
                     "value": None if node is None else self._value(node),
                     "prior": None if self.prior is None else float(self.prior[action]),
@@ -124,7 +124,7 @@ class SearchTree:
     def _move(self, node: int) -> str:
         parent = int(self.parents[node])
         state = take(self.states, parent)
-        return self.game.action_to_string(state, int(self.actions[node]))
+        return shown_action(self.game, state, int(self.actions[node]))
 
     def __repr__(self) -> str:
         return f"<{self.title} of {self.game.name}, {self.simulations} simulations>"
@@ -135,7 +135,7 @@ class SearchTree:
         head = f"<b>{html.escape(self.title)}</b>, {count}"
         if self.action is not None:
             root = first(self.states)
-            head += f": plays <b>{html.escape(self.game.action_to_string(root, self.action))}</b>"
+            head += f": plays <b>{html.escape(shown_action(self.game, root, self.action))}</b>"
         table = _table(self.moves(), self.action)
         return f'<p>{head}</p><div style="{style}">{self.picture()._repr_html_()}{table}</div>'
 

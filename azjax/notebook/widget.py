@@ -11,6 +11,7 @@ from azjax_envs import Game
 from azjax_envs.game import HasClicks, clicks_of
 
 from azjax.errors import UserError
+from azjax.files.notation import numbered, shown_move, shown_moves
 from azjax.notebook.board_drawing import style_codes
 from azjax.play.session import Session, start_session
 from azjax.play.text import outcome, who_is_ahead
@@ -82,7 +83,12 @@ class Opponent(anywidget.AnyWidget):
         """Returns the person's legal moves; none if it is not their turn."""
         now = self._session.current
         is_turn = not self._session.over and now.mover == self._session.human
-        return self._session.record.legal_moves() if is_turn else {}
+        return shown_moves(self._session.game, now.state) if is_turn else {}
+
+    def _moves(self) -> list[str]:
+        record = self._session.record
+        names = [shown_move(record, number) for number in range(1, record.num_moves + 1)]
+        return numbered(record.game, record.positions[0].state, names)
 
     def _answer(self) -> None:
         """Plays the player's moves until the person is to move, and shows each position."""
@@ -110,7 +116,7 @@ class Opponent(anywidget.AnyWidget):
             **self._other_moves(legal),
             "status": status,
             "value": _opinion(session, self._analysis),
-            "moves": " ".join(session.record.moves),
+            "moves": " ".join(self._moves()),
             "undo": session.undo() is not None,
             "busy": busy,
         }

@@ -372,3 +372,16 @@ def test_the_opponent_is_called_by_what_it_is():
     assert "The network plays a1" in answers[0]
     assert "The network sees you ahead" in answers[1]
     assert "search:64" not in out
+
+
+def test_chess_is_typed_and_shown_as_players_write_it():
+    script = ("e3", "dxe3", "a3", "moves", "ke5", "?", "quit")
+    result, _, answers = play_script(*script, game=make("gardner_chess"), humans=(0, 1))
+    assert "plays e3" in answers[0]
+    assert answers[1].startswith("your move 1 > ")
+    assert "plays dxe3" in answers[1]
+    assert answers[2].startswith("your move 2 > ")
+    assert "1.\N{NO-BREAK SPACE}e3  dxe3  2.\N{NO-BREAK SPACE}a3" in answers[3]
+    assert "'ke5' is not legal here; legal: " in answers[4]
+    assert "Nxa3" in answers[5]
+    assert result.moves == ("e2e3", "d4e3", "a2a3")

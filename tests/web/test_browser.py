@@ -247,6 +247,7 @@ def test_positions_in_text_without_a_server(open_page, browser, served):
     # Moves as players write them, and a game of another program.
     for text, names, number in [
         ("fen 4k/5/5/P4/4K moves a3 Ke5d5", ["a3", "Kd5"], "1. "),
+        ("4k/5/5/P4/4K w KQ a3 150 3 moves a3", ["a3"], "3. "),
         ("position fen 4k/5/5/P4/4K b - - 0 7 moves kd5", ["Kd5"], "7... "),
         (
             '[Event "a/b"]\n[FEN "4k/5/5/P4/4K w - - 0 1"]\n\n1.a3! $1 {x} Kd5 ; y\n'

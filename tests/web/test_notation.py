@@ -124,6 +124,7 @@ MENDED = {  # rights, squares and numbers that cannot be, and fields that are mi
         "r3k2r/8/8/8/8/8/8/R3K2R",
         "4k3/8/8/3pP3/8/8/8/4K3 w KQ d3 0 99999",
         "4k3/8/8/3pP3/8/8/8/4K3 b d6 100 x",
+        'r3k2r/8/8/8/8/8/8/R3K2R w KQkq - bm O-O; id "a b";',
     ],
     "gardner_chess": ["4k/5/5/P4/4K", "4k/5/5/P4/4K w KQ a3 7"],
     "shogi": ["k8/9/9/9/9/9/9/9/K8", "k8/9/9/9/9/9/9/9/K8 w", "k8/9/9/9/9/9/9/9/K8 w - 600"],

@@ -294,22 +294,28 @@ function findFirst(word, legal, left) {
 
 /** Goes to what the text field says: moves, or a position, then "moves" and the moves; or a PGN. */
 function setUp() {
-  let text = $("text").value;
+  const text = $("text").value;
   const tag = game.san && text.match(/\[\s*FEN\s*"([^"]*)"/i)?.[1];
-  if (game.san) text = movetext(text);
-  const [first, rest] = text.trim().split(/\s*\bmoves\b\s*/);
+  const [first, rest] = (game.san ? withoutRemarks(text) : text).trim().split(/\s*\bmoves\b\s*/);
   const isPosition = rest !== undefined || /^(position|s?fen|startpos)\b|^\S*\//.test(first);
-  const names = (isPosition ? (rest ?? "") : first).split(/[\s,]+/).map((name) => name.replace(/^\d+\.+/, "")).filter(Boolean);
   const from = (tag || (isPosition ? first : "")).replace(/^\s*((position|s?fen|startpos)(\s+|$))+/i, "");
-  return replay(from, names);
+  const words = (isPosition ? (rest ?? "") : first).split(/[\s,]+/);
+  const names = words.map((word) => word.replace(/^\d+(\.+|…)/, "")).filter(Boolean);
+  return replay(from, game.san ? withoutMarks(names) : names);
 }
 
-/** The moves of a PGN: without tags, comments, variations, numbers, marks and the result. */
-function movetext(pgn) {
+/** A PGN without its tags, comments and variations. */
+function withoutRemarks(pgn) {
   let text = pgn.replace(/^\s*\[[^\n]*\]\s*$/gm, "").replace(/\{[^}]*\}?|;.*$|^%.*$/gm, " ");
   for (let before; before !== text; ) [before, text] = [text, text.replace(/\([^()]*\)/g, " ")];
-  const words = text.replace(/(^|\s)\d+\s*(\.+|…)/g, "$1 ").replace(/\$\d+/g, " ").split(/\s+/);
-  return words.filter((word) => !/^([^\w♔-♟/]+|1-0|0-1|1\/2-1\/2|½-½|\d+|e\.p\.|ch|mate)$/.test(word)).join(" ");
+  return text;
+}
+
+/** The moves of a PGN, without signs such as "$1" and "e.p.", and the result. */
+function withoutMarks(words) {
+  const moves = words.map((word) => word.replace(/\$\d+$/, ""));
+  const mark = /^([^\p{L}\p{N}♔-♟/]*|\d+|1[-:]0|0[-:]1|1\/2(-1\/2)?|½(-½)?|e\.?p\.?|ch|mate)$/u;
+  return moves.filter((word) => !mark.test(word));
 }
 
 async function copyLink() {
@@ -361,7 +367,7 @@ async function main() {
   $("text").onkeydown = (event) => {
     if (event.key === "Enter" && !event.shiftKey) event.preventDefault(), $("set").requestSubmit();
   };
-  if (game.notation) $("text").placeholder = `or ${game.notation}, then "moves" and moves`;
+  if (game.notation) $("text").placeholder = `or ${game.notation}, then "moves" and moves${game.san ? "; or a PGN" : ""}`;
   try {
     await readAddress();
   } catch (error) {

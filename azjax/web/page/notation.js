@@ -76,7 +76,8 @@ function readPieces(board, size) {
 }
 
 /** The fields of a FEN without rights, squares and counters that cannot be. */
-function mendedFen([board, ...rest], size) {
+function mendedFen(fields, size) {
+  const [board, ...rest] = fields.at(-1).endsWith(";") ? fields.slice(0, 4) : fields; // EPD's operations
   const turn = (rest.shift() ?? "w").toLowerCase();
   const next = (pattern) => (pattern.test(rest[0] ?? "") ? rest.shift() : "-");
   const files = next(/^(-|[KQkqA-Ha-h]+)$/).replace(/[HAha]/g, (file) => "KQkq"["HAha".indexOf(file)]);

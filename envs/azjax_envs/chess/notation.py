@@ -58,14 +58,14 @@ def parse_fen(text: str, size: int, *, strict: bool = True) -> dict[str, np.ndar
 def _mended(fields: list[str], size: int) -> list[str]:
     """Returns the fields of a FEN without rights, squares and counters that cannot be.
 
-    Fields may be missing after the board. Castling may be missing, in any order, or in the letters
-    of files (Shredder-FEN). Rights without king and rook are dropped, and so is an en-passant
-    square that no pawn has just passed. A clock out of range begins again, and so does a move
-    number.
+    Fields may be missing after the board, and the operations of EPD may follow four of them.
+    Castling may be missing, in any order, or in the letters of files (Shredder-FEN). Rights without
+    king and rook are dropped, and so is an en-passant square that no pawn has just passed. A clock
+    out of range begins again, and so does a move number.
     """
     if not fields:
         return fields
-    board, *rest = fields
+    board, *rest = fields[:4] if fields[-1].endswith(";") else fields
     turn = rest.pop(0).lower() if rest else "w"
     castling = rest.pop(0) if rest and re.fullmatch("-|[KQkqA-Ha-h]+", rest[0]) else "-"
     passed = rest.pop(0) if rest and re.fullmatch("-|[a-h][1-8]", rest[0]) else "-"

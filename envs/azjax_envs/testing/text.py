@@ -10,7 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game, HasClicks, HasPlayerNames, HasWinningCells, State, legal_actions
+from azjax_envs.game import (
+    Game,
+    HasClicks,
+    HasPlayerNames,
+    HasShownMoves,
+    HasWinningCells,
+    State,
+    legal_actions,
+)
 from azjax_envs.svg import to_svg
 
 _STATES = 8  # the number of positions that are read
@@ -105,11 +113,12 @@ def check_clicks(game: Game) -> Iterator[str]:
 
 
 def check_optional(game: Game) -> Iterator[str]:
-    """Checks the names of the players and the winning cells, for games that have them."""
+    """Checks the names of players, of moves for people, and the winning cells, where there are."""
     if isinstance(game, HasPlayerNames):
         names = game.player_names
         if not (isinstance(names, tuple) and len({*names} - {""}) == len(names) == 2):
             yield f"player_names must be two different texts, not {names!r}"
+    yield from _check_shown_moves(game)
     if not isinstance(game, HasWinningCells):
         return
     if not isinstance(game.winning_shape, str) or not game.winning_shape:
@@ -122,6 +131,21 @@ def check_optional(game: Game) -> Iterator[str]:
         if cells.any() and not np.any(game.returns(state)):
             yield "winning_cells must be empty before the end and after a draw"
             return
+
+
+def _check_shown_moves(game: Game) -> Iterator[str]:
+    """Checks that the names for people are those of the legal actions, and can be read."""
+    if not isinstance(game, HasShownMoves):
+        return
+    for state, actions in _positions(game):
+        names = game.shown_moves(state)
+        if sorted(names) != sorted(actions) or len({*names.values()}) != len(names):
+            yield "shown_moves must give each legal action a name of its own"
+            return
+        for action in actions[:_ACTIONS:4]:
+            if game.string_to_action(state, names[action]) != action:
+                yield f"string_to_action must read {names[action]!r} of shown_moves as {action}"
+                return
 
 
 def random_line(game: Game, plies: int) -> Iterator[tuple[State, list[int], int]]:
