@@ -62,6 +62,22 @@ class ConnectFourSolver:
         scores = [self._scores(*position) for position in zip(own, taken, strict=True)]
         return np.array(scores, np.float32).reshape(-1, self.game.columns)
 
+    def plies_left(self, states: ConnectFourState, scores: np.ndarray) -> np.ndarray:
+        """Returns the plies to the end after each move, itself included, int32 [P, columns].
+
+        `scores` are those of `action_scores`. It is 0 for draws and illegal moves.
+        """
+        _, taken = self.bitboards(states)
+        played = np.array([int(x).bit_count() for x in taken])[:, None]
+        scores = np.asarray(scores)
+        decided = np.isfinite(scores) & (scores != 0)
+        size = np.abs(np.where(decided, scores, 1)).astype(np.int32)
+        # The first player has an odd number of discs on the board after its moves.
+        first_wins = (played % 2 == 0) == (scores > 0)
+        last = self._cells + self._cells % 2 - 2 * (size - 1)
+        end = np.where(first_wins, last - 1, last)
+        return np.where(decided, end - played, 0).astype(np.int32)
+
     def bitboards(self, states: ConnectFourState) -> tuple[np.ndarray, np.ndarray]:
         """Returns the mover's discs and all discs of states [P, ...], uint64 [P] each.
 

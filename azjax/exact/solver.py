@@ -110,6 +110,21 @@ class Solution(Displayed, Graph):
         values = self.action_values(indices)
         return (values == values.max(-1, keepdims=True)) & (self.children[indices] >= 0)
 
+    def plies_left(self) -> np.ndarray:
+        """Returns the plies to the end if winners hurry and losers delay, int32 [N]; 0 in draws."""
+        left = np.where(self.terminal | (self.values == 0), 0, -1).astype(np.int32)
+        while (left < 0).any():
+            for layer in reversed(np.split(np.arange(len(left)), self.layer_starts[1:])):
+                layer = layer[left[layer] < 0]
+                children, values = self.children[layer], self.values[layer]
+                keeps = (children >= 0) & (self.values[children] == values[:, None])
+                theirs = np.where(keeps, left[children], 0)
+                ready = ~(keeps & (theirs < 0)).any(-1)
+                wins = values * (1 - 2 * self.movers[layer]) > 0
+                quick = np.where(keeps, theirs, np.iinfo(np.int32).max).min(-1)
+                left[layer[ready]] = 1 + np.where(wins, quick, theirs.max(-1))[ready]
+        return left
+
     def mistakes(self, indices: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Returns whether each action, int32 [M], loses value or is illegal: bool [M]."""
         best = self.optimal_actions(indices)

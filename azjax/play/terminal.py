@@ -29,6 +29,8 @@ from azjax.play.text import (
     name_of_player,
     outcome,
     player_in_words,
+    result_table,
+    results_in_words,
     sentence,
     who_is_ahead,
 )
@@ -253,6 +255,11 @@ def _hint(screen: _Screen) -> None:
         return
     action, analysis = _choose(screen)
     names = _names(session)
+    if (known := session.move_results()) is not None:
+        results = results_in_words(known.results, known.plies)
+        screen.console.print(result_table(names, results, action))
+        screen.print(f"{sentence(name_of_player(session))} would play {names[action]}.")
+        return
     if analysis is None:
         who = sentence(name_of_player(session))
         screen.print(f"{who} would play {names[action]}; it gives no reasons.")
@@ -321,7 +328,7 @@ def _swap(screen: _Screen) -> None:
 
 _COMMANDS: dict[str, tuple[Callable[[_Screen], None], str]] = {
     "help": (_help, "show the legal moves and this list (also: ?)"),
-    "hint": (_hint, "show the best moves, with the search's visits and values"),
+    "hint": (_hint, "show the best moves, with the search's visits and values or exact results"),
     "eval": (_eval, "show who is ahead, and the points if the game counts them (also: score)"),
     "undo": (_undo, "take back your last move and the moves after it"),
     "moves": (_moves, "list the moves so far"),
@@ -340,6 +347,11 @@ def _choose(screen: _Screen) -> tuple[int, Analysis | None]:
 def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
     session = screen.session
     name, mover = name_of_player(session), session.current.mover
+    if (known := session.move_results()) is not None:
+        result = next(iter(results_in_words(known.results, known.plies).values()))
+        has = "have" if mover == session.human else "has"
+        screen.print(f"{sentence(name_in(session, mover))} {has} a {result} under best play.")
+        return
     if analysis is None:
         screen.print(f"{sentence(name)} cannot say who is ahead.")
         return

@@ -1,7 +1,7 @@
 """Perfect play: looked up in a solved game or in a table, or searched for."""
 
 import dataclasses
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,13 @@ from azjax.pytrees import check_key, check_states, take
 from azjax.types import Array, State, static
 
 
+class MoveResults(NamedTuple):
+    """The results of all moves under best play afterwards, from the mover's perspective."""
+
+    results: Array | np.ndarray  # float32 [B, A]: 1, 0 or -1, and -inf if illegal
+    plies: Array | np.ndarray  # int32 [B, A], to the end of the game, this move included; 0 unknown
+
+
 @register_player
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactPlayer:
@@ -28,6 +35,8 @@ class ExactPlayer:
     game: Game = static()
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
     optimal: Array  # bool [N, num_actions], in the order of `keys`
+    values: Array  # int8 [N], player 0's results in the same order
+    plies_left: Array  # int32 [N], to the end under best play; 0 in draws
 
     name = "exact"
 
@@ -37,6 +46,20 @@ class ExactPlayer:
         row, found = self._find(pack_all(Codec(self.game), states)[1])
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
+
+    def move_results(self, states: State) -> MoveResults:
+        """Returns the results of all moves in states [B, ...] that are not over."""
+        check_states(self.game, states)
+        actions = jnp.arange(self.game.num_actions)
+        after = jax.vmap(lambda state: jax.vmap(self.game.step, (None, 0))(state, actions))(states)
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
+        row, found = self._find(pack_all(Codec(self.game), flat)[1])
+        row, found = (x.reshape(-1, len(actions)) for x in (row, found))
+        sign = 1 - 2 * jax.vmap(self.game.current_player)(states)
+        legal = found & jax.vmap(self.game.legal_action_mask)(states)
+        results = jnp.where(legal, sign[:, None] * self.values[row], -jnp.inf)
+        decided = legal & (results != 0)
+        return MoveResults(results, jnp.where(decided, 1 + self.plies_left[row], 0))
 
     def _find(self, keys: Array) -> tuple[Array, Array]:
         """Returns the rows of 64-bit keys, uint32 [B, 2], and whether they are there."""
@@ -68,6 +91,16 @@ class ExactTablePlayer:
         scores = self.scorer.action_scores(states)
         # At the end no action is legal, and any is fine.
         return random_action(key, scores == scores.max(-1, keepdims=True))
+
+    def move_results(self, states: State) -> MoveResults:
+        """Returns the results of all moves in states [B, ...] that are not over."""
+        check_states(self.game, states)
+        scores = jnp.asarray(self.scorer.action_scores(states))
+        results = jnp.where(jnp.isneginf(scores), -jnp.inf, jnp.sign(scores))
+        plies = np.zeros(scores.shape, np.int32)
+        if hasattr(self.scorer, "plies_left"):
+            plies = self.scorer.plies_left(states, scores)
+        return MoveResults(results, plies)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,4 +138,6 @@ def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | 
     solution = solve(game) if solution is None else solution
     optimal = np.asarray(solution.optimal_actions(solution.order))
     keys = split(solution.sorted_keys)
-    return ExactPlayer(game, jnp.asarray(keys), jnp.asarray(optimal))
+    values = solution.values[solution.order].astype(np.int8)
+    left = solution.plies_left()[solution.order]
+    return ExactPlayer(game, *map(jnp.asarray, (keys, optimal, values, left)))

@@ -144,3 +144,16 @@ def test_games_alone_and_reports_of_other_games_do_not_import_numba():
     code = "import sys, azjax.players.exact, azjax.evaluation.report; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout.lower()) is False
+
+
+def test_plies_to_the_end_are_those_of_the_enumerated_game():
+    game = make("connect_four_4x4")
+    solution = solve(game)
+    rows = np.random.default_rng(0).choice(solution.decisions, 300, replace=False)
+    states = solution.states(rows)
+    solver = ConnectFourSolver(game)
+    results, plies = exact_player(game, solution).move_results(states)
+    scores = solver.action_scores(states)
+    np.testing.assert_array_equal(results, np.where(np.isinf(scores), scores, np.sign(scores)))
+    np.testing.assert_array_equal(plies, solver.plies_left(states, scores))
+    assert np.unique(plies).size > 5

@@ -3,14 +3,17 @@
 import dataclasses
 import io
 import itertools
+import re
 
 import jax
+import numpy as np
 import pytest
 from azjax_envs import make
 from rich.console import Console
 
 from azjax.play.terminal import PlayResult, play
-from azjax.play.text import board_text, player_in_words, who_is_ahead
+from azjax.play.text import board_text, player_in_words, results_in_words, who_is_ahead
+from azjax.players.exact import exact_player
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
@@ -125,6 +128,34 @@ def test_a_player_without_an_analysis():
     assert "silent plays a1" in answers[0]
     assert "silent would play b1; it gives no reasons" in answers[1]
     assert "cannot say who is ahead" in answers[2]
+
+
+def test_a_perfect_player_tells_the_result_of_every_move():
+    script = ("a1", "hint", "eval", "c1", "hint", "eval")  # its answers are drawn at random
+    _, _, answers = play_script(*script, player=exact_player(GAME))
+    words = [line.split(maxsplit=1) for line in answers[1].splitlines()[2:-1]]
+    assert len(words) == 7
+    assert {text.strip() for _, text in words} <= {"draw", "loss in 4 plies", "win in 5 plies"}
+    assert "would play" in answers[1]
+    assert re.search("You have a (draw|win in .*) under best play", answers[2])
+    assert "reasons" not in "".join(answers)
+
+
+@pytest.mark.parametrize(
+    ("results", "plies", "words"),
+    [
+        (
+            [0, 1, -np.inf, 1, -1, -1],
+            [0, 5, 0, 1, 2, 4],
+            {3: "win in 1 ply", 1: "win in 5 plies", 0: "draw", 5: "loss in 4 plies"}
+            | {4: "loss in 2 plies"},
+        ),
+        ([-1, 0, 1], [0, 0, 0], {2: "win", 1: "draw", 0: "loss"}),
+    ],
+)
+def test_results_in_words_are_ordered(results, plies, words):
+    found = results_in_words(np.array(results, float), np.array(plies))
+    assert list(found.items()) == list(words.items())
 
 
 def test_undo_goes_back_to_the_last_decision():

@@ -1,3 +1,5 @@
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +30,49 @@ def test_plays_every_move_that_keeps_the_value_and_no_other(solution):
     optimal = solution.optimal_actions(decisions)
     assert not (played & ~optimal).any()
     assert (played == optimal).mean() > 0.99
+
+
+LINES = (0b111, 0b111000, 0b111000000, 0b1001001, 0b10010010, 0b100100100, 0b100010001, 0b1010100)
+
+
+@functools.cache
+def searched(own, theirs):
+    """Returns the mover's result, and the plies to the end if winners hurry and losers delay."""
+    if any(line & theirs == line for line in LINES):
+        return -1, 0
+    found = []
+    for cell in range(9):
+        if not (own | theirs) >> cell & 1:
+            result, plies = searched(theirs, own | 1 << cell)
+            found.append((-result, plies + 1))
+    if not found:
+        return 0, 0
+    return max(found, key=lambda each: (each[0], -each[0] * each[1]))
+
+
+def test_the_results_of_moves_are_those_of_a_plain_search(solution):
+    rows = solution.decisions
+    states = solution.states(rows)
+    results, plies = jax.jit(lambda p, s: p.move_results(s))(exact_player(GAME, solution), states)
+    planes = np.asarray(jax.vmap(GAME.observe)(states)).reshape(len(rows), 9, 2).astype(int)
+    boards = (planes << np.arange(9)[:, None]).sum(1)
+    for (own, theirs), found, left in zip(boards.tolist(), results, plies, strict=True):
+        for cell in range(9):
+            if (own | theirs) >> cell & 1:
+                expected = -np.inf, 0
+            else:
+                result, after = searched(theirs, own | 1 << cell)
+                expected = -result, after + 1 if result else 0
+            assert (found[cell], left[cell]) == expected
+
+
+def test_results_from_a_table_have_no_plies():
+    game = make("dots_and_boxes_2x2")
+    player, solution = exact_player(game), solve(game)
+    states = solution.states(solution.decisions)
+    results, plies = player.move_results(states)
+    np.testing.assert_array_equal(results, solution.action_values(solution.decisions))
+    assert not np.any(plies)
 
 
 def test_finds_every_state_and_only_those(solution):
