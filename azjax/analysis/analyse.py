@@ -16,6 +16,7 @@ from azjax.exact.known_values import exact_values
 from azjax.files import notation
 from azjax.files.game_record import GameRecord, Position, replay
 from azjax.players.base import Player
+from azjax.players.engines.pool import EnginePlayer, Judgement
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import take
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
@@ -24,6 +25,7 @@ from azjax.search.search import search, search_output, search_result
 from azjax.types import Array, State
 
 _BATCH = 32  # positions searched at once
+_ASKED = 8  # positions that engines are asked about before progress is told
 _LINE = 6  # the longest line, in moves
 _TRIED = 4  # moves whose visits are kept
 
@@ -40,7 +42,9 @@ def analyse(
 
     Args:
       moves: its moves from the start, as text or as actions, or a record of the game.
-      player: a player with a search, such as `load_player("connect_four:400")`.
+      player: a player with a search, such as `load_player("connect_four:400")`, or an engine, such
+        as `load_player("uci:stockfish?nodes=20000", game="chess")`. Engines of GTP that give no
+        chances tell only which moves they would have played.
       start: the position before the first move; None for the game's own start.
       progress: called as `progress(positions searched, positions in all)`.
 
@@ -49,7 +53,8 @@ def analyse(
       known quickly, it tells those.
 
     Raises:
-      UserError: a move is illegal, or the player does not search or plays another game.
+      UserError: a move is illegal, the player does not search or plays another game, or an engine
+        fails.
 
     Example:
         ```python
@@ -57,15 +62,20 @@ def analyse(
         azjax.analyse(player.game, "4 4 3 5 2".split(), player)
         ```
     """
-    if not isinstance(player, SearchPlayer):
-        raise UserError(f"{player.name} has no search to analyse with: give a trained network's")
+    if not isinstance(player, SearchPlayer | EnginePlayer):
+        raise UserError(
+            f"{player.name} has no search to analyse with: give a trained network's, or an engine"
+        )
     if player.game != game:
         raise UserError(f"the player plays {player.game.name}, not {game.name}")
     record = moves if isinstance(moves, GameRecord) else replay(game, moves, start=start)
     positions = record.positions
     searched = [position for position in positions if not position.over]
     states = jax.tree.map(lambda *x: np.stack(x), *(jax.device_get(p.state) for p in searched))
-    found = _search_all(player, states, len(searched), progress)
+    if isinstance(player, EnginePlayer):
+        found = _ask_all(player, record, len(searched), progress)
+    else:
+        found = _search_all(player, states, len(searched), progress)
     scores = _exact_scores(game, states, len(searched))
     values = [_value(p, i, found, scores) for i, p in enumerate(positions)]
     analysed = [_analysed_move(record, i, values, found, scores) for i in range(len(positions) - 1)]
@@ -77,10 +87,10 @@ def analyse(
 class _Found(NamedTuple):
     """What the searches of B positions found; values are from the mover's perspective."""
 
-    action: Array  # int32 [B]
-    value: Array  # float32 [B]
-    visits: Array  # int32 [B, A]
-    line: Array  # int32 [B, _LINE], the moves expected, -1 after the last
+    action: Array | np.ndarray  # int32 [B]
+    value: Array | np.ndarray  # float32 [B], NaN where an engine gives none
+    visits: Array | np.ndarray  # int32 [B, A]
+    line: Array | np.ndarray  # int32 [B, _LINE], the moves expected, -1 after the last
 
 
 def _search_all(
@@ -96,6 +106,57 @@ def _search_all(
         if progress is not None:
             progress(min(first + size, count), count)
     return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
+
+
+def _ask_all(
+    player: EnginePlayer,
+    record: GameRecord,
+    count: int,
+    progress: Callable[[int, int], None] | None,
+) -> _Found:
+    """Asks an engine about the first `count` positions of a game."""
+    states = [jax.device_get(position.state) for position in record.positions[:count]]
+    moves = [(position.moved_by, position.move) for position in record.positions[1:]]
+    player = player.from_position(states[0])
+    action, value = np.full(count, -1, np.int32), np.full(count, np.nan, np.float32)
+    line = np.full((count, _LINE), -1, np.int32)
+    for first in range(0, count, _ASKED):
+        rows = range(first, min(first + _ASKED, count))
+        judgements = player.judge([(states[i], moves[:i]) for i in rows])
+        for i, judgement in zip(rows, judgements, strict=True):
+            expected = _expected(player, record.truncate(i), judgement)
+            line[i, : len(expected)] = expected
+            # Who resigns has no better move than the one that was played.
+            played = record.positions[min(i + 1, record.num_moves)].action
+            action[i] = expected[0] if expected else played
+            given_up = {"resign": -1.0, "win": 1.0}.get(judgement.move.lower(), np.nan)
+            value[i] = given_up if np.isnan(judgement.value) else judgement.value
+        if progress is not None:
+            progress(rows[-1] + 1, count)
+    visits = np.zeros((count, player.game.num_actions), np.int32)
+    return _Found(action, value, visits, line)
+
+
+def _expected(player: EnginePlayer, record: GameRecord, judgement: Judgement) -> list[int]:
+    """Returns the actions of the line that an engine expects; empty if it only ends the game.
+
+    Raises:
+      UserError: its move is illegal.
+    """
+    ends = judgement.move.lower() in ("resign", "win")
+    begins = judgement.line[:1] == (judgement.move,) or ends
+    actions: list[int] = []
+    for name in (judgement.line if begins else (judgement.move,))[:_LINE]:
+        if record.current.over:
+            break
+        try:
+            actions.append(player.read_move(record.current.state, name))
+        except UserError:
+            if not actions and not ends:
+                raise
+            break
+        record = record.play(actions[-1])
+    return actions
 
 
 @jax.jit
@@ -160,7 +221,9 @@ def _analysed_move(
     before, after = record.positions[i], record.positions[i + 1]
     sign = -1.0 if before.mover else 1.0
     best, visits = int(found.action[i]), found.visits[i]
-    lost = sign * (values[i] - values[i + 1]) if after.action != best else 0.0
+    lost = max(sign * (values[i] - values[i + 1]), 0.0) if after.action != best else 0.0
+    if after.action != best and np.isnan(values[i : i + 2]).any():
+        lost = np.nan
     line = [int(action) for action in found.line[i] if action >= 0]
     exact = not np.isnan(scores[i, 0])
     if exact:
@@ -176,7 +239,7 @@ def _analysed_move(
         move=notation.shown_move(record, i + 1),
         best=best,
         line=tuple(notation.shown_line(now, line)),
-        loss=max(lost, 0.0) / 2,
+        loss=float(lost) / 2,
         exact=bool(exact),
         visits=tuple((int(a), int(visits[a])) for a in tried if visits[a]),
     )

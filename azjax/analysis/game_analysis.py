@@ -2,6 +2,7 @@
 
 import functools
 import html
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,14 +29,14 @@ _UNNAMED = ("first", "second")
 
 @dataclass(frozen=True)
 class AnalysedMove:
-    """A move of the game beside the best one that the search found."""
+    """A move of the game beside the best one that the judge found."""
 
     number: int  # from 1
     mover: int  # 0 or 1
     move: str  # as people write it, such as "Nf3" in chess
     best: int  # the action of the better move, or of this one
     line: tuple[str, ...]  # how the game would go on with it
-    loss: float  # the share of the points that the move gave up, from 0 to 1
+    loss: float  # the share of the points that it gave up, from 0 to 1; NaN: see `is_other`
     exact: bool  # whether exact values judge it
     visits: tuple[tuple[int, int], ...]  # (action, visits) of the moves tried most
 
@@ -44,14 +45,21 @@ class AnalysedMove:
         """Whether the move is a turning point."""
         return self.loss >= MISTAKE
 
+    @property
+    def is_other(self) -> bool:
+        """Whether the judge would have played another move, without saying how much it matters."""
+        return math.isnan(self.loss)
+
 
 @dataclass(frozen=True, eq=False)
 class GameAnalysis(Displayed):
     """The analysis of a game of P moves; prints a table, and draws itself in a notebook."""
 
     record: GameRecord
-    player: str  # which searched, such as search:400
-    values: tuple[float, ...]  # [P + 1], before each move and at the end, for player 0, in [-1, 1]
+    player: str  # the judge, such as search:400 or uci:stockfish
+    values: tuple[float, ...]
+    """Before each move and at the end, [P + 1], for player 0, in [-1, 1]; NaN where the judge is an
+    engine that names moves alone."""
     moves: tuple[AnalysedMove, ...]  # [P]
 
     @property
@@ -67,8 +75,13 @@ class GameAnalysis(Displayed):
     @property
     def turning_points(self) -> tuple[AnalysedMove, ...]:
         """The moves that gave up at least a tenth of the points, worst first."""
-        worst = sorted(self.moves, key=lambda move: -move.loss)
-        return tuple(move for move in worst if move.is_mistake)
+        mistakes = (move for move in self.moves if move.is_mistake)
+        return tuple(sorted(mistakes, key=lambda move: -move.loss))
+
+    @property
+    def unscored(self) -> tuple[AnalysedMove, ...]:
+        """The moves of which the judge tells only whether it would have played them."""
+        return tuple(m for m in self.moves if math.isnan(self.values[m.number - 1]))
 
     @property
     def player_names(self) -> tuple[str, str]:
@@ -77,6 +90,9 @@ class GameAnalysis(Displayed):
 
     def comment(self, move: AnalysedMove) -> str:
         """Returns a line about a move, for people: "black 62% -> 41%; better e5 d4 c3"."""
+        if move in self.unscored:
+            own = self._line(move) if move.is_other else "this, too"
+            return f"{self.player_names[move.mover]}: the judge would play {own}"
         text = f"{self.player_names[move.mover]} {self._change(move)}"
         if move.exact:
             text += " (exact)"
@@ -99,26 +115,49 @@ class GameAnalysis(Displayed):
 
     def _change(self, move: AnalysedMove) -> str:
         shares = self.chances[move.number - 1 : move.number + 1]
-        return " -> ".join(f"{100 * (1 - x if move.mover else x):.0f}%" for x in shares)
+        shares = (1 - x if move.mover else x for x in shares)
+        return " -> ".join("?" if math.isnan(x) else f"{100 * x:.0f}%" for x in shares)
 
     def _headline(self) -> str:
-        return f"{self.game.name}, {self.result()}; judged by {self.player}"
+        """Returns the result, the judge and, where that gives no chances, how often it agrees."""
+        text = f"{self.result()}; judged by {self.player}"
+        if not self.unscored:
+            return text
+        agreed = [
+            f"{name} {sum(not move.is_other for move in moves)} of {len(moves)}"
+            for mover, name in enumerate(self.player_names)
+            if (moves := [move for move in self.unscored if move.mover == mover])
+        ]
+        return f"{text}, which names moves without chances; it agrees with {', '.join(agreed)}"
 
     def __rich__(self) -> Text | Group:
-        shown = sorted(self.turning_points[:_MOST_IN_TABLE], key=lambda move: move.number)
-        if not shown:
-            return Text(f"{self._headline()}\nno move gave up a tenth of the points")
+        headline = Text(f"{self.game.name}, {self._headline()}")
+        others = tuple(move for move in self.unscored if move.is_other)
+        listed = self.turning_points or others
+        if not listed and not self.unscored:
+            return Text(f"{headline}\nno move gave up a tenth of the points")
+        shown = sorted(listed[:_MOST_IN_TABLE], key=lambda move: move.number)
         table = Table(box=None, padding=(0, 2, 0, 0))
-        for column in ("move", "", "chances", "better"):
+        names = ("move", "", "judge") if listed is others else ("move", "", "chances", "better")
+        for column in names:
             table.add_column(column)
         for move in shown:
+            change = self._change(move) + " exact" * move.exact
             table.add_row(
                 notation.numbered_move(self.record, move.number),
                 self.player_names[move.mover],
-                self._change(move) + " exact" * move.exact,
+                *([] if listed is others else [change]),
                 self._line(move),
             )
-        return Group(Text(self._headline()), table)
+        parts = [headline, table]
+        if len(shown) < len(listed):
+            kind = (
+                "moves with another choice, the first"
+                if listed is others
+                else ("turning points, the worst")
+            )
+            parts.append(Text(f"{len(shown)} of {len(listed)} {kind}; the page shows all"))
+        return Group(*parts)
 
     def page(self, title: str | None = None) -> str:
         """Returns an HTML document that steps through the game; it needs no network.
@@ -130,7 +169,7 @@ class GameAnalysis(Displayed):
         return render_review(
             self.game,
             title=title or title_of(self.game),
-            about=f"{self.result()}; judged by {self.player}",
+            about=self._headline(),
             setup={"pages": pages, "players": list(self.player_names)},
         )
 
@@ -146,10 +185,10 @@ class GameAnalysis(Displayed):
             "winning": np.flatnonzero(won).tolist(),
             "moves": describe_moves(self.game, position.state, sorted(shown)),
             "over": position.over,
-            "value": round(self.values[i], 4),
+            "value": None if math.isnan(self.values[i]) else round(self.values[i], 4),
             "last": position.action if came else None,
             "visits": move.visits if move else [],
-            "best": move.best if move and move.is_mistake else None,
+            "best": move.best if move and (move.is_mistake or move.is_other) else None,
             "name": came.move if came else None,
             "numbered": notation.numbered_move(self.record, came.number) if came else None,
             "comment": self.comment(came) if came else "",

@@ -12,11 +12,20 @@ if TYPE_CHECKING:
     from azjax.players.base import Player
 
 
+_STRONGER = {
+    "chess": "uci:stockfish?nodes=20000",
+    "gardner_chess": "uci:fairy-stockfish?nodes=20000",
+    "shogi": "usi:fairy-stockfish?nodes=20000",
+}
+"""Engines that judge better than a beginner."""
+
+
 def analyse(arguments: list[str]) -> None:
     """Find the turning points of games: azjax analyse game.sgf --player go_9x9:400
 
-    Every position is searched. Next to FILE a page is written that steps through the game, and SGF
-    or PGN with comments and the better lines.
+    Every position is searched, by a network or an engine such as "uci:stockfish?nodes=20000". Next
+    to FILE a page is written that steps through the game, and SGF or PGN with comments and the
+    better lines.
     """
 
     @dataclasses.dataclass(frozen=True)
@@ -24,9 +33,9 @@ def analyse(arguments: list[str]) -> None:
         file: FileArgument
         """Games in SGF (go), PGN (chess), CSA or KIF (shogi); or moves, a game a line."""
         player: str = ""
-        """Judges the moves: RUN, RUN:SIMULATIONS or a file; by default one that comes along."""
+        """Judges the moves: RUN, RUN:SIMULATIONS, a file or an engine; one that comes along."""
         game: str = ""
-        """The game, for a list of moves without a player."""
+        """The game of a list of moves, if the player does not know it."""
         simulations: int = 400
         """Simulations per position, unless the player names them."""
         out: Path | None = None
@@ -42,6 +51,7 @@ def analyse(arguments: list[str]) -> None:
     from azjax.analysis.analyse import analyse as search_game
     from azjax.analysis.annotated_files import new_files, write_analysis
     from azjax.files.read import game_of_file, open_games
+    from azjax.players.engines.pool import EnginePlayer
     from azjax.players.network_players import SearchPlayer
 
     file: Path = options.file
@@ -49,8 +59,11 @@ def analyse(arguments: list[str]) -> None:
         raise UserError(f"{file}: there is no such file")
     game = options.game or game_of_file(file)
     player = _player(options.player, game, options.simulations, trust=options.trust)
-    if not isinstance(player, SearchPlayer):
-        raise UserError(f"{options.player}: must be a player with a search: RUN or RUN:SIMULATIONS")
+    if not isinstance(player, SearchPlayer | EnginePlayer):
+        raise UserError(
+            f"{options.player}: must be a player with a search, RUN or RUN:SIMULATIONS, or an "
+            'engine such as "uci:stockfish?nodes=20000"'
+        )
     folder = file.parent if options.out is None else options.out
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder")
@@ -94,9 +107,10 @@ def analyse(arguments: list[str]) -> None:
 def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
     """Returns the player that a user named, or the one that comes with azjax for a game."""
     from azjax.games import game_from_name
+    from azjax.players.card import beginner
     from azjax.players.load import load_player
     from azjax.players.spec import NetworkSpec, parse_spec
-    from azjax.players.weights_file import pretrained
+    from azjax.players.weights_file import load_saved, pretrained
 
     if not spec and game is None:
         raise UserError("a list of moves needs --player, such as connect_four:400, or --game")
@@ -105,7 +119,14 @@ def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "P
         raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
     parsed = parse_spec(spec or game or "")
     if not isinstance(parsed, NetworkSpec):
+        if game is None:
+            raise UserError(f"{spec} does not know the game of a list of moves: give --game")
         return load_player(parsed, game=game, trust=trust)
     # A network knows its game, whose komi may be another one than that of the file.
     given = parsed.how != "search" or parsed.simulations is not None
-    return load_player(parsed, simulations=None if given else simulations, trust=trust)
+    player = load_player(parsed, simulations=None if given else simulations, trust=trust)
+    if parsed.source == "file" and (why := beginner(load_saved(parsed.path, trust=trust).metadata)):
+        better = _STRONGER.get(player.game.name, "an engine")
+        line = f'the judge {parsed.text} is a beginner, {why}; a better one is --player "{better}"'
+        print(printable(line), file=sys.stderr)
+    return player

@@ -19,6 +19,7 @@ _OPPONENTS = {
     "uci:fairy-stockfish?depth=": "Fairy-Stockfish at depth ",
     "uct:": "UCT-",
 }
+_ENGINES = ("gtp:", "uci:", "usi:")
 _TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
 
 
@@ -155,6 +156,18 @@ def describe_weakness(metadata: dict[str, Any]) -> str:
         return ""
     score, seat = min(seats)
     return printable(f"{score:.1%} of the points {seat}")
+
+
+def beginner(metadata: dict[str, Any]) -> str:
+    """Returns the result that shows a player with search to be a beginner; "" if none does.
+
+    A beginner scored at most a tenth of the points against some engine.
+    """
+    for match in metadata.get("matches", ()):
+        by_search = match["player"].startswith("search")
+        if by_search and match["opponent"].startswith(_ENGINES) and match["score"] <= 0.1:
+            return printable(f"{_match_text(match)}, {_how(match['player'])}")
+    return ""
 
 
 def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:

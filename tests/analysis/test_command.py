@@ -1,10 +1,14 @@
 """`azjax analyse`, from files to files."""
 
+import types
+
 import pytest
 
 from azjax.cli.main import main
+from azjax.players.card import beginner
 from tests.web.conftest import browser  # noqa: F401, a fixture
 from tests.web.person import DESKTOP, PHONE
+from tests.web.sites import untrained
 
 GAMES = "4 4 4 4 4 2 3\n9\n1 1 9\n"
 
@@ -61,6 +65,14 @@ def test_a_person_steps_through_a_game(browser, analysed, size):  # noqa: F811
         ("a.txt", [], "a list of moves needs --player, such as connect_four:400, or --game"),
         ("a.sgf", [], "no player of go_19x19 comes with azjax: give one of your own"),
         ("a.txt", ["--player", "random", "--game", "hex_6x6"], "random: must be a player with"),
+        (
+            "a.txt",
+            ["--player", "uci:x"],
+            "uci:x does not know the game of a list of moves: give --",
+        ),
+        ("a.pgn", ["--player", "uci:nosuch"], "engine nosuch: not found"),
+        ("a.pgn", ["--player", "gtp:nosuch"], "GTP is for go, hex and othello, not for chess"),
+        ("a.sgf", ["--player", "usi:nosuch"], "usi engines play shogi, not go"),
         ("a.txt", ["--player", "hex_6x6", "--simulations", "0"], "must be at least 1"),
         ("a.pgn", ["--player", "hex_6x6"], "files .pgn are of chess, not hex_6x6"),
         ("b.txt", ["--player", "hex_6x6"], "there is no such file"),
@@ -80,3 +92,33 @@ def test_a_player_may_have_learned_with_another_komi(tmp_path, capsys):
     assert main(["analyse", str(file), "--player", "go_7x7:4"]) == 2
     [line] = capsys.readouterr().err.splitlines()
     assert f"{file}: a point must be two letters" in line
+
+
+BEATEN = {"player": "search:64", "opponent": "uci:x?depth=1", "games": 40, "score": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("match", "is_beginner"),
+    [
+        ({}, True),
+        ({"opponent": "gtp:gnugo", "score": 0}, True),
+        ({"score": 0.3}, False),
+        ({"opponent": "uct:1000", "score": 0}, False),
+        ({"player": "policy"}, False),
+    ],
+)
+def test_a_beginner_lost_to_an_engine(match, is_beginner):
+    assert bool(beginner({"matches": [BEATEN | match]})) == is_beginner
+
+
+def test_a_judge_that_is_a_beginner_is_named(tmp_path, capsys, monkeypatch):
+    file = tmp_path / "a.txt"
+    file.write_text("b2 a1\n")
+    metadata = {"matches": [BEATEN]}
+    saved = types.SimpleNamespace(metadata=metadata)
+    monkeypatch.setattr("azjax.players.weights_file.load_saved", lambda *a, **b: saved)
+    player = untrained("tic_tac_toe")
+    monkeypatch.setattr("azjax.players.load.load_player", lambda *a, **b: player)
+    assert main(["analyse", str(file), "--player", "hex_5x5"]) == 0
+    line, *_ = capsys.readouterr().err.splitlines()
+    assert line.startswith("the judge hex_5x5 is a beginner, 5.0% of the points in 40 games")

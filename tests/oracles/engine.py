@@ -2,8 +2,9 @@
 
 PROTOCOL is gtp, uci or usi. The engine writes its process id and every line that it reads to the
 file NOTES. With the BEHAVIOUR "well" it follows the protocol. Over gtp it places a stone on the
-first free cell of a small board. Over uci it plays the first legal chess move in alphabetical
-order, by python-chess. It exits with an error on any illegal move in a position.
+first free cell of a small board; with "analyses" it tells chances, too, as KataGo does. Over uci it
+plays the first legal chess move in alphabetical order, by python-chess. It exits with an error on
+any illegal move in a position.
 """
 
 import os
@@ -55,11 +56,24 @@ def gtp(line, board):
         board["taken"].append(words[1])
     move = ""
     if command == "genmove":
-        cells = [
-            f"{'abcdefgh'[c]}{r + 1}" for r in range(board["size"]) for c in range(board["size"])
-        ]
-        move = misbehave() or next(cell for cell in cells if cell not in board["taken"])
+        free = (cell for cell in cells_of(board) if cell not in board["taken"])
+        move = misbehave() or next(free)
+    if command == "known_command" and behaviour == "analyses":
+        return say(f"= {str(words[0] == 'kata-genmove_analyze').lower()}\n")
+    if command == "kata-genmove_analyze":
+        best, other = [cell for cell in cells_of(board) if cell not in board["taken"]][:2]
+        say(f"=\ninfo move {other} visits 1 winrate 0.4 order 0 pv {other}")
+        say(
+            f"info move {best} visits 9 winrate 0.75 order 0 pv {best} {other} info move {other}"
+            f" visits 1 winrate 0.2 order 1 pv {other}"
+        )
+        return say(f"play {best}\n")
     say(f"= {move}\n")
+
+
+def cells_of(board):
+    size = range(board["size"])
+    return [f"{'abcdefgh'[c]}{r + 1}" for r in size for c in size]
 
 
 def uci(line, board):

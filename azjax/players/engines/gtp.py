@@ -4,8 +4,11 @@ Source: G. Farneback, "Specification of the Go Text Protocol, version 2", draft 
 """
 
 import dataclasses
+import math
+import re
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.go import Go
@@ -14,11 +17,14 @@ from azjax.errors import UserError
 from azjax.players.base import History
 from azjax.players.engines import gtp_games
 from azjax.players.engines.command import EngineSpec
-from azjax.players.engines.pool import EnginePlayer, Line, Pool
+from azjax.players.engines.pool import EnginePlayer, Judgement, Line, Pool
 from azjax.players.engines.process import EngineProcess
 from azjax.types import Array, State
 
 _COLOURS = ("black", "white")  # player 0 has the black stones
+_ANALYSES = {"kata-genmove_analyze": 1.0, "lz-genmove_analyze": 10_000.0}
+"""Commands that tell chances, best first, and what a sure win is in them."""
+_INTERVAL = "10"  # hundredths of a second between two reports; the last one counts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,15 +49,40 @@ class GtpPlayer(EnginePlayer):
             )
         return super().__call__(key, states, history)
 
+    def from_position(self, state: State) -> "GtpPlayer":
+        starts = zip(*map(jax.tree.leaves, (state, self.game.init())), strict=True)
+        if not all(np.array_equal(*each) for each in starts):
+            raise UserError(f"{self.name}: GTP engines need the game from its start")
+        return self
+
     def ask(self, engine: EngineProcess, state: State, line: Line | None) -> str:
+        return gtp_games.from_gtp(self._generate(engine, state, line, "genmove"))
+
+    def consider(self, engine: EngineProcess, state: State, line: Line) -> Judgement:
+        """Returns its move; and chances and a line, if it can analyse as KataGo or Leela Zero do.
+
+        Their winning chance p becomes the value 2p - 1 of the player to move.
+        """
+        known = (c for c in _ANALYSES if _ask(engine, [f"known_command {c}"]) == ["true"])
+        command = next(known, "")
+        if not command:
+            return Judgement(self.ask(engine, state, line))
+        answer = self._generate(engine, state, line, command, _INTERVAL)
+        reports, _, move = answer.rpartition("play ")
+        return read_reports(reports, _ANALYSES[command])._replace(move=gtp_games.from_gtp(move))
+
+    def _generate(
+        self, engine: EngineProcess, state: State, line: Line | None, command: str, *words: str
+    ) -> str:
+        """Returns the answer to `genmove` or a command like it."""
         moves = [
             f"play {_COLOURS[seat]} {gtp_games.to_gtp(text)}"
             for seat, text in line or ()
             if not (self.skips_passes and text == "pass")
         ]
         to_move = _COLOURS[int(self.game.current_player(state))]
-        answers = _ask(engine, [*_new_game(self.game), *moves, f"genmove {to_move}"])
-        return gtp_games.from_gtp(answers[-1])
+        asked = " ".join([command, to_move, *words])
+        return _ask(engine, [*_new_game(self.game), *moves, asked])[-1]
 
 
 def gtp_player(spec: EngineSpec, game: Game) -> GtpPlayer:
@@ -81,6 +112,25 @@ def gtp_player(spec: EngineSpec, game: Game) -> GtpPlayer:
         return engine
 
     return GtpPlayer(game, spec.text, Pool(start), skips_passes=_is(program, "gtp-rhino"))
+
+
+def read_reports(text: str, sure: float) -> Judgement:
+    """Returns what the last report of an analysis says about its best move.
+
+    A report is "info move D4 visits 10 winrate 0.6 order 0 pv D4 C3 info move ...".
+    """
+    told = Judgement("")
+    for part in text.split("info ")[1:]:
+        facts, _, line = part.partition(" pv ")
+        found = dict(re.findall(r"(move|winrate|order) (\S+)", facts))
+        try:
+            value = 2 * float(found["winrate"]) / sure - 1
+        except (KeyError, ValueError):
+            continue
+        if found.get("order", "0") == "0" and math.isfinite(value):
+            moves = map(gtp_games.from_gtp, line.split())
+            told = Judgement("", min(max(value, -1.0), 1.0), tuple(moves))
+    return told
 
 
 def _rules(program: str, game: Game) -> list[str]:

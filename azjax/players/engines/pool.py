@@ -1,10 +1,12 @@
 """Several processes of one engine, which answer the questions of a batch in parallel."""
 
 import dataclasses
+import functools
+import math
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -25,6 +27,15 @@ Line = Sequence[tuple[int, str]]
 
 _MOST_FAILURES = 10  # in a row, before a match is given up
 Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class Judgement(NamedTuple):
+    """What an engine says about a position that is not over."""
+
+    move: str  # its move as the game writes it, or "resign" or "win"
+    value: float = math.nan  # the expected result of the player to move, [-1, 1]; NaN: not told
+    line: tuple[str, ...] = ()  # the moves that it expects; may be empty, or end in illegal ones
 
 
 class Pool:
@@ -52,37 +63,54 @@ class Pool:
         Raises:
           UserError: an engine cannot be started, has never answered, or fails again and again.
         """
+        return self.answers(functools.partial(self._forgive, ask), questions)
+
+    def answers(
+        self, ask: Callable[[EngineProcess, Question], Answer], questions: Sequence[Question]
+    ) -> list[Answer]:
+        """Answers the questions as `map` does, but the first failure is raised as a UserError."""
+        if not questions:
+            return []
         count = min(len(questions), usable_cores())
         while len(self._engines) < count:
             self._engines.append(self._start())
 
-        def answer(number: int) -> list[int]:
+        def answer(number: int) -> list[Answer]:
             return [self._ask(ask, number, each) for each in questions[number::count]]
 
-        answers = [RESIGNED] * len(questions)
         with ThreadPoolExecutor(count) as threads:
             try:
-                for number, part in enumerate(threads.map(answer, range(count))):
-                    answers[number::count] = part
+                parts = list(threads.map(answer, range(count)))
             except BaseException:
                 self.close()  # otherwise we would wait for the other threads
                 raise
-        return answers
+        return [parts[i % count][i // count] for i in range(len(questions))]
 
     def _ask(
-        self, ask: Callable[[EngineProcess, Question], int], number: int, question: Question
-    ) -> int:
+        self, ask: Callable[[EngineProcess, Question], Answer], number: int, question: Question
+    ) -> Answer:
         if self._answered and self._engines[number].ended:
             self._engines[number] = self._start()
+        answer = ask(self._engines[number], question)
+        self._answered = True
+        return answer
+
+    def _forgive(
+        self,
+        ask: Callable[[EngineProcess, Question], int],
+        engine: EngineProcess,
+        question: Question,
+    ) -> int:
+        """Returns an engine's action, or that it resigns where it fails."""
         try:
-            action = ask(self._engines[number], question)
+            action = ask(engine, question)
         except UserError as error:
             self._failed += 1
             if not self._answered or self._failed == _MOST_FAILURES:
                 raise
             print(f"{error}; it loses this game", file=sys.stderr, flush=True)
             return RESIGNED
-        self._answered, self._failed = True, 0
+        self._failed = 0
         return action
 
     def close(self) -> None:
@@ -126,6 +154,18 @@ class EnginePlayer:
         """Returns an engine's move in a position after a line, as the game writes it."""
         raise NotImplementedError
 
+    def consider(self, engine: EngineProcess, state: State, line: Line) -> Judgement:
+        """Returns what an engine says about a position after a line."""
+        raise NotImplementedError
+
+    def judge(self, positions: Sequence[tuple[State, Line]]) -> list[Judgement]:
+        """Asks the engine about positions of games, each with the moves that led there.
+
+        Raises:
+          UserError: the engine fails.
+        """
+        return self.pool.answers(lambda engine, each: self.consider(engine, *each), positions)
+
     def _choose(self, engine: EngineProcess, position: tuple[State, Line | None]) -> int:
         """Returns an engine's action, or how the engine ends the game."""
         state, line = position
@@ -133,13 +173,29 @@ class EnginePlayer:
         ends = {"resign": RESIGNED, "win": DECLARED_WIN}
         if answer.lower() in ends:
             return ends[answer.lower()]
+        return self.read_move(state, answer)
+
+    def read_move(self, state: State, text: str) -> int:
+        """Returns the legal action that an engine names in a position.
+
+        Raises:
+          UserError: there is none.
+        """
         try:
-            return self.game.string_to_action(state, answer)
+            return int(self.game.string_to_action(jax.device_get(state), text))
         except ValueError as error:
             raise UserError(
-                f"{self.name}: the engine played {answer!r}, which is illegal in this position of "
+                f"{self.name}: the engine played {text!r}, which is illegal in this position of "
                 f"{self.game.name}; its rules may differ"
             ) from error
+
+    def from_position(self, state: State) -> "EnginePlayer":
+        """Returns the player of games that begin with a position.
+
+        Raises:
+          UserError: the engine cannot be told of it.
+        """
+        raise NotImplementedError
 
     def close(self) -> None:
         """Ends the engines, as garbage collection of this object does."""

@@ -6,6 +6,7 @@ Sources: S. Meyer-Kahlen, "Description of the universal chess interface (UCI)", 
 
 import dataclasses
 import functools
+import math
 import re
 from collections.abc import Mapping
 
@@ -15,12 +16,13 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.players.engines.command import EngineSpec
-from azjax.players.engines.pool import EnginePlayer, Line, Pool
+from azjax.players.engines.pool import EnginePlayer, Judgement, Line, Pool
 from azjax.players.engines.process import EngineProcess
 from azjax.players.engines.uci_games import DIALECTS, Dialect
 from azjax.types import State
 
 _LIMITS = ("nodes", "movetime", "depth")
+_SHOW_WDL = "uci_showwdl"
 _DEFAULT_LIMIT = {"nodes": "1000"}  # nodes instead of time, so that matches repeat exactly
 
 
@@ -45,14 +47,26 @@ class UciPlayer(EnginePlayer):
     def _text(self, state: State) -> str:
         return f"{self.dialect.notation} {self.dialect.write(self.game, state)}"
 
+    def from_position(self, state: State) -> "UciPlayer":
+        return dataclasses.replace(self, start=state)
+
     def ask(self, engine: EngineProcess, state: State, line: Line | None) -> str:
+        return self.consider(engine, state, line).move
+
+    def consider(self, engine: EngineProcess, state: State, line: Line | None) -> Judgement:
+        """Returns its move, with the score and the line that it told last.
+
+        Its value is that of `_value`.
+        """
         if line is None:
             position = self._text(state)
         else:
             position = " ".join([self._start_text, "moves", *(text for _, text in line)])
         engine.send([f"{self.dialect.name}newgame", f"position {position}", f"go {self.limit}"])
-        _, *move = _until(engine, "bestmove").split()
-        return move[0] if move else ""
+        told = Judgement("")
+        while (words := engine.read().split())[:1] != ["bestmove"]:
+            told = read_info(words, self.dialect, told)
+        return told._replace(move="".join(words[1:2]))
 
 
 def uci_player(spec: EngineSpec, game: Game) -> UciPlayer:
@@ -87,6 +101,8 @@ def uci_player(spec: EngineSpec, game: Game) -> UciPlayer:
         engine.send([protocol])
         known = _read_options(engine, protocol)
         _choose_variant(engine, known, protocol, variant)
+        if _SHOW_WDL in known and _SHOW_WDL not in names:
+            _set_option(engine, known, _SHOW_WDL, "true")
         for name, value in options.items():
             _set_option(engine, known, name, value)
         engine.send(["isready"])
@@ -95,6 +111,40 @@ def uci_player(spec: EngineSpec, game: Game) -> UciPlayer:
 
     limit = " ".join(f"{name} {n}" for name, n in (limits or _DEFAULT_LIMIT).items())
     return UciPlayer(game, text, Pool(start), speaks, limit)
+
+
+def read_info(words: list[str], dialect: Dialect, told: Judgement) -> Judgement:
+    """Returns what a line "info ... score ... pv ..." says, or `told`, if it has no exact score."""
+    if words[:1] != ["info"] or "string" in words or "score" not in words:
+        return told
+    facts = words[: words.index("pv")] if "pv" in words else words
+    line = tuple(words[len(facts) + 1 :])
+    is_bound = "lowerbound" in facts or "upperbound" in facts
+    other = "multipv" in facts and facts[facts.index("multipv") + 1 :][:1] != ["1"]
+    if other or (is_bound and not math.isnan(told.value)):
+        return told
+    value = _value(facts, dialect)
+    return told if math.isnan(value) else Judgement("", value, line)
+
+
+def _value(facts: list[str], dialect: Dialect) -> float:
+    """Returns the expected result, in [-1, 1], of the player to move; NaN if it cannot be read.
+
+    It is W - L of `wdl`, where the engine tells the chances of a win and a loss. Otherwise it is
+    tanh(cp / (2 * scale)) of a score in hundredths of a pawn: the logistic curve of the expected
+    points, whose scale is 272 in chess and 600 in shogi. A mate is 1 or -1.
+    """
+    text = " ".join(facts)
+    if found := re.search(r" wdl (\d{1,9}) (\d{1,9}) (\d{1,9})\b", text):
+        win, draw, loss = map(int, found.groups())
+        if win + draw + loss:
+            return (win - loss) / (win + draw + loss)
+    if found := re.search(r" score mate ([+-]?)(\d*)", text):
+        sign, plies = found.groups()
+        return -1.0 if sign == "-" or not (plies or "1").strip("0") else 1.0
+    if found := re.search(r" score cp ([+-]?\d{1,9})\b", text):
+        return math.tanh(int(found[1]) / (2 * dialect.scale))
+    return math.nan
 
 
 def _until(engine: EngineProcess, word: str) -> str:

@@ -18,6 +18,7 @@ class Dialect:
     colours: str  # the letters of player 0 and 1
     prefix: str  # of the options Hash (megabytes of the tree), MultiPV and Ponder
     no_move: str  # answered in place of a best move when there is none
+    scale: float  # a score of that many hundredths of a pawn is an expected share of 73%
     variants: dict[str, str]  # our games, and their names in the protocol
 
     def read(self, game: Game, text: str, **options: Any) -> State:
@@ -31,6 +32,6 @@ class Dialect:
 
 _CHESS = {"chess": "chess", "gardner_chess": "gardner"}
 DIALECTS = {
-    "uci": Dialect("uci", "fen", 4, "wb", prefix="", no_move="(none)", variants=_CHESS),
-    "usi": Dialect("usi", "sfen", 3, "bw", "USI_", "resign", variants={"shogi": "shogi"}),
+    "uci": Dialect("uci", "fen", 4, "wb", "", "(none)", scale=272, variants=_CHESS),
+    "usi": Dialect("usi", "sfen", 3, "bw", "USI_", "resign", 600, variants={"shogi": "shogi"}),
 }

@@ -3,8 +3,11 @@
 /** A value in [-1, 1] as a share of the points; a draw is half a point. */
 export const chance = (value) => (1 + Math.min(Math.max(value, -1), 1)) / 2;
 
-/** Shows a value in the bar, and as numbers next to both names, where they fit at any share. */
+/** Shows a value in the bar, and as numbers next to both names, where they fit at any share. It is
+ *  null where it is not known. */
 export function showBar(bar, near, far, value) {
+  bar.hidden = value == null;
+  if (bar.hidden) return (near.textContent = far.textContent = "\u2013");
   const percent = Math.round(100 * chance(value));
   bar.style.setProperty("--share", `${percent}%`);
   bar.setAttribute("aria-valuenow", percent);

@@ -46,6 +46,12 @@ function nextMistake() {
   return pages.findIndex(({ mistake }, ply) => ply > at && mistake);
 }
 
+// Engines that name moves alone give neither chances nor visits.
+document.querySelector(".ahead").hidden = values.slice(0, -1).every((value) => value === null);
+if (pages.every(({ visits }) => !visits.length)) {
+  document.querySelector(".options").remove();
+  $("legend").classList.add("no-visits");
+}
 for (const [ply, { name, mistake }] of pages.entries()) {
   if (!ply) continue;
   const item = document.createElement("li");
@@ -63,7 +69,7 @@ $("first").addEventListener("click", () => go(0));
 $("back").addEventListener("click", () => go(at - 1));
 $("forward").addEventListener("click", () => go(at + 1));
 $("mistake").addEventListener("click", () => go(nextMistake()));
-$("visits").addEventListener("change", ({ target }) => board.showVisits(target.checked));
+$("visits")?.addEventListener("change", ({ target }) => board.showVisits(target.checked));
 $("history").addEventListener("click", ({ clientX, currentTarget }) => {
   const { left, width } = currentTarget.getBoundingClientRect();
   go(Math.round(((clientX - left) / width) * Math.max(last, 8)));
