@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _MOVE = re.compile(  # also of other languages, so that no move is passed over
-    r"\w{0,2}[a-h]?[1-8]?[x×:–—-]?[a-h][1-8].*|[♔-♟].*|[O0o]-?[O0o].*|--|Z0|@@@@"
+    r"\w{0,2}[a-h]?[1-8]?[x×:–—-]?[a-h]\d.*|[♔-♟].*|[O0o]-?[O0o].*|--|Z0|@@@@"
     r"|[KQRBN][a-h]?x?[a-h]|[a-h]x[a-h]\W*|(ab|b[ac]|c[bd]|d[ce]|e[df]|f[eg]|g[fh]|hg)\W*"
 )
 _MARKS = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6, "□": 7, "=": 10, "∞": 13, "N": 146}

@@ -103,6 +103,7 @@ def test_results_are_written_in_many_ways(end, result):
         ("1. e4 e5 2. Ke3 Nf6", "e2e4 e7e5", "move 3: 'Ke3' is not legal here"),
         ("1. d4 d5 2. Nf3 Nf6 3. Nd2", "d2d4 d7d5 g1f3 g8f6", "'Nd2' is not clear: it can be N"),
         ("1. e4 e5 2. Sf3 Sc6", "e2e4 e7e5", "move 3: 'Sf3' is not legal here"),
+        ("1. e4 e5 2. Ke9", "e2e4 e7e5", "move 3: 'Ke9' is not legal here"),
         ("1. e4 e5 2. Nf", "e2e4 e7e5", "move 3: 'Nf' is not legal here"),
         ("1. e4 d5 2. ed Qxd5", "e2e4 d7d5 e4d5 d8d5", ""),
         ("1. f3 e5 2. g4 Qh4# 3. e4", "f2f3 e7e5 g2g4 d8h4", "is over by its rules after 4 moves"),
