@@ -124,11 +124,12 @@ class GameAnalysis(Displayed):
         if not self.unscored:
             return text
         agreed = [
-            f"{name} {sum(not move.is_other for move in moves)} of {len(moves)}"
-            for mover, name in enumerate(self.player_names)
+            f"{sum(not move.is_other for move in moves)} of {len(moves)} moves of {side}"
+            for mover, side in enumerate(name.partition(",")[0] for name in self.player_names)
             if (moves := [move for move in self.unscored if move.mover == mover])
         ]
-        return f"{text}, which names moves without chances; it agrees with {', '.join(agreed)}"
+        names = f"{text}, which names moves without chances"
+        return f"{names}; it would have played {' and '.join(agreed)}"
 
     def __rich__(self) -> Text | Group:
         headline = Text(f"{self.game.name}, {self._headline()}")

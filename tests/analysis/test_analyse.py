@@ -152,7 +152,7 @@ def test_an_engine_that_names_moves_alone_tells_how_often_it_agrees(judge):
     assert found.turning_points == ()
     text = " ".join(str(found).split())
     assert "which names moves without chances" in text
-    assert "it agrees with red, from top to bottom 1 of 2, blue, from left to right 1 of 1" in text
+    assert "it would have played 1 of 2 moves of red and 1 of 1 moves of blue" in text
     assert found.comment(found.moves[0]).endswith(": the judge would play this, too")
     assert found.comment(found.moves[2]).endswith(": the judge would play c1")
     assert "%" not in str(found)

@@ -27,7 +27,7 @@ const person = () => (people().length === 1 ? people()[0] : null); // the seat o
 const viewer = () => person() ?? 0; // the player whose chances are shown
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const seatName = (player) => capital(game.players?.[player] ?? ["first", "second"][player]);
-const shortName = (player) => seatName(player).split(",")[0]; // "Red" for "red, from top to bottom"
+const shortName = (player) => seatName(player).split(/,| \(/)[0]; // "Red" for "red, from top to bottom"
 const nameOf = (player) =>
   person() === null ? seatName(player) : player === person() ? "You" : "The network";
 

@@ -63,7 +63,9 @@ for (const [ply, { name, mistake }] of pages.entries()) {
   item.append(button);
   $("moves").append(item);
 }
-[$("near").textContent, $("far").textContent] = players.map(sentence);
+// "Red" for "red, from top to bottom".
+const short = (name) => sentence(name).split(/,| \(/)[0];
+[$("near").textContent, $("far").textContent] = players.map(short);
 $("moves").addEventListener("click", ({ target }) => target.dataset.ply && go(+target.dataset.ply));
 $("first").addEventListener("click", () => go(0));
 $("back").addEventListener("click", () => go(at - 1));
