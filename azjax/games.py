@@ -18,7 +18,7 @@ def make_game(config: Config) -> Game:
     return game_from_name(config.game.name, **dict(config.game.options))
 
 
-def own_game(named: GameConfig, given: Game | None, *, owner: str) -> Game:
+def resolve_game(named: GameConfig, given: Game | None, *, owner: str) -> Game:
     """Returns the game that a saved config names, or an object that no name leads to.
 
     Args:

@@ -14,7 +14,7 @@ from azjax.config import Config, PlayerConfig
 from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
-from azjax.games import game_from_name, own_game
+from azjax.games import game_from_name, resolve_game
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
 from azjax.players.card import describe_in_short, describe_training, run_metadata
@@ -304,7 +304,7 @@ def _own(
     """Returns a config's game and network, or the user's own instead."""
     from azjax.network.own_network import network_of
 
-    game = own_game(config.game, game, owner=str(owner))
+    game = resolve_game(config.game, game, owner=str(owner))
     return game, network_of(game, config.network, network, owner=str(owner))
 
 

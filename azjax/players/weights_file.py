@@ -28,7 +28,7 @@ from azjax_envs import Game
 from azjax.config import Config, NetworkConfig, PlayerConfig, SearchConfig
 from azjax.config.toml import config_to_dict, player_from_dict
 from azjax.errors import UserError, printable
-from azjax.games import game_config, own_game
+from azjax.games import game_config, resolve_game
 from azjax.network.network import Network, Variables
 from azjax.players.card import checked_metadata, describe_player
 from azjax.players.compact_weights import pack_weights, unpack_weights
@@ -126,7 +126,7 @@ def load_saved(
     except UserError as error:
         raise UserError(f"{path}: {error}") from error
     _check_trust(path, config, game, network, trust)
-    game = own_game(config.game, game, owner=str(path))
+    game = resolve_game(config.game, game, owner=str(path))
     own = network is not None or config.network.module
     misfit = UserError(
         f"{path}: the weights do not fit the given network; it must be the one that was trained"

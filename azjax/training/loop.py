@@ -22,7 +22,7 @@ from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.evaluation.position_suites import GameSuites
-from azjax.games import game_config, make_game, own_game
+from azjax.games import game_config, make_game, resolve_game
 from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
 from azjax.network.network import Network
@@ -150,7 +150,7 @@ def resume(
     saved = load_run_config(run_dir)
     if config is not None and game is not None:
         config = replace(config, game=saved.game)  # which `game` must be
-    game = own_game(saved.game, game, owner=str(run_dir))
+    game = resolve_game(saved.game, game, owner=str(run_dir))
     parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
     if config is not None:
         config = with_given(config, **parts)
