@@ -19,6 +19,7 @@ from .errors import UserError as UserError
 from .evaluation.match import MatchResult as MatchResult
 from .evaluation.match import play_match as play_match
 from .evaluation.rating import Rating as Rating
+from .evaluation.rating import rate as rate
 from .evaluation.report import Report as Report
 from .evaluation.report import report as report
 from .exact.solver import Solution as Solution
@@ -28,6 +29,7 @@ from .files.read import read_games as read_games
 from .learning.batch import Batch as Batch
 from .learning.loss import Loss as Loss
 from .learning.loss import alphazero_loss as alphazero_loss
+from .network.convolution import flax_convolution as flax_convolution
 from .network.flax_network import flax_network as flax_network
 from .network.network import Network as Network
 from .network.network import Prediction as Prediction

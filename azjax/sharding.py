@@ -35,6 +35,15 @@ def shard(
     )
 
 
+def in_shard() -> bool:
+    """Returns whether the code that is traced runs under `shard_map` over `AXIS`."""
+    try:
+        jax.lax.axis_size(AXIS)
+    except NameError:
+        return False
+    return True
+
+
 def shardings(mesh: Mesh, specs: Any) -> Any:
     """Returns the `NamedSharding` of each `PartitionSpec` in the pytree `specs`."""
     return jax.tree.map(

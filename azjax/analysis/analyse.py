@@ -194,9 +194,10 @@ def _line(listed: ListedMoves | None, tree: mctx.Tree, first: Array) -> Array:
         if listed is not None:
             played = jnp.where(played < 0, -1, tree.embeddings.actions[node, played])
         # After a node without children no parent is found any more.
-        return (jnp.where(wanted.any(), child, -2), jnp.asarray(-1)), played.astype(jnp.int32)
+        child = jnp.where(wanted.any(), child, -2).astype(jnp.int32)
+        return (child, jnp.int32(-1)), played.astype(jnp.int32)
 
-    return jax.lax.scan(next_move, (jnp.asarray(0), first), None, length=_LINE)[1]
+    return jax.lax.scan(next_move, (jnp.int32(0), first), None, length=_LINE)[1]
 
 
 def _exact_scores(game: Game, states: State, count: int) -> np.ndarray:

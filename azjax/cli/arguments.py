@@ -87,13 +87,12 @@ def game_of(player: str, game: str | None) -> "Game | None":
     return None
 
 
-def _at_home(options: T) -> T:
+def _at_home(options: Any) -> Any:
     """Replaces a first "~" of paths by the home directory, as a shell does not after a "="."""
-    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}  # type: ignore[arg-type]
+    values = {field.name: getattr(options, field.name) for field in dataclasses.fields(options)}
     paths = {name: path for name, path in values.items() if isinstance(path, Path)}
-    return dataclasses.replace(
-        options, **{name: Path(os.path.expanduser(path)) for name, path in paths.items()}
-    )  # type: ignore[type-var]
+    found = {name: Path(os.path.expanduser(path)) for name, path in paths.items()}
+    return dataclasses.replace(options, **found)
 
 
 def _check_numbers(options: Any, section: str = "") -> None:

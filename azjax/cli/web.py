@@ -99,13 +99,15 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
     Raises:
       UserError: there is no such player, or it does not search.
     """
-    from azjax.players.load import load_player
+    from azjax.players.load import load_player, warn_on_stderr
     from azjax.players.network_players import SearchPlayer
     from azjax.players.spec import NetworkSpec, parse_spec
 
     if isinstance(parse_spec(run), NetworkSpec):
         player = load_player(run, trust=trust)
         if isinstance(player, SearchPlayer):
+            if player.has_custom_search:
+                warn_on_stderr(f"{run}: its own search is not used, as a page searches by azjax's")
             return player
     raise UserError(f"{run}: a page needs a network with a search: RUN or RUN:SIMULATIONS")
 

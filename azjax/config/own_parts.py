@@ -1,12 +1,23 @@
 """Parts of a run that are the user's own: found by name as games are, or handed over."""
 
 from dataclasses import replace
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
+from azjax_envs import make
 from azjax_envs.registry import import_module
 
 from azjax.config.schema import Config, Options
+from azjax.config.toml import load_config
 from azjax.errors import UserError
+
+_KEYS = {  # where a config names the parts
+    "network": ("network", "module"),
+    "optimizer": ("learning", "optimizer"),
+    "loss": ("learning", "loss"),
+    "search": ("search", "module"),
+}
 
 
 def own_part(name: str, given: Any, *, key: str, argument: str) -> Any:
@@ -49,18 +60,43 @@ def with_given(config: Config, **parts: Any) -> Config:
 
     They are `network`, `optimizer`, `loss` and `search`; None where the config's own is used.
     """
-    keys = {
-        "network": ("network", "module"),
-        "optimizer": ("learning", "optimizer"),
-        "loss": ("learning", "loss"),
-        "search": ("search", "module"),
-    }
     for name, part in parts.items():
         if part is not None:
-            section, key = keys[name]
+            section, key = _KEYS[name]
             named = replace(getattr(config, section), **{key: given_name(part)})
             config = replace(config, **{section: named})
     return config
+
+
+def resume_command(run_dir: str | Path) -> str:
+    """Returns what continues a run: a command, or a call in Python if parts of it are objects."""
+    objects = _objects(run_dir)
+    given = ", ".join(f"{name}=..." for name in objects)
+    call = f"azjax.resume({str(run_dir)!r}, {given})"
+    return call if objects else f"azjax resume {quote(str(run_dir))}"
+
+
+def report_command(run_dir: str | Path) -> str:
+    """Returns what measures a run, as `resume_command`."""
+    objects = [name for name in _objects(run_dir) if name in ("game", "network", "search")]
+    given = ", ".join(f"{name}=..." for name in objects)
+    call = f"azjax.evaluation.run_report.report_run({str(run_dir)!r}, {given})"
+    return call if objects else f"azjax report {quote(str(run_dir))}"
+
+
+def _objects(run_dir: str | Path) -> list[str]:
+    """Returns which parts of a run no name leads to; none if it has no config."""
+    try:
+        config = load_config(Path(run_dir) / "config.toml")
+    except UserError:
+        return []
+    names = {name: getattr(getattr(config, a), b) for name, (a, b) in _KEYS.items()}
+    objects = [name for name, part in names.items() if part.startswith("<")]
+    try:
+        make(config.game.name, **dict(config.game.options))
+    except (ValueError, TypeError, ImportError):
+        return ["game", *objects]
+    return objects
 
 
 def call_own(part: Any, *arguments: Any, options: Options, key: str, **more: Any) -> Any:

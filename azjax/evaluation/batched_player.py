@@ -22,7 +22,9 @@ def choose(player: Player, key: Array, states: State, batch_size: int) -> np.nda
     Each batch of a jittable player is split over this process's devices. The last batch is filled
     up with copies of the last state.
     """
-    if not is_jittable(player) and not is_empty(states):
+    if is_empty(states):
+        return np.zeros(0, np.int32)
+    if not is_jittable(player):
         return np.asarray(player(key, states), np.int32)
     return _by_batches(player, "__call__", key, states, batch_size).astype(np.int32)
 
@@ -56,8 +58,6 @@ def choose_and_value(
 
 def _by_batches(player: Player, method: str, key: Array, states: State, batch_size: int) -> Any:
     positions = count_rows(states, name="states")
-    if not positions:
-        return np.zeros(0, np.float32)
     mesh = make_mesh(jax.local_devices())
     player = jax.device_put(player, NamedSharding(mesh, EVERYWHERE))
     batches = -(-positions // batch_size)

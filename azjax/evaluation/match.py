@@ -155,7 +155,8 @@ def play_match(
     lost = None
     if results is not None and 0 < opening_plies <= _JUDGED_PLIES:
         lost = _losses_of_lost_openings(results(take(starts, first))[opening.reshape(-1)], scores)
-    result = _result(player_a.name, player_b.name, scores, lengths, opening.reshape(-1))
+    name_a, name_b = different_names([player_a.name, player_b.name])
+    result = _result(name_a, name_b, scores, lengths, opening.reshape(-1))
     return dataclasses.replace(result, opening_plies=opening_plies, losses_of_lost_openings=lost)
 
 
@@ -192,6 +193,15 @@ def match_scores(
     seats = jnp.arange(2, dtype=jnp.int32)
     scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
     return scores.reshape(-1), lengths.reshape(-1), start[0]
+
+
+def different_names(names: Sequence[str]) -> list[str]:
+    """Returns players' names, in which equal ones are numbered: "search:32 (1)"."""
+    seen = [names[: i + 1].count(name) for i, name in enumerate(names)]
+    return [
+        f"{name} ({number})" if names.count(name) > 1 else name
+        for name, number in zip(names, seen, strict=True)
+    ]
 
 
 def short_names(names: Sequence[str]) -> list[str]:

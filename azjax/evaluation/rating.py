@@ -1,8 +1,8 @@
-"""Ratings of a run: all its checkpoints and some fixed players on one Elo scale."""
+"""Ratings of players on one Elo scale: of any, or of all checkpoints of a run and some others."""
 
 import dataclasses
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -12,13 +12,23 @@ from rich.table import Table
 
 from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
-from azjax.evaluation.match import MatchResult, play_match, prefixed, short_names
+from azjax.evaluation.match import (
+    MatchResult,
+    different_names,
+    play_match,
+    prefixed,
+    short_names,
+)
 from azjax.exact.display import Displayed
-from azjax.games import make_game
+from azjax.games import own_game
+from azjax.network.network import Network
+from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
+from azjax.players.network_players import SearchPlayer
 from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
 from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
+from azjax.search.search import Search
 
 RATING_FILE = "rating.json"
 
@@ -38,13 +48,13 @@ class RatedPlayer:
 
 @dataclasses.dataclass(frozen=True)
 class Rating(Displayed):
-    """Ratings of a run's checkpoints and the anchors; prints itself as a table.
+    """Ratings of players, such as a run's checkpoints and the anchors; prints itself as a table.
 
     See `azjax.evaluation.bradley_terry` for the model.
     """
 
     game: str
-    simulations: int  # of the checkpoints' search
+    simulations: int | None  # of the checkpoints' search; None if no run was rated
     zero: str  # the anchor whose Elo is 0
     players: tuple[RatedPlayer, ...]  # checkpoints, oldest first, then anchors
     matches: tuple[MatchResult, ...]
@@ -54,7 +64,9 @@ class Rating(Displayed):
         return dataclasses.asdict(self) | {"matches": [each.to_dict() for each in self.matches]}
 
     def __rich__(self) -> Table:
-        title = f"{self.game}: Elo, {self.zero} = 0; {self.simulations} simulations"
+        title = f"{self.game}: Elo, {self.zero} = 0"
+        if self.simulations is not None:
+            title += f"; {self.simulations} simulations"
         table = Table(title=title, title_justify="left")
         table.add_column("player")
         for heading in ("Elo", "95% interval", "score", "games"):
@@ -68,7 +80,7 @@ class Rating(Displayed):
                 "" if player.name == self.zero else f"{player.low:+.0f} to {player.high:+.0f}",
                 f"{player.score:.1%}",
                 f"{player.games:,}",
-                style="dim" if player.cycle is None else None,
+                style="dim" if player.cycle is None and self.simulations is not None else None,
             )
         return table
 
@@ -76,6 +88,9 @@ class Rating(Displayed):
 def rate_run(
     run: str | Path,
     *,
+    game: Game | None = None,
+    network: Network | None = None,
+    search: Search | None = None,
     anchors: Sequence[str] = (),
     simulations: int | None = None,
     games: int = 40,
@@ -90,6 +105,7 @@ def rate_run(
     of matches therefore grows linearly with that of the checkpoints.
 
     Args:
+      game: as in `load_player`, like `network` and `search`.
       anchors: spellings of players, the first of which has Elo 0; `default_anchors` if empty.
       simulations: of the checkpoints' search; None for the number in the run's evaluations.
       games: of each match, half from each seat.
@@ -101,7 +117,7 @@ def rate_run(
     """
     run = Path(run)
     config = load_run_config(run)
-    game = make_game(config)
+    game = own_game(config.game, game, owner=str(run))
     if simulations is None:
         simulations = config.evaluation.num_simulations
     if simulations < 1:
@@ -115,17 +131,87 @@ def rate_run(
     names = {}
     for cycle in cycles:
         try:
-            player = load_player(run, simulations=simulations, checkpoint=cycle)
+            player = load_player(
+                run,
+                game=game,
+                network=network,
+                search=search,
+                simulations=simulations,
+                checkpoint=cycle,
+                warn=warn,
+            )
         except BrokenCheckpointError as error:
             warn(f"{error}; it is left out")
             continue
+        if isinstance(player, SearchPlayer):
+            search = player.search  # so that what is said of it is said once
         names[f"cycle {cycle}"] = cycle
         players[f"cycle {cycle}"] = player
     if not names:
         raise UserError(f"{run}: there is no intact checkpoint")
+    pairings = _pairings(list(names), list(anchors))
+    matches = _play(game, players, pairings, games, opening_plies, seed, progress)
+    rated = rate_players([*names, *anchors], matches, zero=anchors[0], cycles=names)
+    return Rating(game.name, simulations, anchors[0], rated, tuple(matches))
+
+
+def rate(
+    game: Game,
+    players: Mapping[str, Player] | Sequence[Player],
+    *,
+    zero: str | None = None,
+    games: int = 40,
+    opening_plies: int = 2,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> Rating:
+    """Rates players of any kind on one Elo scale, by matches of each against each.
+
+    Args:
+      players: by the names to show, or a sequence of players with names of their own.
+      zero: the name of the player whose Elo is 0; the last one by default.
+      games: of each match, half from each seat.
+      progress: called with a line about the next match.
+
+    Raises:
+      UserError: there are fewer than two players, none is called `zero`, or one plays another game.
+
+    Example:
+        ```python
+        players = {"mine": player, "random": azjax.load_player("random", game=player.game)}
+        print(azjax.rate(player.game, players))
+        ```
+    """
+    if not isinstance(players, Mapping):
+        names = different_names([player.name for player in players])
+        players = dict(zip(names, players, strict=True))
+    names = list(players)
+    if len(names) < 2:
+        raise UserError(f"rate needs at least two players, but has {len(names)}")
+    zero = names[-1] if zero is None else zero
+    if zero not in names:
+        raise UserError(f"zero = {zero!r} must be one of the players: {', '.join(names)}")
+    for name, player in players.items():
+        if player.game != game:
+            raise UserError(f"{name} plays {player.game.name}, not {game.name}")
+    pairings = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    matches = _play(game, players, pairings, games, opening_plies, seed, progress)
+    rated = rate_players(names, matches, zero=zero, cycles={})
+    return Rating(game.name, None, zero, rated, tuple(matches))
+
+
+def _play(
+    game: Game,
+    players: Mapping[str, Player],
+    pairings: Sequence[tuple[str, str]],
+    games: int,
+    opening_plies: int,
+    seed: int,
+    progress: Callable[[str], None] | None,
+) -> list[MatchResult]:
+    """Plays the matches of a rating."""
     matches = []
     key = jax.random.PRNGKey(seed)
-    pairings = _pairings(list(names), list(anchors))
     for number, (a, b) in enumerate(pairings):
         about = f"match {number + 1} of {len(pairings)}: {a} against {b}"
         result = play_match(
@@ -138,8 +224,7 @@ def rate_run(
             progress=prefixed(progress, about),
         )
         matches.append(dataclasses.replace(result, player_a=a, player_b=b))
-    rated = rate_players([*names, *anchors], matches, zero=anchors[0], cycles=names)
-    return Rating(game.name, simulations, anchors[0], rated, tuple(matches))
+    return matches
 
 
 def save_rating(rating: Rating, run: str | Path) -> None:

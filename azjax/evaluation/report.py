@@ -11,7 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.evaluation.batched_player import choose_and_value
-from azjax.evaluation.match import MatchResult, MatchTable, percent, play_match, prefixed
+from azjax.evaluation.match import (
+    MatchResult,
+    MatchTable,
+    different_names,
+    percent,
+    play_match,
+    prefixed,
+)
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
 from azjax.evaluation.summary import summarize
@@ -186,7 +193,8 @@ def report(
 def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player]:
     if isinstance(players, Mapping):
         return dict(players)
-    return {player.name: player for player in players}
+    names = different_names([player.name for player in players])
+    return dict(zip(names, players, strict=True))
 
 
 def _mistake_table(report: Report) -> Table:

@@ -4,11 +4,17 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
+
+from azjax_envs import Game
 
 from azjax.evaluation.report import Report, report
+from azjax.network.network import Network
 from azjax.players.base import Player
 from azjax.players.load import checkpoint_cycle, load_player, load_run_config, untrained_player
+from azjax.players.network_players import SearchPlayer
 from azjax.players.spec import parse_run
+from azjax.search.search import Search
 
 REPORT_FILE = "report.json"
 
@@ -16,6 +22,9 @@ REPORT_FILE = "report.json"
 def report_run(
     run: str | Path,
     *,
+    game: Game | None = None,
+    network: Network | None = None,
+    search: Search | None = None,
     simulations: int | Sequence[int] | None = None,
     baselines: Sequence[str] = ("uct:1000",),
     against: Sequence[str] = ("random",),
@@ -29,6 +38,7 @@ def report_run(
 
     Args:
       run: a run directory, or RUN@best, RUN@CYCLE.
+      game: as in `load_player`, like `network` and `search`.
       simulations: of the searching players, one number or several; None for the number in the
         run's evaluations. The first one also plays the matches.
       baselines: spellings of players to measure on the same positions.
@@ -45,13 +55,16 @@ def report_run(
     config = load_run_config(spec.path)
     numbers = [simulations] if isinstance(simulations, int) else simulations
     first, *more = numbers or [config.evaluation.num_simulations]
-    player = load_player(spec, simulations=first)
+    own: dict[str, Any] = {"game": game, "network": network}
+    player = load_player(spec, simulations=first, search=search, **own)
+    if isinstance(player, SearchPlayer):
+        own["search"] = player.search  # so that what is said of it is said once
     game = player.game
     players: dict[str, Player] = {
         f"search:{first}": player,
-        "policy": load_player(dataclasses.replace(spec, how="policy")),
-        **{f"search:{number}": load_player(spec, simulations=number) for number in more},
-        f"untrained search:{first}": untrained_player(spec.path, simulations=first),
+        "policy": load_player(dataclasses.replace(spec, how="policy"), **own),
+        **{f"search:{number}": load_player(spec, simulations=number, **own) for number in more},
+        f"untrained search:{first}": untrained_player(spec.path, simulations=first, **own),
         **{text: load_player(text, game=game) for text in baselines},
     }
     result = report(

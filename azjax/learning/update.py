@@ -17,7 +17,7 @@ from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
 from azjax.pytrees import check_array
-from azjax.sharding import AXIS
+from azjax.sharding import AXIS, in_shard
 from azjax.types import Array, Metrics
 
 Optimizer = optax.GradientTransformation | Callable[[optax.Schedule], optax.GradientTransformation]
@@ -103,9 +103,10 @@ def update(
     batch: Batch,
     key: Array,
 ) -> tuple[LearnerState, Metrics]:
-    """Makes one gradient step; call it under `shard_map` over `sharding.AXIS`.
+    """Makes one gradient step.
 
-    The batch is this device's share, and so is the key, for networks with dropout. Returns the
+    Under `shard_map` over `sharding.AXIS`, the batch is this device's share, and so is the key, for
+    networks with dropout. Returns the
     learner after the step, equal on all devices, and the losses' means over the whole batch.
     """
     variables = learner.variables
@@ -147,7 +148,12 @@ def _named(metrics: Metrics) -> Metrics:
 
 
 def mean_over_devices(tree: Any) -> Any:
-    """Returns the mean of every array over all devices; call it under `shard_map` over AXIS."""
+    """Returns the mean of every array over all devices, under `shard_map` over `sharding.AXIS`.
+
+    Outside of it there is only one device, so the arrays stay as they are.
+    """
+    if not in_shard():
+        return tree
 
     def one_collective(tree: Any) -> Any:
         # XLA's CPU backend blocks a thread for each collective in flight, and runs out of threads

@@ -57,5 +57,12 @@ def _convolve(x: Array, kernel: Array, padded_for: Array) -> Array:
 
 
 def flax_convolution(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
-    """Calls `same_convolution` for an `flax.nnx.Conv` with default options."""
+    """Convolves as Flax's layers do with their default options, with a faster gradient on CPUs.
+
+        nnx.Conv(32, 64, (3, 3), conv_general_dilated=azjax.flax_convolution, rngs=rngs)
+
+    The kernel's size is odd, the padding "SAME" and the strides are 1; other options are ignored.
+    Boards are [B, height, width, inputs], kernels [size, size, inputs, outputs]. Only reverse-mode
+    differentiation is supported.
+    """
     return same_convolution(x, kernel)

@@ -1,5 +1,6 @@
 """Networks made of Flax modules, nnx or linen."""
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,15 +11,14 @@ import jax.numpy as jnp
 from flax import linen, nnx
 
 from azjax.errors import UserError
+from azjax.network.convolution import flax_convolution
 from azjax.network.network import Network, Prediction, Variables
 from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, split, typed_key
 from azjax.pytrees import check_key
 from azjax.types import Array
 
 
-def flax_network(
-    make_module: Callable[..., Any], *, observation_shape: tuple[int, ...] | None = None
-) -> Network:
+def flax_network(make_module: Any, *, observation_shape: tuple[int, ...] | None = None) -> Network:
     """Returns the network of a Flax module.
 
         azjax.flax_network(lambda rngs: Transformer(num_actions=7, rngs=rngs))
@@ -30,22 +30,42 @@ def flax_network(
     On several devices, each normalises by its own share of the batch, and the running statistics
     are averaged.
 
+    On a CPU, gradients of Flax's convolutions are slow inside a loop, as in training. So an
+    `nnx.Conv` with its default options computes by `azjax.flax_convolution`. To a linen module
+    hand that over yourself: `nn.Conv(..., conv_general_dilated=azjax.flax_convolution)`.
+
     Args:
-      make_module: a function of `nnx.Rngs` that returns an nnx module, or a function without
-        arguments that returns a linen module.
+      make_module: an nnx module's class, or a function of `nnx.Rngs` that returns a module; or a
+        linen module, its class, or a function without arguments that returns one.
       observation_shape: the game's, for a linen module, which makes its parameters from an example.
 
     Raises:
-      UserError: `make_module` returns no Flax module, or a linen module lacks its shape.
+      UserError: `make_module` makes no Flax module, it needs other arguments, or a linen module
+        lacks its shape.
     """
-    if inspect.signature(make_module).parameters:
-        return NNXNetwork(make_module)
-    module = make_module()
-    if not isinstance(module, linen.Module):
+    module = make_module
+    if not isinstance(module, linen.Module | nnx.Module):
+        if not callable(make_module):
+            raise UserError(f"{_WANTED}, not a {type(make_module).__name__}")
+        is_linen = _is_class(make_module, linen.Module)
+        needed = _needed(make_module)
+        if len(needed) > (not is_linen):
+            name = getattr(make_module, "__name__", "Net")
+            given = ", ".join("rngs=rngs" if x == "rngs" else f"{x}=..." for x in needed)
+            raise UserError(
+                f"flax_network: {name} needs {', '.join(needed)}; write "
+                f"azjax.flax_network({'lambda' if is_linen else 'lambda rngs'}: {name}({given}))"
+            )
+        if not is_linen and _parameters(make_module):
+            return NNXNetwork(make_module)
+        module = make_module()
+    if isinstance(module, nnx.Module):
         raise UserError(
-            "flax_network needs a function of rngs that returns an nnx module, or a function "
-            f"without arguments that returns a linen module; it returned a {type(module).__name__}"
+            f"{_WANTED}: an nnx module is made anew from each key, so give its class or a function "
+            f"of rngs, not a {type(module).__name__} that is made already"
         )
+    if not isinstance(module, linen.Module):
+        raise UserError(f"{_WANTED}; it returned a {type(module).__name__}")
     if observation_shape is None:
         raise UserError(
             "a linen module needs flax_network(..., observation_shape=(h, w, channels))"
@@ -53,11 +73,65 @@ def flax_network(
     return LinenNetwork(module, tuple(observation_shape))
 
 
+_WANTED = (
+    "flax_network needs a function of rngs that returns an nnx module, or a function without "
+    "arguments that returns a linen module"
+)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Returns the parameters of a function or a class; one that cannot be asked has `rngs`."""
+    try:
+        if isinstance(function, type) and _is_class(function, nnx.Module):  # which hide theirs
+            return [*inspect.signature(function.__init__).parameters.values()][1:]
+        return [*inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return [inspect.Parameter("rngs", inspect.Parameter.POSITIONAL_ONLY)]
+
+
+def _is_class(function: Any, kind: type) -> bool:
+    """Returns whether a function is a class of that kind, perhaps with some arguments given."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return isinstance(function, type) and issubclass(function, kind)
+
+
+def _needed(function: Callable[..., Any]) -> list[str]:
+    """Returns the names of the arguments that a function or a class cannot do without."""
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [
+        parameter.name
+        for parameter in _parameters(function)
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in several
+    ]
+
+
+def _uses_default_options(layer: nnx.Conv) -> bool:
+    """Returns whether `flax_convolution` computes what a layer does: a plain 2D convolution."""
+    size = layer.kernel_size
+    return (
+        layer.conv_general_dilated is jax.lax.conv_general_dilated
+        and not isinstance(size, int)
+        and len(size) == 2
+        and size[0] == size[1]
+        and size[0] % 2 == 1
+        and layer.padding == "SAME"
+        and all(option in (1, (1, 1), [1, 1]) for option in _strides(layer))
+        and layer.feature_group_count == 1
+        and layer.precision is None
+        and layer.preferred_element_type is None
+    )
+
+
+def _strides(layer: nnx.Conv) -> tuple[Any, ...]:
+    return (layer.strides, layer.input_dilation, layer.kernel_dilation)
+
+
 @dataclass(frozen=True)
 class NNXNetwork(ModuleNetwork):
     """The network of an nnx module of the user's own."""
 
-    make_module: Callable[[nnx.Rngs], Any]
+    make_module: Callable[..., Any]
 
     def apply(self, variables: Variables, observations: Array) -> Prediction:
         module = self.module(variables)
@@ -73,12 +147,17 @@ class NNXNetwork(ModuleNetwork):
         return prediction, plain_dicts(split(module)[3])
 
     def make(self, key: Array) -> nnx.Module:
-        module = self.make_module(nnx.Rngs(typed_key(key)))
+        rngs = nnx.Rngs(typed_key(key))
+        by_name = any(parameter.name == "rngs" for parameter in _parameters(self.make_module))
+        module = self.make_module(rngs=rngs) if by_name else self.make_module(rngs)
         if not isinstance(module, nnx.Module):
             raise UserError(
                 "flax_network: a function of rngs must return an nnx module, not a "
                 f"{type(module).__name__}"
             )
+        for _, layer in nnx.iter_graph(module):
+            if isinstance(layer, nnx.Conv) and _uses_default_options(layer):
+                layer.conv_general_dilated = flax_convolution
         return module
 
 

@@ -56,7 +56,8 @@ class Network(Protocol):
         """Returns the predictions to learn from, and the new `variables["stats"]`.
 
         It is called with this device's share of the batch, float32 [B, height, width, channels],
-        under `shard_map` over `azjax.sharding.AXIS`. By default it is `apply`.
+        under `shard_map` over `azjax.sharding.AXIS`; outside of that, with the whole batch. By
+        default it is `apply`.
         """
         del key
         return self.apply(variables, observations), variables["stats"]

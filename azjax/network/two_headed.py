@@ -18,6 +18,7 @@ from azjax.network.network import Network, Prediction, Variables
 from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, typed_key
 from azjax.network.trunks import Conv, make_trunk
 from azjax.pytrees import check_array
+from azjax.sharding import in_shard
 from azjax.types import Array
 
 
@@ -73,7 +74,7 @@ class TwoHeadedNetwork(ModuleNetwork):
         del key
         self._check_observations(observations)
         module = self.module(variables)
-        if not self.shared_statistics:
+        if not (self.shared_statistics and in_shard()):
             module.set_attributes(nnx.BatchNorm, axis_name=None, raise_if_not_found=False)
         prediction = module(observations, train=True)
         stats = nnx.state(module, nnx.filterlib.Not(nnx.Param))

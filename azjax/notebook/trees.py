@@ -151,6 +151,8 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
             f"{player.name} has no search tree: the player must search with a network "
             "(azjax.load_player) or by UCT (azjax.players.uct.UCTPlayer)"
         )
+    if isinstance(player, SearchPlayer) and player.has_custom_search:
+        raise UserError(f"{player.name} searches by a function of its own, which shows no tree")
     states = expand(jax.tree.map(jnp.asarray, state))
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
         raise UserError("the game is over: there is no move to search for")

@@ -18,9 +18,10 @@ from azjax.players.minimax import MinimaxPlayer, deepen, start_deepening
 from azjax.players.monte_carlo import MonteCarloPlayer, add_playouts
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
-from azjax.pytrees import expand
+from azjax.pytrees import expand, first
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import MEMORY_MB, AnytimeSearch, make_anytime_search, slowest_each
+from azjax.search.search import SearchResult
 from azjax.types import Array, State
 
 _TIE = 1e-6  # below every difference of values
@@ -30,13 +31,15 @@ def make_engine_search(player: Player, *, memory_mb: int = MEMORY_MB) -> Anytime
     """Returns the search of a player that is an engine for clients.
 
     A player with a network, or by UCT, searches until it is stopped. Minimax and Monte Carlo stop
-    by themselves at their depth or their playouts, or earlier. Any other is asked once for each
-    move, and takes as long as it does. A search tree gets `memory_mb` megabytes.
+    by themselves at their depth or their playouts, or earlier. Any other, such as one with a search
+    of the user's own, is asked once for each move, and takes as long as it does. A search tree gets
+    `memory_mb` megabytes.
 
     Raises:
       UserError: the player is an engine itself.
     """
-    if isinstance(player, SearchPlayer | UCTPlayer):
+    custom = isinstance(player, SearchPlayer) and player.has_custom_search
+    if isinstance(player, SearchPlayer | UCTPlayer) and not custom:
         return make_anytime_search(player, memory_mb=memory_mb)
     if not hasattr(player, "game") or follows_history(player):
         raise UserError(f"{player.name} is an engine itself, which clients can start without azjax")
@@ -123,9 +126,14 @@ class PlayerDecision:
         elif isinstance(self.player, MonteCarloPlayer):
             totals, visits = work
             values = totals / np.maximum(visits, 1)
+        elif isinstance(work, SearchResult):
+            visits, values = work.visits, work.action_values
         else:
             chosen[work] = 1.0
-        scores = np.where(self.allowed, values + chosen, -np.inf)
+        scores = values + chosen
+        if isinstance(work, SearchResult):  # its move, or the likeliest of those that are allowed
+            scores = work.policy + (np.arange(actions) == work.action)
+        scores = np.where(self.allowed, scores, -np.inf)
         action = int(np.argmax(scores))
         visits = np.where(self.allowed, visits, 0)
         visits[action] = max(visits[action], 1)
@@ -137,7 +145,7 @@ class PlayerDecision:
             visits=visits,
             scores=scores,
             prior=(self.allowed / self.allowed.sum()).astype(np.float32),
-            action_values=values,
+            action_values=np.asarray(values),
             best_child=np.zeros(1, np.int32),
             action_to_node=np.zeros(1, np.int32),
             root_children={},
@@ -151,6 +159,8 @@ def _begin(player: Player, key: Array, state: State) -> Any:
     if isinstance(player, MonteCarloPlayer):
         actions = player.game.num_actions
         return jnp.zeros(actions), jnp.zeros(actions, jnp.int32)
+    if isinstance(player, SearchPlayer):
+        return first(player.analyse(key, expand(state)))
     return jnp.asarray(player(key, expand(state)))[0]
 
 

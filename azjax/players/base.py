@@ -46,6 +46,8 @@ class Player(Protocol):
 def register_player(cls: type[T]) -> type[T]:
     """Registers a player's dataclass as a pytree; fields made by `azjax.types.static` are static.
 
+    A player with arrays gets a short `repr`: its name and its game.
+
     `jax.tree_util.register_dataclass` is not enough: jax 0.10.2 compares the structures
     of such dataclasses by their fields alone. A function that has been compiled for one player may
     then be taken for a player of another class with the same fields. It needs a rare collision of
@@ -62,6 +64,11 @@ def register_player(cls: type[T]) -> type[T]:
     def unflatten(rest: tuple[Any, ...], leaves: Any) -> T:
         return cls(**dict(zip([*static, *data], [*rest, *leaves], strict=True)))
 
+    def short(player: Any) -> str:
+        return f"<{cls.__name__} {player.name} of {player.game.name}>"
+
+    if data:  # the arrays of a network would fill pages
+        cls.__repr__ = short  # type: ignore[method-assign]
     jax.tree_util.register_pytree_with_keys(cls, flatten, unflatten)
     return cls
 

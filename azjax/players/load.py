@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import jax
 from azjax_envs import Game
 
-from azjax.config import Config, PlayerConfig
+from azjax.config import Config, PlayerConfig, SearchConfig
 from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
@@ -44,6 +44,8 @@ from azjax.players.spec import (
 from azjax.players.uct import UCTPlayer
 from azjax.players.weights_file import SavedPlayer, load_saved, pretrained, save_player
 from azjax.runs.keys import first_keys
+from azjax.search.search import Search, search_of
+from azjax.search.search import search as azjax_search
 
 if TYPE_CHECKING:  # Orbax and Flax take half a second: they are imported where a player needs them
     from azjax.runs.checkpoint import Checkpoints
@@ -72,6 +74,7 @@ def load_player(
     *,
     game: Game | str | None = None,
     network: Network | None = None,
+    search: Search | None = None,
     simulations: int | None = None,
     checkpoint: Checkpoint | None = None,
     trust: bool = False,
@@ -87,13 +90,18 @@ def load_player(
       game: the game to play, or its name. A network knows the name of its game; a game that cannot
         be made from a name must be given. All other players need a game.
       network: the network of a run or a file, if it is the user's own and no name leads to it.
+      search: the search of a run or a file, in place of the one that `[search] module` names. One
+        that was an object in Python must be handed over here. Without it azjax's own search plays,
+        and a line says so.
       simulations: simulations per move of a network with search, instead of the number in `spec`.
         By default a run's player searches as in the run's evaluations.
       checkpoint: "newest", "best" (by the run's evaluations) or a cycle, instead of the one in
         `spec`.
-      trust: let a player's file import the modules of its game and its network, if it names any.
-        This can run any code. A run directory is taken to be your own, and may always do so.
-      warn: called with a line about each checkpoint that is broken and skipped.
+      trust: let a player's file import the modules of its game, its network and its search, if it
+        names any. This can run any code. A run directory is taken to be your own, and may always do
+        so.
+      warn: called with a line about each checkpoint that is broken and skipped, and about a search
+        that is not used.
 
     Returns:
       The player. A network of bfloat16 computes in float32 on CPUs where that is faster.
@@ -110,9 +118,9 @@ def load_player(
             simulations=spec.simulations if simulations is None else simulations,
             checkpoint=spec.checkpoint if checkpoint is None else checkpoint,
         )
-        return _network_player(spec, game, network, trust, warn)
-    if network is not None:
-        raise UserError(f"{spec.text}: only runs and files take a network")
+        return _network_player(spec, game, network, search, trust, warn)
+    if network is not None or search is not None:
+        raise UserError(f"{spec.text}: only runs and files take a network or a search")
     if simulations is not None or checkpoint is not None:
         raise UserError(f"{spec.text}: only runs and files take simulations and checkpoints here")
     if game is None:
@@ -157,7 +165,9 @@ def untrained_player(
     *,
     game: Game | None = None,
     network: Network | None = None,
+    search: Search | None = None,
     simulations: int | None = None,
+    warn: Callable[[str], None] = warn_on_stderr,
 ) -> SearchPlayer:
     """Returns the player of a run's untrained network: the control of every measurement.
 
@@ -165,9 +175,13 @@ def untrained_player(
     """
     config = load_run_config(run_dir)
     game, network = _own(config, game, network, run_dir)
-    search = player_search_config(config.player, simulations)
-    variables = jax.jit(network.init)(first_keys(jax.random.PRNGKey(config.seed)).network)
-    return SearchPlayer(game=game, network=network, variables=variables, config=search)
+    return SearchPlayer(
+        game=game,
+        network=network,
+        variables=jax.jit(network.init)(first_keys(jax.random.PRNGKey(config.seed)).network),
+        config=player_search_config(config.player, simulations),
+        search=_own_search(config.search, search, owner=str(run_dir), trust=True, warn=warn),
+    )
 
 
 def load_run_config(run_dir: str | Path) -> Config:
@@ -274,6 +288,7 @@ def _network_player(
     spec: NetworkSpec,
     game: Game | None,
     network: Network | None,
+    search: Search | None,
     trust: bool,
     warn: Callable[[str], None],
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
@@ -292,8 +307,14 @@ def _network_player(
         game, network = _own(config, game, network, spec.text)
     network = in_fast_arithmetic(network)
     if spec.how == "search":
-        search = player_search_config(config, spec.simulations)
-        return SearchPlayer(game=game, network=network, variables=variables, config=search)
+        trust |= spec.source == "run"
+        return SearchPlayer(
+            game=game,
+            network=network,
+            variables=variables,
+            config=player_search_config(config, spec.simulations),
+            search=_own_search(config.search, search, owner=spec.text, trust=trust, warn=warn),
+        )
     kind = PolicyPlayer if spec.how == "policy" else ValuePlayer
     return kind(game=game, network=network, variables=variables)
 
@@ -306,6 +327,29 @@ def _own(
 
     game = resolve_game(config.game, game, owner=str(owner))
     return game, network_of(game, config.network, network, owner=str(owner))
+
+
+def _own_search(
+    config: SearchConfig,
+    search: Search | None,
+    *,
+    owner: str,
+    trust: bool,
+    warn: Callable[[str], None],
+) -> Search:
+    """Returns a player's search: the given one, the one that its config names, or azjax's own."""
+    name, instead = config.module, "azjax's own search plays instead"
+    if search is None and name and ":" not in name:
+        warn(f"{owner}: its search {name} was an object in Python, search=...; {instead}")
+        return azjax_search
+    if search is None and name and not trust:
+        allowed = "--trust (in Python: trust=True)"
+        warn(f"{owner}: its search {name} is imported only with {allowed}; {instead}")
+        return azjax_search
+    try:
+        return search_of(config, search)
+    except UserError as error:
+        raise UserError(f"{owner}: {error}") from error
 
 
 def _best(run_dir: Path, checkpoints: "Checkpoints") -> int:

@@ -90,6 +90,11 @@ class SearchPlayer(_NetworkPlayer):
         """The algorithm of azjax's own search."""
         return algorithm_of(self.config)
 
+    @property
+    def has_custom_search(self) -> bool:
+        """Whether it searches by a function of the user's own, which shows no tree."""
+        return self.search is not search
+
     def __call__(self, key: Array, states: State) -> Array:
         return self.analyse(key, states).action
 

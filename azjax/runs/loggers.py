@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 Value = float | int | str | None
 
+EVALUATION = "eval/"  # begins the names of an evaluation's metrics
 _UNFIT_FOR_TAG = re.compile(r"[^\w./-]+")
 
 
@@ -19,12 +20,22 @@ class Logger(Protocol):
 
         Args:
           kind: "start" of a part of the run, "cycle", or "eval" for an evaluation.
-          scalars: numbers, texts such as the opponent's name, and None for what is not finite.
+          scalars: numbers, texts such as the "opponent" of an evaluation, and None for what is not
+            finite. Names tell what was measured: "train/loss", "selfplay/plies", "eval/score".
             "time_s" is the run's time in seconds.
         """
 
     def close(self) -> None:
         """Writes what is left; the run ends or stops."""
+
+
+def evaluation_line(scalars: Mapping[str, Value]) -> dict[str, Value]:
+    """Returns an evaluation's line, in which the names of all metrics begin with "eval/"."""
+    whole = ("kind", "cycle", "time_s", "opponent")
+    return {
+        name if name in whole or name.startswith(EVALUATION) else EVALUATION + name: value
+        for name, value in scalars.items()
+    }
 
 
 def tagged(kind: str, scalars: Mapping[str, Value]) -> dict[str, float]:
@@ -34,9 +45,9 @@ def tagged(kind: str, scalars: Mapping[str, Value]) -> dict[str, float]:
     """
     folder = ""
     if kind == "eval":
-        folder = f"eval/{scalars['opponent']}/" if "opponent" in scalars else "eval/"
+        folder = EVALUATION + (f"{scalars['opponent']}/" if "opponent" in scalars else "")
     return {
-        _UNFIT_FOR_TAG.sub("_", folder + name): value
+        _UNFIT_FOR_TAG.sub("_", folder + name.removeprefix(folder and EVALUATION)): value
         for name, value in scalars.items()
         if isinstance(value, float | int) and name != "time_s"
     }

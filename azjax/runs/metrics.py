@@ -5,14 +5,14 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from shlex import quote
 from typing import Any, TextIO
 
+from azjax.config.own_parts import resume_command
 from azjax.errors import UserError
-from azjax.runs.loggers import Value, plain_value
+from azjax.runs.loggers import EVALUATION, Value, evaluation_line, plain_value
 
 METRICS_FILE = "metrics.jsonl"
-CLASS_METRIC = "mistake_rate/"  # begins the names of metrics of classes of positions
+CLASS_METRIC = "mistake_rate/"  # after "eval/", begins the names of metrics of classes
 _KINDS = ("start", "cycle", "eval")  # of lines
 Line = dict[str, Any]  # of `metrics.jsonl`: each value is a `Value`
 
@@ -33,7 +33,7 @@ class MetricsFile:
         except OSError as error:
             raise UserError(
                 f"{self._run_dir / METRICS_FILE}: {error.strerror or error}; training stopped, and "
-                f"azjax resume {quote(str(self._run_dir))} continues from the last checkpoint"
+                f"{resume_command(self._run_dir)} continues from the last checkpoint"
             ) from error
 
     def close(self) -> None:
@@ -49,7 +49,8 @@ def read_metrics(run_dir: str | Path) -> list[Line]:
     after its checkpoint, so the first version of the repeated cycles is dropped.
 
     Returns:
-      One dict per line, with "kind" ("cycle" or "eval"), "cycle", "time_s" and the metrics.
+      One dict per line, with "kind" ("cycle" or "eval"), "cycle", "time_s" and the metrics. Those
+      of an evaluation begin with "eval/", as "eval/score", and "opponent" names the opponent.
 
     Raises:
       UserError: there is no such file.
@@ -85,9 +86,10 @@ def training_time(run_dir: str | Path, cycle: int | None = None) -> tuple[float,
 
 def evaluation_text(scalars: Mapping[str, Value]) -> str:
     """Returns an evaluation as text: "against random: score 97.5%, Elo +636 [+500, +900]"."""
+    plain = {name.removeprefix(EVALUATION): value for name, value in scalars.items()}
     known = {
         name: value
-        for name, value in scalars.items()
+        for name, value in plain.items()
         if plain_value(value) is not None and not name.startswith(CLASS_METRIC)
     }
     parts = []
@@ -129,8 +131,10 @@ def read_lines(path: Path) -> tuple[list[Line], int]:
             line = json.loads(text)
         except (ValueError, RecursionError):
             line = None
-        if _is_line(line):
-            lines.append(line)
+        if line is not None and _is_line(
+            line
+        ):  # files of earlier runs have evaluations without "eval/"
+            lines.append(evaluation_line(line) if line["kind"] == "eval" else line)
         else:
             damaged += bool(text)
     return lines, damaged

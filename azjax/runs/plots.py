@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 from numpy.typing import ArrayLike
 
+from azjax.runs.loggers import EVALUATION
 from azjax.runs.metrics import CLASS_METRIC, Line, Value, read_metrics
 
 PLOTS_FOLDER = "plots"
@@ -19,6 +20,7 @@ Lines = list[Line]
 
 # Okabe and Ito's colours, which colour-blind people can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_CLASSES = EVALUATION + CLASS_METRIC  # begins the names of metrics of classes of positions
 _NO_MISTAKE_PERCENT = 0.1  # where plots of mistakes end below
 _INK, _GRID = "#333333", "#E6E6E6"
 
@@ -62,13 +64,13 @@ def losses(lines: Lines) -> Figure | None:
 def evaluation(lines: Lines) -> Figure | None:
     """Plots the share of positions without a mistake, and the scores against opponents."""
     exact = [x for x in _of_kind(lines, "eval") if not math.isnan(_mistake_rate(x))]
-    matches = _by_opponent(lines, "score")
+    matches = _by_opponent(lines, "eval/score")
     if not exact and not matches:
         return None
     figure, panels = figure_over_cycles(lines, bool(exact) + bool(matches))
     if exact:
         share = [1 - _mistake_rate(x) for x in exact]
-        mistakes, positions = exact[-1]["mistakes"], exact[-1]["positions"]
+        mistakes, positions = exact[-1]["eval/mistakes"], exact[-1]["eval/positions"]
         label = f"at last {mistakes:,} mistakes in {positions:,} positions"
         _points(panels[0], exact, share, 0, label)
         panels[0].set_ylabel("positions without a mistake")
@@ -76,7 +78,7 @@ def evaluation(lines: Lines) -> Figure | None:
     if matches:
         scores = [0.5]
         for number, (opponent, games) in enumerate(matches.items()):
-            scores += [_number(x["score"]) for x in games]
+            scores += [_number(x["eval/score"]) for x in games]
             _points(panels[-1], games, scores[-len(games) :], number, f"against {opponent}")
         panels[-1].set_ylabel("score (draw = half)")
         _percent(panels[-1], scores)
@@ -85,14 +87,14 @@ def evaluation(lines: Lines) -> Figure | None:
 
 def mistakes_by_class(lines: Lines) -> Figure | None:
     """Plots the share of mistakes in each class of positions, on a logarithmic axis."""
-    exact = [x for x in _of_kind(lines, "eval") if any(n.startswith(CLASS_METRIC) for n in x)]
+    exact = [x for x in _of_kind(lines, "eval") if any(n.startswith(_CLASSES) for n in x)]
     if not exact:
         return None
     figure, (axes,) = figure_over_cycles(lines, 1)
-    names = dict.fromkeys(n for x in exact for n in x if n.startswith(CLASS_METRIC))
+    names = dict.fromkeys(n for x in exact for n in x if n.startswith(_CLASSES))
     for number, name in enumerate(names):
         percents = 100 * np.array([_number(x.get(name)) for x in exact])
-        label = f"{name.removeprefix(CLASS_METRIC)}, at last {percents[-1]:.2g}%"
+        label = f"{name.removeprefix(_CLASSES)}, at last {percents[-1]:.2g}%"
         # Classes without a mistake lie on the lower edge, since 0 has no logarithm.
         _points(axes, exact, np.maximum(percents, _NO_MISTAKE_PERCENT), number, label)
     axes.set_yscale("log")
@@ -104,7 +106,7 @@ def mistakes_by_class(lines: Lines) -> Figure | None:
 
 def elo(lines: Lines) -> Figure | None:
     """Plots Elo differences with 95% bands. A match won throughout shows only its lower bound."""
-    matches = _by_opponent(lines, "elo", "elo_low", "elo_high")
+    matches = _by_opponent(lines, "eval/elo", "eval/elo_low", "eval/elo_high")
     if not matches:
         return None
     figure, (axes,) = figure_over_cycles(lines, 1)
@@ -113,7 +115,7 @@ def elo(lines: Lines) -> Figure | None:
         colour = COLOURS[number % len(COLOURS)]
         cycles, middle, low, high = (
             np.array([_number(x.get(name)) for x in games])
-            for name in ("cycle", "elo", "elo_low", "elo_high")
+            for name in ("cycle", "eval/elo", "eval/elo_low", "eval/elo_high")
         )
         axes.fill_between(cycles, low, high, color=colour, alpha=0.15, linewidth=0)
         if np.isfinite(middle).any():
@@ -191,8 +193,8 @@ def _by_opponent(lines: Lines, *names: str) -> dict[str, Lines]:
 
 
 def _mistake_rate(line: Line) -> float:
-    positions = _number(line.get("positions"))
-    return _number(line.get("mistakes")) / positions if positions else math.nan
+    positions = _number(line.get("eval/positions"))
+    return _number(line.get("eval/mistakes")) / positions if positions else math.nan
 
 
 def _number(value: Value) -> float:

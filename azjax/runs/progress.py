@@ -13,6 +13,14 @@ class Progress(NamedTuple):
     metrics: dict[str, float]  # of this cycle, by name, as in `metrics.jsonl`
     state: Any  # the `TrainState`; the next cycle overwrites its arrays
     last: bool  # the run ends here
+    trainer: Any = None  # the run's `Trainer`
+
+    def player(self, *, simulations: int | None = None) -> Any:
+        """Returns the `SearchPlayer` of this cycle's network, as `Trainer.player` does.
+
+        Its arrays are lost when the next cycle begins, so let it play before you return.
+        """
+        return self.trainer.player(self.state, simulations=simulations)
 
 
 OnCycle = Callable[[Progress], bool | None]

@@ -10,7 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.live import Live
 
-from azjax.runs.loggers import Logger, Value, plain_value
+from azjax.runs.loggers import Logger, Value, evaluation_line, plain_value
 from azjax.runs.metrics import METRICS_FILE, MetricsFile, evaluation_text, read_lines
 from azjax.runs.progress_display import ProgressDisplay
 from azjax.runs.tensorboard import TensorBoardFile
@@ -106,7 +106,7 @@ class RunLogger:
 
     def evaluation(self, cycle: int, scalars: Mapping[str, Value]) -> None:
         """Records an evaluation: numbers, and texts such as the opponent's name."""
-        self._write("eval", cycle, scalars)
+        self._write("eval", cycle, evaluation_line(scalars))
         self._progress.evaluated(cycle, evaluation_text(scalars))
         self.note(f"cycle {cycle}: {evaluation_text(scalars)}")
 

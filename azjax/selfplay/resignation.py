@@ -37,13 +37,15 @@ class GameMinima:
 
 def initial_stats() -> ResignationStats:
     """Returns the statistics before the first game."""
-    return ResignationStats(players=jnp.zeros(_BINS), not_lost=jnp.zeros(_BINS))
+    none = jnp.zeros(_BINS, jnp.float32)
+    return ResignationStats(players=none, not_lost=none)
 
 
 def initial_minima(key: Array, batch: int, *, disabled_fraction: float) -> GameMinima:
     """Returns the minima of `batch` new games; a random fraction disables resignation."""
     return GameMinima(
-        lowest=jnp.ones((batch, 2)), disabled=jax.random.bernoulli(key, disabled_fraction, (batch,))
+        lowest=jnp.ones((batch, 2), jnp.float32),
+        disabled=jax.random.bernoulli(key, disabled_fraction, (batch,)),
     )
 
 

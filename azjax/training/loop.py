@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 
 import jax
 import numpy as np
@@ -17,7 +16,7 @@ from jax.experimental import multihost_utils
 from rich.console import Console
 
 from azjax.config import Config
-from azjax.config.own_parts import with_given
+from azjax.config.own_parts import report_command, resume_command, with_given
 from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
@@ -254,7 +253,7 @@ def run_cycles(
             if stop:  # where one process gave the evaluation up, none may count it
                 selection_metric = None
             if on_cycle is not None:
-                progress = Progress(run_dir, cycle, metrics, pipeline.state, last or stop)
+                progress = Progress(run_dir, cycle, metrics, pipeline.state, last or stop, trainer)
                 ends = lead and bool(on_cycle(progress)) and not last
                 stop = _any_process(stop or ends)
             if saves or stop:
@@ -285,12 +284,11 @@ def _due(config: Config, cycle: int) -> tuple[bool, bool, bool]:
 
 def _stopped(run_dir: Path, cycle: int, *, last: bool, missing: bool) -> str:
     """Says where the run was stopped, and whether its evaluation is missing."""
-    shown = quote(str(run_dir))
     if last:
-        measures = f", but not evaluated; azjax report {shown} measures it" if missing else ""
+        measures = f", but not evaluated; {report_command(run_dir)} measures it" if missing else ""
         return f"done{measures}"
     without = ", without its evaluation" if missing else ""
-    return f"stopped after cycle {cycle}{without}; continue with: azjax resume {shown}"
+    return f"stopped after cycle {cycle}{without}; continue with: {resume_command(run_dir)}"
 
 
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
@@ -336,7 +334,7 @@ def _check_empty(run_dir: Path) -> None:
         not run_dir.is_dir() or any(file.name not in LOCK_FILES for file in run_dir.iterdir())
     ):
         raise UserError(
-            f"{run_dir} is not empty; resume that run (azjax resume {quote(str(run_dir))}) or "
+            f"{run_dir} is not empty; resume that run ({resume_command(run_dir)}) or "
             "choose another directory"
         )
 

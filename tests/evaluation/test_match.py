@@ -13,6 +13,7 @@ from azjax.errors import UserError
 from azjax.evaluation.match import (
     MatchResult,
     MatchTable,
+    different_names,
     match_scores,
     percent,
     play_match,
@@ -218,3 +219,10 @@ def test_progress_counts_the_games_on_the_host_as_they_end():
     games = [int(line.split()[0]) for line in lines]
     assert games == sorted(games)
     assert len(set(games)) > 3  # several games end on their own
+
+
+def test_equal_names_are_told_apart():
+    random = RandomPlayer(make("tic_tac_toe"))
+    result = play_match(random.game, random, random, jax.random.key(0), num_games=2)
+    assert (result.player_a, result.player_b) == ("random (1)", "random (2)")
+    assert different_names(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]

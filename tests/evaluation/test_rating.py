@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 import shutil
@@ -7,11 +8,14 @@ import pytest
 from azjax_envs import make
 from matplotlib.image import imread
 
+import azjax
 from azjax.cli.main import main
+from azjax.errors import UserError
 from azjax.evaluation import rating
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.training.loop import train
 from tests import tiny
+from tests.network.own_networks import Dense
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +91,7 @@ def test_a_broken_checkpoint_is_left_out(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--anchors", "nobody"], "there is no player 'nobody'"),
+        (["--anchors", "nobody"], "there is no player or run 'nobody'"),
         (["--anchors", "random", "random"], "an anchor is named twice"),
         (["--games", "7"], "must be even and above 0"),
         (["--simulations", "0"], "the number of simulations must be at least 1, but is 0"),
@@ -122,3 +126,52 @@ def test_two_runs_rate_alike(trained, capsys):
         assert rate(trained, "--json") == 0
         outs.append(capsys.readouterr().out)
     assert outs[0] == outs[1]
+
+
+def test_any_players_are_rated():
+    game = make("tic_tac_toe")
+    load = functools.partial(azjax.load_player, game=game)
+    rated = azjax.rate(
+        game, {"a": load("uct:8"), "b": load("random"), "c": load("random")}, games=8
+    )
+    assert (rated.zero, rated.simulations) == ("c", None)
+    assert [player.name for player in rated.players] == ["a", "b", "c"]
+    assert [(x.player_a, x.player_b) for x in rated.matches] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert rated.players[2].elo == 0 < rated.players[0].elo
+    assert "tic_tac_toe: Elo, c = 0" in str(rated)
+    rated = azjax.rate(game, [load("random"), load("random")], zero="random (1)", games=2)
+    assert [player.name for player in rated.players] == ["random (1)", "random (2)"]
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "message"),
+    [
+        (["random"], {}, "at least two players, but has 1"),
+        (
+            ["random", "uct:2"],
+            {"zero": "exact"},
+            "zero = 'exact' must be one of the players: ra",
+        ),
+        (["random", "hex"], {}, "random \\(2\\) plays hex_3x3, not tic_tac_toe"),
+    ],
+)
+def test_mistakes_in_a_rating_of_players(names, options, message):
+    players = [
+        azjax.load_player("random", game="hex_3x3")
+        if name == "hex"
+        else azjax.load_player(name, game="tic_tac_toe")
+        for name in names
+    ]
+    with pytest.raises(UserError, match=message):
+        azjax.rate(make("tic_tac_toe"), players, **options)
+
+
+def test_a_run_with_a_network_of_ones_own(tmp_path):
+    game = make("tic_tac_toe")
+    network = azjax.flax_network(lambda rngs: Dense(game, rngs=rngs))
+    config = tiny.config(cycles=1, evaluation={"every": 0})
+    train(config, tmp_path / "run", network=network)
+    rated = rating.rate_run(tmp_path / "run", network=network, anchors=("random",), games=2)
+    assert [player.name for player in rated.players] == ["cycle 1", "random"]
+    with pytest.raises(UserError, match=r"network=\.\.\."):
+        rating.rate_run(tmp_path / "run", anchors=("random",), games=2)

@@ -1,5 +1,6 @@
 """Networks of Flax modules, and networks found by name."""
 
+import dataclasses
 import functools
 
 import jax
@@ -7,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
-from flax import nnx
+from flax import linen, nnx
 
+import azjax
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.network.flax_network import flax_network
@@ -157,3 +159,77 @@ def test_other_mistakes():
         flax_network(lambda: functools.partial)
     with pytest.raises(UserError, match=r"needs flax_network\(\.\.\., observation_shape"):
         flax_network(lambda: LinenDense(GAME))
+
+
+class Two(nnx.Module):
+    """A module with convolutions of Flax."""
+
+    def __init__(self, *, rngs):
+        self.first = nnx.Conv(2, 4, (3, 3), rngs=rngs)
+        self.second = nnx.Conv(4, 4, (3, 3), strides=2, rngs=rngs)
+        self.third = nnx.Conv(4, 4, (2, 2), rngs=rngs)
+        self.policy = nnx.Linear(16, 9, rngs=rngs)
+
+    def __call__(self, x):
+        x = self.third(self.second(nnx.relu(self.first(x)))).reshape(len(x), -1)
+        return self.policy(x), jnp.tanh(x[:, 0])
+
+
+class Plain(linen.Module):
+    @linen.compact
+    def __call__(self, x):
+        x = linen.Dense(10)(x.reshape(len(x), -1))
+        return x[:, :9], jnp.tanh(x[:, 9])
+
+
+def test_convolutions_of_flax_take_the_faster_form():
+    network = flax_network(Two)
+    variables = network.init(KEY)
+    module = network.module(variables)
+    used = [layer.conv_general_dilated for layer in (module.first, module.second, module.third)]
+    assert used == [azjax.flax_convolution, *[jax.lax.conv_general_dilated] * 2]
+    plain = Two(rngs=nnx.Rngs(jax.random.wrap_key_data(KEY)))
+    logits, value = plain(OBSERVATIONS)
+    prediction = network.apply(variables, OBSERVATIONS)
+    np.testing.assert_allclose(prediction.policy_logits, logits, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(prediction.value, value, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("given", [Plain, Plain(), lambda: Plain(), functools.partial(Plain)])
+def test_linen_modules_and_their_classes(given):
+    network = flax_network(given, observation_shape=GAME.observation_shape)
+    check_network(network, GAME)
+    assert network == flax_network(lambda: Plain(), observation_shape=GAME.observation_shape)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            LinenDense,
+            r"LinenDense needs game; write azjax\.flax_network\(lambda: LinenDense\(",
+        ),
+        (Dense, r"Dense needs game, rngs; write .*\(lambda rngs: Dense\(game=\.\.\., rngs=rngs\)"),
+        (Two(rngs=nnx.Rngs(0)), "give its class or a function of rngs, not a Two that is made"),
+        (3, "needs a function of rngs that returns an nnx module, .* not a int"),
+        (lambda: 3, "it returned a int"),
+        (Plain, "a linen module needs flax_network"),
+        (Plain(), "a linen module needs flax_network"),
+    ],
+)
+def test_other_things_are_refused_in_one_line(given, message):
+    with pytest.raises(UserError, match=message) as error:
+        flax_network(given)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_learning_outside_of_a_mesh(shared):
+    network = make_network(GAME, NetworkConfig(blocks=1, channels=4, value_hidden=4, norm="batch"))
+    variables = network.init(KEY)
+    expected, stats = dataclasses.replace(network, shared_statistics=False).apply_train(
+        variables, OBSERVATIONS, KEY
+    )
+    network = dataclasses.replace(network, shared_statistics=shared)
+    found = network.apply_train(variables, OBSERVATIONS, KEY)
+    jax.tree.map(np.testing.assert_array_equal, found, (expected, stats))

@@ -82,3 +82,11 @@ def test_a_batch_of_keys_fails_with_one_line(player):
     player = exact_player(GAME) if player == "exact" else player
     with pytest.raises(ValueError, match="key must be one PRNG key"):
         jax.eval_shape(player, jax.random.split(KEY, 2), init_batch(GAME, KEY, 2))
+
+
+@pytest.mark.parametrize(
+    "player", [*JITTABLE, exact_player(GAME)], ids=lambda player: type(player).__name__
+)
+def test_players_print_in_a_line(player):
+    assert len(repr(player)) < 100
+    assert "tic_tac_toe" in repr(player) or "TicTacToe" in repr(player)

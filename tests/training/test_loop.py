@@ -234,7 +234,7 @@ def test_what_lies_in_a_run_directory(tmp_path):
     evaluations = [x for x in lines if x["kind"] == "eval"]
     assert [(x["cycle"], x["opponent"]) for x in evaluations] == [(c, "random") for c in (0, 3, 6)]
     assert lines.index(evaluations[0]) == 1  # after the start, before the first cycle
-    assert all(0 <= x["score"] <= 1 for x in evaluations)
+    assert all(0 <= x["eval/score"] <= 1 for x in evaluations)
     learned = [x for x in lines if x["kind"] == "cycle" and x["train/updates"]]
     assert learned
     assert all(np.isfinite(x["train/loss"]) for x in learned)

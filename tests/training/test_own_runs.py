@@ -39,10 +39,18 @@ def test_objects_that_are_handed_over(tmp_path):
     parts = {"network": network(), "optimizer": optax.contrib.muon(1e-2)}
 
     def stop(progress):
+        player = progress.player(simulations=2)
+        assert azjax.act(player, KEY, init_batch(GAME, KEY, 3)).shape == (3,)
+        assert player.config.num_simulations == 2
         return progress.cycle == 2
 
     straight = tiny.on_host(azjax.train(config, tmp_path / "a", console=console(), **parts))
-    azjax.train(config, run, console=console(), on_cycle=stop, **parts)
+    said = console()
+    azjax.train(config, run, console=said, on_cycle=stop, **parts)
+    call = f"continue with: azjax.resume({str(run)!r}, network=..., optimizer=...)"
+    assert call in said.file.getvalue()
+    with pytest.raises(UserError, match=r"resume that run \(azjax\.resume\(.*, optimizer=\.\.\."):
+        azjax.train(config, run, console=console(), **parts)
     written = load_config(run / "config.toml")
     assert written.network.module == "<azjax.network.flax_network.NNXNetwork>"
     with pytest.raises(

@@ -43,8 +43,9 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     - **Optional parts:** names of the players differ, winning cells are those of a won game, and
       observations and masks do not depend on parts of a state that are `unobserved`.
 
-    If all is right, it warns of what an author hardly means: clicks on a cell that play something
-    else, a drawing that changes sides with every move, and observations out of their bounds.
+    If all is right, it warns of what an author hardly means: moves that draw lots with a key in the
+    state, clicks on a cell that play something else, a drawing that changes sides with every move,
+    and observations out of their bounds.
 
     Random games are played only under symmetries that keep the start. The start of othello, for
     example, keeps four of the eight.

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import Symmetries, check_game
+from azjax_envs import BaseGame, Symmetries, check_game
 from azjax_envs.othello import Othello
 from azjax_envs.testing import check
 from azjax_envs.testing.text import check_drawing, check_strings
@@ -303,6 +303,57 @@ def warned(game):
     assert all("\n" not in text and text.startswith(f"{game.name}: ") for text in texts)
     assert all(warning.filename == __file__ for warning in caught)
     return texts
+
+
+@pytest.mark.parametrize("typed", [False, True])
+def test_dice_that_a_search_knows_in_advance(typed):
+    @jax.tree_util.register_dataclass
+    @frozen
+    class Rolled:
+        game: object
+        key: jax.Array
+
+    @frozen
+    class Dice(BaseGame):
+        """Whoever rolls a six first wins; the state holds the key of all rolls to come."""
+
+        num_actions, observation_shape, max_steps = 1, (1, 1, 1), 4
+
+        def init(self, key=None):
+            key = jax.random.key(0) if typed else jax.random.PRNGKey(0)
+            return Rolled(jnp.zeros(2, jnp.int32), key)  # plies, and the loser + 1
+
+        def play(self, state, action):
+            key, roll_key = jax.random.split(state.key)
+            plies, mover = state.game[0] + 1, state.game[0] % 2
+            six = jax.random.randint(roll_key, (), 0, 6) == 5
+            ends = six | (plies == 4)
+            return Rolled(jnp.stack([plies, jnp.where(ends, 2 - mover, 0)]), key)
+
+        def forfeit(self, state):
+            loser = state.game[0] % 2 + 1
+            return Rolled(jnp.stack([state.game[0], loser]), state.key)
+
+        def current_player(self, state):
+            return state.game[0] % 2
+
+        def is_terminal(self, state):
+            return state.game[1] > 0
+
+        def legal_action_mask(self, state):
+            return ~self.is_terminal(state)[None]
+
+        def returns(self, state):
+            lost = state.game[1] == jnp.arange(1, 3)
+            won = state.game[1] == jnp.array([2, 1])
+            return won.astype(jnp.float32) - lost.astype(jnp.float32)
+
+        def observe(self, state):
+            return jnp.zeros((1, 1, 1)) + state.game[0] / 4
+
+    lines = [line for line in warned(Dice()) if "random numbers from a key in the state" in line]
+    assert len(lines) == 1
+    assert ("(state.key)" in lines[0]) == typed
 
 
 def test_clicks_that_cannot_be_right():
