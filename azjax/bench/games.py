@@ -19,8 +19,8 @@ from rich.table import Table
 
 from azjax.bench.random_play import RandomPlayer, Rules, spread_out
 from azjax.bench.timing import interleave, peak_memory, show
-from azjax.cgroups import usable_cores
 from azjax.devices import describe_machine
+from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
 from azjax.games import game_from_name
 

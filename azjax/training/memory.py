@@ -2,7 +2,7 @@
 
 import jax
 
-from azjax.cgroups import usable_memory
+from azjax.devices.cgroups import usable_memory
 from azjax.errors import UserError
 from azjax.search.backup import lineage_bytes
 from azjax.search.tree import tree_bytes

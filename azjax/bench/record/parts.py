@@ -29,10 +29,10 @@ from azjax.bench.record.trace import profile
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, spread
 from azjax.bench.training import TrainingBenchmark
-from azjax.cgroups import usable_cores
 from azjax.config import Config, SearchConfig
 from azjax.config.toml import load_config, save_config
 from azjax.devices import describe_machine
+from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
 from azjax.games import game_from_name
 from azjax.network.two_headed import make_network

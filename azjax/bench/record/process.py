@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from azjax.bench.record.parts import READY, one_line
-from azjax.cgroups import usable_memory
+from azjax.devices.cgroups import usable_memory
 
 _MEMORY = 4 * 2**30  # bytes of the host, of a part that waits
 

@@ -12,8 +12,8 @@ from typing import Any
 from azjax.bench.games import GAMES
 from azjax.bench.record.parts import Settings, file_name
 from azjax.bench.record.process import Process, most_at_once
-from azjax.cgroups import usable_cores
 from azjax.config.toml import load_config, shipped_configs
+from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0"

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 from azjax_envs import Game
 
-from azjax.cgroups import usable_cores
+from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
 from azjax.players.base import History
 from azjax.players.engines.process import EngineProcess

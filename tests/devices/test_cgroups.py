@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from azjax import cgroups
+from azjax.devices import cgroups
 
 GIB = 2**30
 CORES = 64

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import jax
 
-from azjax.cgroups import usable_cores
+from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError, printable
 
 CPU_FEATURES = Path("/proc/cpuinfo")  # Linux only
