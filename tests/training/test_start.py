@@ -77,7 +77,7 @@ def test_a_run_stopped_before_its_first_checkpoint_starts_from_it_again(first, t
         ("uct:100", "uct:100 has no network to start from"),
         ("FILE:policy", "a run starts from a network alone; write FILE"),
         ("connect_four", r"connect_four\.safetensors plays connect_four, not tic_tac_toe"),
-        ("nothing", "there is no player or run 'nothing'"),
+        ("nothing", "there is no player 'nothing'"),
         ("FILE@best", "there is no player"),
     ],
 )
