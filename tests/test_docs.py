@@ -16,7 +16,13 @@ from azjax_envs import available_games, make
 import azjax
 from azjax.cli.main import COMMANDS
 from azjax.config import Config
-from azjax.players.card import describe_strength, describe_training, describe_weakness
+from azjax.players.card import (
+    describe_headline,
+    describe_strength,
+    describe_training,
+    describe_weakness,
+    is_perfect,
+)
 from azjax.players.weights_file import load_saved, pretrained
 from azjax.search import Exploration, SearchResult
 from docs import draw_boards, hooks
@@ -184,22 +190,25 @@ def test_every_game_has_a_page():
     assert names == set(re.findall(r"\((\w+)\.md\)", index)) - {"index"}
 
 
-def players_table():
-    """Returns the table of the players that come with azjax, from their cards."""
-    lines = ["| player | trained for | strength | weakest |", "|---|---|---|---|"]
+def players_tables():
+    """Returns the tables of the players that come with azjax, from their cards."""
+    short = ["| player | strength | trained for |", "|---|---|---|"]
+    long = ["| player | results | weakest |", "|---|---|---|"]
     for name, file in pretrained().items():
         (page,) = (p for p in GAME_PAGES if re.fullmatch(rf"{p.stem}(_\d+(x\d+)*)?", name))
         about = load_saved(file).metadata
+        headline, training = describe_headline(about), describe_training(about)
+        short.append(f"| [`{name}`]({page.name}) | {headline} | {training} |")
         strength, weakest = describe_strength(about)[0], describe_weakness(about)
-        row = [f"[`{name}`]({page.name})", describe_training(about), strength]
-        lines.append(f"| {' | '.join(row)} | {weakest or 'not measured'} |")
-    return "\n".join(lines)
+        nothing = "nothing" if is_perfect(about) else "not measured"
+        long.append(f"| `{name}` | {strength} | {weakest or nothing} |")
+    return "\n".join([*short, *long])
 
 
-def test_the_table_of_players_equals_their_cards():
+def test_the_tables_of_players_equal_their_cards():
     index = (DOCS / "games" / "index.md").read_text()
     written = "\n".join(re.findall(r"^\|.*\|$", index, flags=re.MULTILINE))
-    assert written == players_table(), f"docs/games/index.md needs this table:\n{players_table()}"
+    assert written == players_tables(), f"docs/games/index.md needs these:\n{players_tables()}"
 
 
 @pytest.mark.parametrize("page", GAME_PAGES, ids=[page.stem for page in GAME_PAGES])

@@ -84,7 +84,8 @@ def play(arguments: list[str]) -> None:
         player = with_game(player, record.game)  # with the file's komi
     save = GameFile(options.save, player.game).save if options.save else lambda session: None
     if about:
-        Console().print(Text(about))
+        first, _, details = about.partition("\n")
+        Console().print(Text.assemble((first, "bold"), (f"\n{details}" if details else "", "dim")))
     seat = options.side
     if seat is None:
         seat = random.choice((0, 1)) if record is None else record.current.mover

@@ -17,6 +17,8 @@ _EQUAL = (0.45, 0.55)  # scores against an opponent of the same strength
 _OPPONENTS = {
     "gtp:gnugo --level ": "GNU Go at level ",
     "uci:fairy-stockfish?depth=": "Fairy-Stockfish at depth ",
+    "usi:fairy-stockfish?depth=": "Fairy-Stockfish at depth ",
+    "uci:stockfish?nodes=1&Skill Level=": "Stockfish at one node and skill level ",
     "uct:": "UCT-",
 }
 _ENGINES = ("gtp:", "uci:", "usi:")
@@ -64,7 +66,10 @@ def run_metadata(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[
 
 
 def describe_player(config: PlayerConfig, metadata: dict[str, Any]) -> str:
-    """Returns the card of a player as text of a few lines; "" if its file tells of no training."""
+    """Returns the card of a player: a sentence for people, and lines with all details.
+
+    It is "" if the file tells of no training.
+    """
     if not any(metadata.get(key) for key in _TOLD):
         return ""
     return "\n".join(printable(line) for line in _lines(config, metadata))
@@ -88,29 +93,31 @@ def describe_in_short(metadata: dict[str, Any]) -> str:
 def describe_headline(metadata: dict[str, Any]) -> str:
     """Returns a player's strength in a few words: "as strong as UCT-1000, with 64 simulations".
 
-    It is the result of the match with the most simulations. Without matches it is the number of
-    mistakes in the first position suite; without results it is "".
+    It is the result of the match with the most simulations, or of one that shows a beginner.
+    Without matches, and of a perfect player, it is the number of mistakes in the first position
+    suite. Without results it is "".
     """
+    if is_perfect(metadata):
+        score = metadata["report"][0]
+        positions = f"{score['positions']:,} {score['suite'].removeprefix('all ')}"
+        return printable(f"makes no mistake in any of the {positions}, {_how(score['player'])}")
+    if lost := _lost_to_an_engine(metadata):
+        return printable(f"a beginner that {_outcome(lost)}")
     if matches := metadata.get("matches"):
         # A longer name has more simulations.
-        match = max(matches, key=lambda x: (len(x["player"]), x["player"]))
-        score, opponent = match["score"], match["opponent"]
-        for code, name in _OPPONENTS.items():
-            if opponent.startswith(code):
-                opponent = name + opponent.removeprefix(code)
-        if score == 1:
-            result = f"won all {match['games']} games against"
-        elif _EQUAL[0] <= score <= _EQUAL[1]:
-            result = "as strong as"
-        else:
-            result = f"scored {score:.1%} against"
-        return printable(f"{result} {opponent}, {_how(match['player'])}")
+        return printable(_outcome(max(matches, key=lambda x: (len(x["player"]), x["player"]))))
     if metadata["report"]:
         score = metadata["report"][0]
         mistakes = f"{score['mistakes'] or 'no'} mistake{'s' * (score['mistakes'] != 1)}"
         positions = f"{score['positions']:,} {re.sub(r' [(].*?[)]', '', score['suite'])}"
         return printable(f"made {mistakes} in {positions}, {_how(score['player'])}")
     return ""
+
+
+def is_perfect(metadata: dict[str, Any]) -> bool:
+    """Returns whether a player makes no mistake in any position of its game."""
+    first = next(iter(metadata["report"]), None)
+    return first is not None and first["suite"].startswith("all ") and not first["mistakes"]
 
 
 def describe_strength(metadata: dict[str, Any]) -> list[str]:
@@ -134,8 +141,11 @@ def describe_weakness(metadata: dict[str, Any]) -> str:
     """Returns the weakest class of positions as text; "" if it is not known.
 
     Without a mistake in any class it is the wrong values of first moves, by search. Without wrong
-    values it is the seat, first or second, with the worst score in matches by search.
+    values it is the seat, first or second, with the worst score in matches by search. A perfect
+    player has none.
     """
+    if is_perfect(metadata):
+        return ""
     if "weakest" in metadata:
         weak = metadata["weakest"]
         share = weak["mistakes"] / weak["positions"]
@@ -163,11 +173,31 @@ def beginner(metadata: dict[str, Any]) -> str:
 
     A beginner scored at most a tenth of the points against some engine.
     """
+    match = _lost_to_an_engine(metadata)
+    return printable(f"{_match_text(match)}, {_how(match['player'])}") if match else ""
+
+
+def _lost_to_an_engine(metadata: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the first match of a player with search that shows it to be a beginner, if any."""
     for match in metadata.get("matches", ()):
         by_search = match["player"].startswith("search")
         if by_search and match["opponent"].startswith(_ENGINES) and match["score"] <= 0.1:
-            return printable(f"{_match_text(match)}, {_how(match['player'])}")
-    return ""
+            return match
+    return None
+
+
+def _outcome(match: dict[str, Any]) -> str:
+    """Returns the result of a match: "won all 200 games against UCT-1000, with 64 simulations"."""
+    score, opponent = match["score"], match["opponent"]
+    for code, name in _OPPONENTS.items():
+        if opponent.startswith(code):
+            opponent = name + opponent.removeprefix(code)
+    result = f"scored {score:.1%} against"
+    if score in (0, 1):
+        result = f"{'won' if score else 'lost'} all {match['games']} games against"
+    elif _EQUAL[0] <= score <= _EQUAL[1]:
+        result = "as strong as"
+    return f"{result} {opponent}, {_how(match['player'])}"
 
 
 def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:
@@ -177,6 +207,10 @@ def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:
     sizes = f"{network.blocks} x {network.channels} {kind}"
     if network.convolutions and dense:
         sizes += f" after {network.convolutions} convolutions of {network.filters}"
+    headline = describe_headline(metadata)
+    if headline.startswith(("a ", "as ")):
+        headline = f"is {headline}"
+    yield f"{config.game.name} {headline or f'was trained for {describe_training(metadata)}'}."
     yield f"{config.game.name}: a {sizes}, trained for {describe_training(metadata)}"
     for score in metadata["report"]:
         yield f"{score['player']}: {_score_text(score)}"
@@ -190,7 +224,10 @@ def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:
 
 def _score_text(score: dict[str, Any]) -> str:
     share = 1 - score["mistakes"] / score["positions"]
-    return f"{share:.1%} of {score['positions']:,} {score['suite']} without a mistake"
+    positions = f"{score['positions']:,} {score['suite']}"
+    if score["suite"].startswith("all reachable "):
+        positions = f"all {score['positions']:,} {score['suite'].removeprefix('all ')}"
+    return f"{share:.1%} of {positions} without a mistake"
 
 
 def _values_text(values: dict[str, Any]) -> str:

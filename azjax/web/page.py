@@ -99,6 +99,7 @@ def _board_parts(
 ) -> dict[str, str]:
     """Returns what the pages with a board fill in alike."""
     return {
+        "headline": html.escape(about.partition("\n")[0]) if "\n" in about else "About this player",
         "about": html.escape(about),
         "drawing": game.svg_board(),
         "setup": json.dumps(setup, separators=(",", ":")).replace("</", "<\\/"),

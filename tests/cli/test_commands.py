@@ -220,7 +220,9 @@ def test_protocols_refuse_other_games_and_players(refused, trained, tmp_path):
     ("line", "said"),
     [
         ("play minimax:2 --game tic_tac_toe --side 0", "against the minimax player, 2 plies"),
-        ("play tic_tac_toe --side 1", "No trained player of tic_tac_toe comes with azjax"),
+        ("play dots_and_boxes_2x2", "No trained player of dots_and_boxes_2x2 comes with azjax"),
+        ("play tic_tac_toe --side 1", "tic_tac_toe makes no mistake in any of the 4,520 reachable"),
+        ("play tic_tac_toe --side 1", "against the network, 64 simulations"),
         ("play random --game hex_3x3 --against human", "hex_3x3: two people at one board"),
         ("eval uct:4 --against random --game hex_3x3 --games 2", "hex_3x3: matches"),
         ("match uct:4 random --game hex_3x3 --games 2", "hex_3x3: matches"),

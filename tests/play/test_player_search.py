@@ -115,7 +115,9 @@ def test_an_engine_is_not_wrapped():
     ("name", "spec"),
     [
         ("go", "uct:100"),
-        ("tic_tac_toe", "exact"),
+        ("connect_four_4x4", "uct:1000"),
+        ("dots_and_boxes_2x2", "exact"),
+        ("tic_tac_toe", None),
         ("hex_9x9", "uct:1000"),
         ("connect_four", None),  # a trained one comes with azjax
         ("chess", None),

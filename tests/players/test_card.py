@@ -39,6 +39,7 @@ ABOUT = {
 
 def test_the_card_has_all_results():
     assert describe_player(PLAYER, ABOUT).splitlines() == [
+        "tic_tac_toe scored 75.0% against UCT-100, with 4 simulations.",
         "tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles in 12 minutes on 2 cores",
         "search:4: 90.0% of 4,520 all positions without a mistake",
         "search:4: 99.0% of 100 its own games without a mistake",
@@ -48,6 +49,28 @@ def test_the_card_has_all_results():
         "search:4: 75.0% of the points in 8 games against uct:100",
         "policy: 50.0% of the points in 8 games against uct:100",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"matches": []}, "made 452 mistakes in 4,520 all positions, with 4 simulations"),
+        ({"matches": [], "report": []}, "was trained for 6 cycles in 12 minutes on 2 cores"),
+        (
+            {"matches": [ABOUT["matches"][0] | {"score": 0.5}]},
+            "is as strong as UCT-100, with 4 simulations",
+        ),
+        (
+            {"report": [ABOUT["report"][0] | {"mistakes": 0, "suite": "all reachable positions"}]},
+            "makes no mistake in any of the 4,520 reachable positions, with 4 simulations",
+        ),
+    ],
+)
+def test_the_card_begins_with_a_sentence_for_people(change, sentence):
+    first, *details = describe_player(PLAYER, ABOUT | change).splitlines()
+    assert first == f"tic_tac_toe {sentence}."
+    assert details[0].startswith("tic_tac_toe: a 1 x 16 mlp")
+    assert ("weakest" in "".join(details)) == ("any of" not in sentence)
 
 
 def test_an_untrained_player_without_results_has_no_card():
@@ -82,6 +105,12 @@ def test_the_short_text_names_the_player_of_each_result():
             0.551,
             "uci:fairy-stockfish?depth=2",
             "scored 55.1% against Fairy-Stockfish at depth 2, with 400 simulations",
+        ),
+        (
+            0.0,
+            "usi:fairy-stockfish?depth=1",
+            "a beginner that lost all 9 games against Fairy-Stockfish at depth 1, with 400 "
+            "simulations",
         ),
         (0.4, "gtp:other", "scored 40.0% against gtp:other, with 400 simulations"),
     ],

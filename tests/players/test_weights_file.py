@@ -10,6 +10,7 @@ from azjax_envs import make
 from azjax.cli.main import main
 from azjax.config import Config, NetworkConfig, SearchConfig, config_to_dict
 from azjax.errors import UserError
+from azjax.evaluation.report import report
 from azjax.players import compact_weights
 from azjax.players.card import run_metadata
 from azjax.players.load import load_player
@@ -71,11 +72,15 @@ def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypa
 
 def test_a_file_describes_its_player(file):
     said = load_saved(file).describe()
-    assert said.startswith("tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles")
+    assert said.startswith("tic_tac_toe scored 75.0% against UCT-100, with 4 simulations.\n")
+    assert "\ntic_tac_toe: a 1 x 16 mlp, trained for 6 cycles" in said
     assert "search:4: 90.0% of 4,520 positions without a mistake" in said
     assert "search:4: 75.0% of the points in 8 games against uct:100" in said
     said = load_saved(pretrained()["connect_four"]).describe()
-    assert said.startswith("connect_four: a 13 x 512 residual mlp, trained for 740 cycles")
+    assert said.startswith(
+        "connect_four won all 200 games against UCT-1000, with 64 simulations.\n"
+    )
+    assert "\nconnect_four: a 13 x 512 residual mlp, trained for 740 cycles" in said
 
 
 def test_nothing_is_overwritten(file):
@@ -117,6 +122,13 @@ def test_players_that_come_along_are_what_their_names_say():
         # The player of go has a komi that is fair on its board.
         assert game == make(name, **dict(saved.config.game.options))
     assert sum(path.stat().st_size for path in pretrained().values()) <= 40_000_000
+
+
+def test_tic_tac_toe_is_played_perfectly():
+    game = make("tic_tac_toe")
+    players = {how: load_player(f"tic_tac_toe{how}") for how in ("", ":policy")}
+    card = report(game, players)
+    assert [(x.positions, x.mistakes) for x in card.players] == [(4520, 0), (4520, 0)]
 
 
 def test_another_komi_is_told():

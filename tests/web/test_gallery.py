@@ -2,12 +2,13 @@
 
 import functools
 import http.server
+import re
 import threading
 
 import pytest
 
 from azjax.cli.main import main
-from azjax.players.card import describe_training, describe_weakness
+from azjax.players.card import beginner, describe_training, describe_weakness, is_perfect
 from azjax.players.weights_file import load_saved, pretrained
 from azjax.web.runtime import SCRIPT, WASM
 from azjax.web.site import write_gallery
@@ -83,7 +84,16 @@ def test_texts_of_the_players_that_come_along(monkeypatch, tmp_path):
 
 def check_headline(headline, about):
     """Compares the line that a visitor reads first with the results in the player's file."""
-    assert len(headline) < 80
+    assert len(headline) < 100
+    if is_perfect(about):
+        end = "no mistake in any of the 4,520 reachable positions, with 64 simulations."
+        assert headline == f"Makes {end}"
+        return
+    if beginner(about):
+        assert re.match(
+            r"A beginner that lost all \d+ games against (Fairy-)?Stockfish at", headline
+        )
+        return
     if not about.get("matches"):
         row = about["report"][0]
         assert row["player"] == "search:64"
