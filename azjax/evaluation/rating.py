@@ -20,7 +20,7 @@ from azjax.evaluation.match import (
     short_names,
 )
 from azjax.exact.display import Displayed
-from azjax.games import own_game
+from azjax.games import resolve_game
 from azjax.network.network import Network
 from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
@@ -117,7 +117,7 @@ def rate_run(
     """
     run = Path(run)
     config = load_run_config(run)
-    game = own_game(config.game, game, owner=str(run))
+    game = resolve_game(config.game, game, owner=str(run))
     if simulations is None:
         simulations = config.evaluation.num_simulations
     if simulations < 1:

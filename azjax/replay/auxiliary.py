@@ -12,13 +12,12 @@ import jax.numpy as jnp
 from azjax_envs import Game, HasOwnership, HasScore
 
 from azjax.errors import UserError
+from azjax.means import nothing
 from azjax.replay.buffer import Replay, TerminalTargets
 from azjax.replay.targets import Targets
 from azjax.types import Array, State
 
-# What was not known, because a player resigned. No NaN, at which JAX may be told to stop.
-_UNKNOWN = 127
-_UNKNOWN_SCORE = 2.0
+_UNKNOWN = 127  # no owner: a player resigned
 
 
 @jax.tree_util.register_dataclass
@@ -57,7 +56,7 @@ def terminal_targets(
         own = jnp.take_along_axis(points, mover[:, None], axis=1)[:, 0]
         total = jnp.sum(points, axis=1)
         share = (2 * own - total) / jnp.maximum(total, 1)
-        score = jnp.where(known, share, _UNKNOWN_SCORE).astype(jnp.float16)
+        score = jnp.where(known, share, nothing()).astype(jnp.float16)
     if "ownership" in names and isinstance(game, HasOwnership):
         owners = jax.vmap(game.ownership)(states)
         same = jax.vmap(game.current_player)(states) == mover
@@ -77,7 +76,7 @@ def auxiliary_targets(replay: Replay, targets: Targets, indices: Array) -> Auxil
     score = ownership = None
     if terminal.score is not None:
         share = terminal.score[last, lane].astype(jnp.float32)
-        score = jnp.where(share == _UNKNOWN_SCORE, jnp.nan, side * share)
+        score = jnp.where(jnp.isfinite(share), side * share, jnp.nan)
     if terminal.ownership is not None:
         owners = terminal.ownership[last, lane]
         own_view = side[:, None] * owners.astype(jnp.float32)

@@ -25,7 +25,7 @@ class TopPolicy:
 class TerminalTargets:
     """Margin and owners after a ply, from its mover's perspective; used if the game ended."""
 
-    score: Array | None  # float16 [B], margin as a share of all points; 2: unknown
+    score: Array | None  # float16 [B], margin as a share of all points; NaN: unknown
     ownership: Array | None  # int8 [B, cells], 1 mine, -1 theirs, 0 nobody's; 127: unknown
 
 

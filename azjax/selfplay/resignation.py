@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from azjax.selfplay.means import nothing
+from azjax.means import nothing
 from azjax.types import Array
 
 _BINS = 100  # of values from -1 to 0
@@ -80,7 +80,7 @@ def resignation_threshold(
     """Returns the value below which to resign, and the measured false positive rate there.
 
     The threshold is the upper end of the highest bin at or below which the rate is allowed. With
-    too few players it is -2, below every value, and the rate is NaN, see `nothing`.
+    too few players it is -2, below every value, and the rate is NaN, see `azjax.means`.
     Both are float32 [].
     """
     players, not_lost = jnp.cumsum(stats.players), jnp.cumsum(stats.not_lost)

@@ -14,11 +14,11 @@ import optax
 from azjax.learning.batch import make_batch
 from azjax.learning.state import LearnerState
 from azjax.learning.update import update
+from azjax.means import mean
 from azjax.replay import buffer
 from azjax.replay.auxiliary import auxiliary_targets
 from azjax.replay.targets import Targets, value_targets
 from azjax.selfplay import selfplay
-from azjax.selfplay.means import mean
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
 from azjax.training.state import Experiment, TrainState
