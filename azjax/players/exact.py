@@ -35,7 +35,7 @@ class ExactPlayer:
     game: Game = static()
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
     optimal: Array  # bool [N, num_actions], in the order of `keys`
-    values: Array  # int8 [N], player 0's results in the same order
+    results: Array  # int8 [N], of player 0, in the same order
     plies_left: Array  # int32 [N], to the end under best play; 0 in draws
 
     name = "exact"
@@ -57,7 +57,7 @@ class ExactPlayer:
         row, found = (x.reshape(-1, len(actions)) for x in (row, found))
         sign = 1 - 2 * jax.vmap(self.game.current_player)(states)
         legal = found & jax.vmap(self.game.legal_action_mask)(states)
-        results = jnp.where(legal, sign[:, None] * self.values[row], -jnp.inf)
+        results = jnp.where(legal, sign[:, None] * self.results[row], -jnp.inf)
         decided = legal & (results != 0)
         return MoveResults(results, jnp.where(decided, 1 + self.plies_left[row], 0))
 

@@ -8,6 +8,7 @@ from azjax_envs import make
 
 from azjax.errors import UserError
 from azjax.evaluation.match import play_match
+from azjax.evaluation.report import report
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
@@ -125,3 +126,10 @@ def test_the_table_player_plays_every_best_move_and_no_other():
     optimal = solution.optimal_actions(decisions)
     assert not (played & ~optimal).any()
     assert (played == optimal).mean() > 0.98
+
+
+def test_a_report_measures_it():
+    """An array of the name of a method that other players have would be called."""
+    player = exact_player(make("tic_tac_toe"))
+    card = report(player.game, [player], num_games=2)
+    assert (card.players[0].mistakes, card.players[0].values) == (0, ())
