@@ -28,20 +28,24 @@ _LINE_EVERY_S = 10.0
 _UNLIMITED = 1000  # columns
 
 
-@dataclasses.dataclass(frozen=True)
-class _Shared:
-    """Options of all commands that play matches."""
-
-    opening_plies: int = 2
-    """Random plies before the players start, the same for both games of a pair."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Output:
     seed: int = 0
     """Seed of the openings and the players."""
     json: bool = False
     """Print JSON."""
 
 
-@dataclasses.dataclass(frozen=True)
-class _OfReport(_Shared):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Shared(_Output):
+    """Options of all commands that play matches."""
+
+    opening_plies: int = 2
+    """Random plies before the players start, the same for both games of a pair."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _OfReport(_Output):
     """The same options of a report."""
 
     opening_plies: int | None = None

@@ -55,12 +55,19 @@ def play(arguments: list[str]) -> None:
     options = parse(play, Arguments, arguments, "play")
     if options.web:
         names = ("side", "watch", "against", "game", "save", "resume")
+        names = tuple(name for name in names if (name, options.run) != ("game", "exact"))
         if any(getattr(options, name) not in (None, False) for name in names):
             raise UserError(
                 f"--web cannot be combined with --{', --'.join(names[:-1])} or --{names[-1]}: "
                 "choose the sides on the page of a player with a network"
             )
-        serve(options.run, port=options.port, browser=options.browser, trust=options.trust)
+        serve(
+            options.run,
+            port=options.port,
+            browser=options.browser,
+            trust=options.trust,
+            game=options.game,
+        )
         return
     if options.port is not None or not options.browser:
         raise UserError("--port and --no-browser need --web")

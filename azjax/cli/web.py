@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from azjax.players.network_players import SearchPlayer
     from azjax.web.verify import Check
 
+PERFECT = "Perfect play, which knows the result of every move"
+"""About the player of a page without a network."""
+
 
 def web(arguments: list[str]) -> None:
     """Write a page that plays in any browser: azjax web runs/connect_four --out site
@@ -75,11 +78,26 @@ def _say_check(name: str, check: "Check") -> None:
     )
 
 
-def serve(run: str, *, port: int | None, browser: bool, trust: bool = False) -> None:
+def serve(
+    run: str, *, port: int | None, browser: bool, trust: bool = False, game: str | None = None
+) -> None:
     """Serves the page of `azjax play RUN --web` until Ctrl-C, and prints the player's card."""
+    from azjax.games import game_from_name
+    from azjax.players.exact import exact_player
     from azjax.players.load import describe
     from azjax.web.server import serve
 
+    if run == "exact":
+        if game is None:
+            raise UserError("exact works for any game: name the game with --game")
+        serve(
+            exact_player(game_from_name(game)),
+            about=PERFECT,
+            port=port,
+            browser=browser,
+            announce=lambda text: print(text, flush=True),
+        )
+        return
     player = load_search_player(run, trust=trust)
     card = describe(run, trust=trust)
 

@@ -1,7 +1,6 @@
 """Games between a person and a player, as one immutable value."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jax
 from azjax_envs import Game
@@ -10,7 +9,7 @@ from azjax.files.game_record import GameRecord, Position, start_game
 from azjax.players.base import Analysis, Player, follows_history, is_jittable
 from azjax.players.engines.pool import DECLARED_WIN
 from azjax.players.engines.uci import UciPlayer
-from azjax.players.exact import MoveResults
+from azjax.players.exact import MoveResults, results_at
 from azjax.pytrees import expand, first
 from azjax.types import Array, State
 
@@ -92,10 +91,7 @@ class Session:
 
     def move_results(self) -> MoveResults | None:
         """Returns the results of the current moves if the player knows them, without a batch."""
-        if not hasattr(self.player, "move_results"):
-            return None
-        run = _move_results_jit if is_jittable(self.player) else _move_results
-        return jax.device_get(run(self.player, self.current.state))
+        return results_at(self.player, self.current.state)
 
     def play(self, action: int) -> "Session":
         """Returns the session after a move, or after an engine that resigns or claims the game."""
@@ -162,10 +158,3 @@ def _choose(player: Player, key: Array, state: State) -> tuple[Array, Analysis |
 
 
 _choose_jit = jax.jit(_choose)
-
-
-def _move_results(player: Any, state: State) -> MoveResults:
-    return first(player.move_results(expand(state)))
-
-
-_move_results_jit = jax.jit(_move_results)

@@ -30,12 +30,12 @@ from azjax.play.text import (
     outcome,
     player_in_words,
     result_table,
-    results_in_words,
     sentence,
     who_is_ahead,
 )
 from azjax.players.base import Analysis, Player
 from azjax.players.engines.pool import DECLARED_WIN
+from azjax.players.exact import results_in_words
 
 __all__ = ["PlayResult", "play"]
 
@@ -256,7 +256,7 @@ def _hint(screen: _Screen) -> None:
     action, analysis = _choose(screen)
     names = _names(session)
     if (known := session.move_results()) is not None:
-        results = results_in_words(known.results, known.plies)
+        results = results_in_words(known)
         screen.console.print(result_table(names, results, action))
         screen.print(f"{sentence(name_of_player(session))} would play {names[action]}.")
         return
@@ -348,7 +348,7 @@ def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
     session = screen.session
     name, mover = name_of_player(session), session.current.mover
     if (known := session.move_results()) is not None:
-        result = next(iter(results_in_words(known.results, known.plies).values()))
+        result = next(iter(results_in_words(known).values()))
         has = "have" if mover == session.human else "has"
         screen.print(f"{sentence(name_in(session, mover))} {has} a {result} under best play.")
         return

@@ -163,23 +163,6 @@ def result_table(names: dict[int, str], results: dict[int, str], chosen: int) ->
     return table
 
 
-def results_in_words(results: np.ndarray, plies: np.ndarray) -> dict[int, str]:
-    """Returns the results of the legal moves in words, by action, the best first.
-
-    They are such as "win in 3 plies". Quick wins and slow losses come first. The arguments are
-    those of one position of `azjax.players.exact.MoveResults`.
-    """
-    legal = np.flatnonzero(np.isfinite(results))
-    best = sorted(legal, key=lambda a: (results[a], -results[a] * plies[a]), reverse=True)
-    return {int(a): result_in_words(float(results[a]), int(plies[a])) for a in best}
-
-
-def result_in_words(result: float, plies: int) -> str:
-    """Returns a result in words, such as "win in 3 plies"; 0 plies are unknown."""
-    word = "draw" if result == 0 else "win" if result > 0 else "loss"
-    return f"{word} in {plies} {'ply' if plies == 1 else 'plies'}" if plies else word
-
-
 def _width(columns: dict[str, list[str]]) -> int:
     """Returns the width of a table with three spaces between its columns."""
     widths = (max(map(len, [*title.split("\n"), *cells])) for title, cells in columns.items())

@@ -1,7 +1,7 @@
 """Perfect play: looked up in a solved game or in a table, or searched for."""
 
 import dataclasses
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,8 @@ from azjax.errors import UserError
 from azjax.exact.codec import Codec, pack_all, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
-from azjax.players.base import register_player
-from azjax.pytrees import check_key, check_states, take
+from azjax.players.base import is_jittable, register_player
+from azjax.pytrees import check_key, check_states, expand, first, take
 from azjax.types import Array, State, static
 
 
@@ -141,3 +141,35 @@ def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | 
     values = solution.values[solution.order].astype(np.int8)
     left = solution.plies_left()[solution.order]
     return ExactPlayer(game, *map(jnp.asarray, (keys, optimal, values, left)))
+
+
+def results_at(player: Any, state: State) -> MoveResults | None:
+    """Returns the results of all moves in one state, if the player knows them, without a batch."""
+    if not hasattr(player, "move_results"):
+        return None
+    run = _results_jit if is_jittable(player) else _results
+    return jax.device_get(run(player, state))
+
+
+def _results(player: Any, state: State) -> MoveResults:
+    return first(player.move_results(expand(state)))
+
+
+_results_jit = jax.jit(_results)
+
+
+def results_in_words(known: MoveResults) -> dict[int, str]:
+    """Returns the results of one position's legal moves in words, by action, the best first.
+
+    They are such as "win in 3 plies". Quick wins and slow losses come first.
+    """
+    results, plies = np.asarray(known.results), np.asarray(known.plies)
+    legal = np.flatnonzero(np.isfinite(results))
+    best = sorted(legal, key=lambda a: (results[a], -results[a] * plies[a]), reverse=True)
+    return {int(a): result_in_words(float(results[a]), int(plies[a])) for a in best}
+
+
+def result_in_words(result: float, plies: int) -> str:
+    """Returns a result in words, such as "win in 3 plies"; 0 plies are unknown."""
+    word = "draw" if result == 0 else "win" if result > 0 else "loss"
+    return f"{word} in {plies} {'ply' if plies == 1 else 'plies'}" if plies else word

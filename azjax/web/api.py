@@ -17,7 +17,8 @@ from azjax.files.positions import read_position
 from azjax.search.analysis import SearchAnalysis
 from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
-from azjax.web.onnx_model import facts_of
+from azjax.web.exact_api import PerfectPlay
+from azjax.web.onnx_model import facts_of, facts_of_game
 from azjax.web.page_data import describe_moves
 
 _MAX_LINE = 8  # moves of the expected line
@@ -29,7 +30,7 @@ class IllegalMove(ValueError):
 
 
 def describe_position(
-    search: AnytimeSearch, moves: Sequence[int], start: str = ""
+    search: AnytimeSearch | PerfectPlay, moves: Sequence[int], start: str = ""
 ) -> dict[str, Any]:
     """Returns the position after `moves` as the page reads it, see engines.js.
 
@@ -42,8 +43,12 @@ def describe_position(
       IllegalMove: a move is not legal, or the start is no position of the game.
     """
     game, state = search.game, _replay(search.game, moves, start)
-    assert search.network is not None
-    facts = jax.device_get(_facts(game, search.network, search.variables, state))
+    if isinstance(search, PerfectPlay):
+        facts = jax.device_get(_facts_of_game(game, state))
+        facts["value"] = 0.0 if facts["over"] else search.value(state)
+    else:
+        assert search.network is not None
+        facts = jax.device_get(_facts(game, search.network, search.variables, state))
     mover = int(facts["player"])
     returns = facts["returns"].tolist()
     value = -facts["value"] if mover else facts["value"]  # for player 0
@@ -60,7 +65,7 @@ def describe_position(
 
 
 def search_position(
-    search: AnytimeSearch, moves: Sequence[int], simulations: int, start: str = ""
+    search: AnytimeSearch | PerfectPlay, moves: Sequence[int], simulations: int, start: str = ""
 ) -> Generator[dict[str, Any], None, None]:
     """Yields the analysis of the position after `moves`, as the page reads it, while searching.
 
@@ -73,6 +78,9 @@ def search_position(
     game, state = search.game, _replay(search.game, moves, start)
     if bool(game.is_terminal(state)):
         raise IllegalMove("the game is over: there is no move to search for")
+    if isinstance(search, PerfectPlay):
+        yield search.report(state)
+        return
     progress = search.start(state)
     for step in continue_search(progress, simulations=simulations):
         progress = step
@@ -129,3 +137,4 @@ def _replay_jit(game: Game, first: State, actions: Array, count: Array) -> tuple
 
 
 _facts = jax.jit(facts_of, static_argnums=(0, 1))
+_facts_of_game = jax.jit(facts_of_game, static_argnums=0)

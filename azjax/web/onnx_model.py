@@ -52,13 +52,19 @@ def facts_of(game: Game, network: Network, variables: Variables, state: State) -
     """
     prediction = network.apply(variables, expand(game.observe(state)))
     legal = game.legal_action_mask(state)
+    return facts_of_game(game, state) | {
+        "legal": legal,
+        "prior": jax.nn.softmax(mask_logits(prediction.policy_logits[0], legal)),
+        "value": prediction.value[0],
+    }
+
+
+def facts_of_game(game: Game, state: State) -> dict[str, Array]:
+    """Returns the facts of a position that need no network, see `facts_of`."""
     facts = {
         "player": game.current_player(state),
         "over": game.is_terminal(state),
         "returns": game.returns(state),
-        "legal": legal,
-        "prior": jax.nn.softmax(mask_logits(prediction.policy_logits[0], legal)),
-        "value": prediction.value[0],
         "view": game.view(state),
     }
     return facts | {name: fact(state) for name, fact in extra_facts(game).items()}

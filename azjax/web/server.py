@@ -19,9 +19,11 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
+from azjax.players.exact import ExactPlayer, ExactTablePlayer
 from azjax.players.network_players import SearchPlayer
 from azjax.search.anytime import AnytimeSearch, make_anytime_search
 from azjax.web.api import IllegalMove, describe_position, search_position
+from azjax.web.exact_api import PerfectPlay, describe_perfect_play
 from azjax.web.page import render_page
 from azjax.web.page_data import describe_game, title_of
 
@@ -60,7 +62,7 @@ class _BadRequest(Exception):
 
 
 def serve(
-    player: SearchPlayer,
+    player: SearchPlayer | ExactPlayer | ExactTablePlayer,
     *,
     about: str,
     port: int | None,
@@ -77,7 +79,10 @@ def serve(
     Raises:
       UserError: packages are missing, or the port is taken.
     """
-    search = make_anytime_search(player)
+    if isinstance(player, SearchPlayer):
+        search = make_anytime_search(player)
+    else:
+        search = PerfectPlay(player)
     app = make_app(search, about=about)
     import uvicorn
 
@@ -86,7 +91,8 @@ def serve(
     announce(f"{player.game.name}: preparing {player.name} ...")
     with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
         described = another.submit(describe_position, search, [])
-        search.warm_up(start_game(search.game).current.state)
+        if isinstance(search, AnytimeSearch):
+            search.warm_up(start_game(search.game).current.state)
         described.result()
     list(search_position(search, [], 1))
     announce(f"play at {address} (Ctrl-C to stop)")
@@ -106,7 +112,7 @@ def make_config(app: Starlette) -> Config:
     return uvicorn.Config(app, http=LimitedProtocol, ws="none", log_level="error", access_log=False)
 
 
-def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
+def make_app(search: AnytimeSearch | PerfectPlay, *, about: str) -> Starlette:
     """Returns the ASGI application: `/`, `/api/position` and `/api/search`, and nothing else."""
     try:
         import uvicorn  # noqa: F401  (so that it is missed here, not later)
@@ -119,7 +125,10 @@ def make_app(search: AnytimeSearch, *, about: str) -> Starlette:
         from starlette.routing import Route
     except ImportError as error:
         raise UserError(f'{error}: --web needs pip install "azjax[serve]"') from error
-    description = describe_game(search.game, search.num_simulations)
+    if isinstance(search, PerfectPlay):
+        description = describe_game(search.game, 1) | describe_perfect_play()
+    else:
+        description = describe_game(search.game, search.num_simulations)
     allowed = [level["simulations"] for level in description["levels"]]
     page = render_page(
         search.game, title=title_of(search.game), about=about, setup={"game": description}, files={}

@@ -199,6 +199,8 @@ def test_unknown_commands_and_players(refused, trained, tmp_path):
     for command in ("play", "eval"):
         assert "exact works for any game: name the game with --game" in refused(command, "exact")
     assert "a page needs a network" in refused("play", "uct:4", "--web")
+    assert "name the game with --game" in refused("play", "exact", "--web")
+    assert "too large to solve" in refused("play", "exact", "--game", "go_9x9", "--web")
     assert "a page needs a network" in refused("web", "uct:4", "--out", tmp_path / "site")
     assert "plays tic_tac_toe, not chess" in refused("play", trained, "--game", "chess")
     two = refused("play", trained, "--against", "human", "--side", "1")

@@ -12,8 +12,8 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.play.terminal import PlayResult, play
-from azjax.play.text import board_text, player_in_words, results_in_words, who_is_ahead
-from azjax.players.exact import exact_player
+from azjax.play.text import board_text, player_in_words, who_is_ahead
+from azjax.players.exact import MoveResults, exact_player, results_in_words
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
@@ -154,7 +154,7 @@ def test_a_perfect_player_tells_the_result_of_every_move():
     ],
 )
 def test_results_in_words_are_ordered(results, plies, words):
-    found = results_in_words(np.array(results, float), np.array(plies))
+    found = results_in_words(MoveResults(np.array(results, float), np.array(plies)))
     assert list(found.items()) == list(words.items())
 
 

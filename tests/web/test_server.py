@@ -14,8 +14,10 @@ import pytest
 from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
+from azjax.players.load import load_player
 from azjax.search.anytime import make_anytime_search
 from azjax.web import api, server
+from azjax.web.exact_api import PerfectPlay
 from tests.web.sites import listening, untrained
 
 uvicorn = pytest.importorskip("uvicorn")
@@ -61,6 +63,29 @@ def test_positions_are_those_of_the_game(client):
     assert answer["winning"] == []
     assert answer["returns"] == np.asarray(game.returns(state)).tolist()
     assert answer["moves"] == []
+
+
+@pytest.mark.parametrize(
+    ("game", "moves", "results"),
+    [
+        ("tic_tac_toe", [0, 1, 3], {"a3": "loss in 4 plies", "c3": "loss in 2 plies"}),
+        ("tic_tac_toe", [0, 1, 3, 2], {"a3": "win in 1 ply", "b2": "win in 3 plies"}),
+        ("dots_and_boxes_1x1", [], {"h-1-1": "loss"}),
+    ],
+)
+def test_the_page_of_a_perfect_player_tells_the_results_of_moves(game, moves, results):
+    player = load_player("exact", game=game)
+    app = server.make_app(PerfectPlay(player), about="perfect")
+    with testclient.TestClient(app, base_url="http://127.0.0.1") as client:
+        assert "the perfect player" in client.get("/").text
+        found = client.post("/api/position", json={"moves": moves}).json()
+        answer = client.post("/api/search", json={"moves": moves, "simulations": 1}).json()
+    assert len(answer["results"]) == len(found["moves"])
+    assert results.items() <= dict(answer["results"]).items()
+    best = answer["results"][0][1]
+    chosen = next(m["name"] for m in found["moves"] if m["action"] == answer["action"])
+    assert dict(answer["results"])[chosen] == best
+    assert found["value"] == answer["value"]
 
 
 def test_the_end_of_a_game_comes_with_its_line_or_its_points(client):

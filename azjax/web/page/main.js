@@ -28,8 +28,9 @@ const viewer = () => person() ?? 0; // the player whose chances are shown
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const seatName = (player) => capital(game.players?.[player] ?? ["first", "second"][player]);
 const shortName = (player) => seatName(player).split(/,| \(/)[0]; // "Red" for "red, from top to bottom"
+const opponent = game.opponent ?? "the network";
 const nameOf = (player) =>
-  person() === null ? seatName(player) : player === person() ? "You" : "The network";
+  person() === null ? seatName(player) : player === person() ? "You" : capital(opponent);
 
 // What the choices of chess and shogi stand for.
 const CHOICES = { "": "no promotion", "+": "promotion", q: "queen", r: "rook", b: "bishop", n: "knight" };
@@ -147,7 +148,7 @@ function showAll() {
   showChances(sign * (position.over ? position.returns[0] : known));
   showHistory($("history"), values.map((value) => value && sign * value));
   $("near").textContent = person() === null ? shortName(0) : "You";
-  $("far").textContent = person() === null ? shortName(1) : "Network";
+  $("far").textContent = person() === null ? shortName(1) : capital(opponent.replace("the ", ""));
   $("undo").disabled = !log.some(({ player }) => isPerson(player));
   $("hint").disabled = !toMove();
   say(status());
@@ -160,11 +161,18 @@ function showAll() {
   showSearch();
 }
 
+/** The result of every move under best play, [[name, result], ...]. */
+function showResults(results) {
+  $("tried").previousElementSibling.textContent = "Results of moves";
+  $("tried").textContent = results.map(([name, result]) => `${name}: ${result}`).join(", ");
+}
+
 function showSearch() {
   const line = analysis?.line?.map((name, i) => numberOf(log.length + i, i) + escaped(name)).join(" ") ?? "";
   $("line").innerHTML = line || "&ndash;";
   $("tried").textContent = analysis?.tried.join(", ") || "\u2013";
-  if (!analysis) return ($("search").textContent = "");
+  if (analysis?.results) showResults(analysis.results);
+  if (!analysis?.simulations) return ($("search").textContent = "");
   const seconds = (analysis.ms / 1000).toFixed(2);
   const noun = analysis.simulations === 1 ? "simulation" : "simulations";
   $("search").textContent = `${analysis.simulations} ${noun} in ${seconds} s`;
@@ -187,7 +195,7 @@ function status() {
     const again = log.at(-1)?.player === position.player ? " again" : "";
     if (position.player === person()) return `Your move${again}`;
     if (people().length === 2) return `${nameOf(position.player)} to move${again}`;
-    return person() === null ? `${nameOf(position.player)} to move` : "The network is thinking";
+    return person() === null ? `${nameOf(position.player)} to move` : `${capital(opponent)} is thinking`;
   }
   const [first, second] = position.returns;
   if (first === second) return `A draw after ${log.length} moves`;
@@ -204,7 +212,7 @@ function detail() {
   if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
   if (position.score) {
     const [near, far] = viewer() === 0 ? position.score : [...position.score].reverse();
-    const names = person() === null ? [0, 1].map(seatName) : ["you", "the network"];
+    const names = person() === null ? [0, 1].map(seatName) : ["you", opponent];
     texts.push(`Points: ${names[0]} ${near}, ${names[1]} ${far}.`);
   }
   return texts.join(" ");
@@ -214,9 +222,9 @@ function detail() {
 function meaning() {
   if (position.over) return "";
   const seat = ["first", "second"][viewer()];
-  if (!log.length && !start) return `No move yet: the share of the points that the network expects for the ${seat} player.`;
+  if (!log.length && !start) return `No move yet: the share of the points that ${opponent} expects for the ${seat} player.`;
   const whose = person() === null ? shortName(0) : "you";
-  return `The share of the points that the network expects for ${whose} if both play well.`;
+  return `The share of the points that ${opponent} expects for ${whose} if both play well.`;
 }
 
 function escaped(text) {
@@ -337,6 +345,11 @@ function fail(error) {
 }
 
 async function main() {
+  if (game.opponent) {
+    // It does not search, so there are no visits to show.
+    for (const part of [$("visits").parentElement, ...document.querySelectorAll("#legend .visits")])
+      part.style.display = "none";
+  }
   for (const { simulations, label } of game.levels) {
     const selected = simulations === game.simulations;
     $("level").add(new Option(label, simulations, selected, selected));
