@@ -225,7 +225,7 @@ def evaluate_repeatedly(
         prediction = network.apply(variables, observations + 1e-12 * total)
         return jnp.sum(prediction.value) + jnp.sum(prediction.policy_logits)
 
-    return jax.lax.fori_loop(0, count, evaluate, jnp.zeros(()))
+    return jax.lax.fori_loop(0, count, evaluate, jnp.zeros((), jnp.float32))
 
 
 def _parts(

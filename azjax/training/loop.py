@@ -329,6 +329,8 @@ def _no_updates(config: Config, metrics: dict[str, float]) -> str:
 
 
 def _check_empty(run_dir: Path) -> None:
+    if not str(run_dir).isprintable():  # bytes that are no text, in which no checkpoint is written
+        raise UserError(f"{run_dir}: the name of a run's directory must be readable text")
     # A refused run may have left the files of its lock.
     if run_dir.exists() and (
         not run_dir.is_dir() or any(file.name not in LOCK_FILES for file in run_dir.iterdir())

@@ -43,6 +43,8 @@ COMMANDS = {
         "match mc:2 minimax:2 --game tic_tac_toe --games 8",
         "match exact uct:2 --game tic_tac_toe --games 8",
         "solve tic_tac_toe",
+        "bench search --game tic_tac_toe --batch 2 --simulations 2 --repeats 1",
+        "bench envs tic_tac_toe --batches 4 --seconds 0.01 --repeats 1",
         "play tic_tac_toe --side 0 <hint;b2;quit",
         "play hex_5x5:2 --watch",
     ],

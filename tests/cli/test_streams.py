@@ -94,6 +94,16 @@ def test_without_docstrings():
     assert summary(cli.COMMANDS["export"]).startswith("Write a run's player into one file")
 
 
+def test_a_run_directory_is_text(tmp_path, monkeypatch, capsys):
+    """No checkpoint could be written to others, which shows only after the first cycles."""
+    monkeypatch.chdir(tmp_path)
+    file = tiny.write_config(tmp_path / "tiny.toml")
+    for name in (os.fsdecode(b"\xff"), "two\nlines"):
+        assert cli.main(["train", str(file), "--run-dir", name]) == 2
+        assert "the name of a run's directory must be readable text" in capsys.readouterr().err
+        assert not os.path.exists(name)
+
+
 def test_a_first_tilde_is_the_home_directory(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
