@@ -158,6 +158,9 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
         raise UserError("the game is over: there is no move to search for")
     found = jax.device_get(first(_search(player, key, states)))
     tree, found_policy, action, movers, over = found
+    # A root with few legal moves leaves places without a node.
+    kept = np.flatnonzero(tree.node_visits)
+    parents = np.where(kept > 0, np.searchsorted(kept, tree.parents[kept]), tree.NO_PARENT)
     prior, policy, name = None, None, "UCT"
     if isinstance(player, SearchPlayer):
         name = algorithm_of(player.config).name
@@ -167,16 +170,16 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     return SearchTree(
         game=player.game,
         title=name,
-        states=tree.embeddings,
-        movers=movers,
-        over=over,
-        parents=tree.parents,
-        actions=tree.action_from_parent,
-        rewards=tree.extra_data.rewards,
-        discounts=tree.extra_data.discounts,
-        evaluations=tree.raw_values,
-        visits=tree.node_visits,
-        values=tree.node_values,
+        states=take(tree.embeddings, kept),
+        movers=movers[kept],
+        over=over[kept],
+        parents=parents,
+        actions=tree.action_from_parent[kept],
+        rewards=tree.extra_data.rewards[kept],
+        discounts=tree.extra_data.discounts[kept],
+        evaluations=tree.raw_values[kept],
+        visits=tree.node_visits[kept],
+        values=tree.node_values[kept],
         prior=prior,
         policy=policy,
         action=int(action),

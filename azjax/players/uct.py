@@ -11,7 +11,7 @@ from azjax_envs import Game
 
 from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, in_chunks
-from azjax.search.loop import make_loop_fn
+from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import make_recurrent_fn, mask_logits, playout_evaluate
 from azjax.search.policies import UCT
 from azjax.types import Array, State, static
@@ -89,8 +89,8 @@ def uct_search(player: UCTPlayer, key: Array, states: State) -> mctx.Tree:
         search_key,
         root=mctx.RootFnOutput(prior_logits=tie_break, value=value, embedding=states),
         recurrent_fn=recurrent_fn,
-        root_action_selection_fn=selection[0],
-        interior_action_selection_fn=selection[1],
+        root_action_selection_fn=no_selection,
+        interior_action_selection_fn=no_selection,
         num_simulations=player.simulations,
         loop_fn=make_loop_fn((), recurrent_fn, selection),
     )

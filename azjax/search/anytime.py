@@ -29,7 +29,7 @@ from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
-from azjax.search.loop import make_loop_fn
+from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import (
     Evaluate,
     Predict,
@@ -294,14 +294,13 @@ def _evaluate_root(
     mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
     logits, value = evaluate(search.variables, key, states)
     logits = normalise_logits(mask_logits(logits, mask), mask)
-    select_root, select = search.algorithm.anytime_selection()
     tree = mctx.search(
         search.variables,
         jax.random.PRNGKey(0),  # nothing is drawn before the first simulation
         root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
         recurrent_fn=make_recurrent_fn(game, evaluate),
-        root_action_selection_fn=select_root,
-        interior_action_selection_fn=select,
+        root_action_selection_fn=no_selection,
+        interior_action_selection_fn=no_selection,
         num_simulations=0,
         invalid_actions=~mask,
         # The root alone; the simulations come later.

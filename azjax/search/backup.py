@@ -1,4 +1,7 @@
-"""The backup of a simulation: the values and visits of the nodes from a new node up to the root.
+"""The backup of simulations: the values and visits of the nodes from new nodes up to the root.
+
+The simulations of a step begin with different actions of the root, so each node but the root lies
+on one way at most. The root is updated by one simulation after the other, as in mctx.
 
 A CPU walks up level by level, which touches few numbers. On other platforms each level would be
 some launches and a predicate that the host reads. There a tree stores the nodes above each node,
@@ -51,12 +54,12 @@ def _words(nodes: int) -> int:
 
 
 def backup(tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array) -> mctx.Tree:
-    """Updates the values and visits from the new nodes, all at `index`, up to the roots.
+    """Updates the values and visits from the new nodes up to the roots.
 
     Args:
-      tree: compact, of B games, with the new nodes.
-      step: their rewards, discounts and values.
-      parent: their parents, int32 [B].
+      tree: compact, of B games, with W new nodes each, from `index` on.
+      step: the new nodes' rewards, discounts and values [B, W].
+      parent: their parents, int32 [B, W]; NO_PARENT where there is no new node.
     """
     if tree.extra_data.lineages is None:
         return backup_by_level(tree, index, step, parent)
@@ -72,69 +75,91 @@ def backup_by_level(
 ) -> mctx.Tree:
     """Updates all games level by level, as mctx does. Arguments are those of `backup`."""
     del index
-    batch = parent.shape[0]
-    rows = jnp.arange(batch)
+    (batch, width), root = parent.shape, tree.ROOT_INDEX
+    rows = jnp.arange(batch)[:, None]
     moves = tree.extra_data
+    last = root if width > 1 else tree.NO_PARENT  # one simulation can update the root itself
 
     def any_live(state: tuple[Array, ...]) -> Array:
-        return jnp.any(state[2] >= 0)
+        return jnp.any(state[2] > last)
 
     def step_up(state: tuple[Array, ...]) -> tuple[Array, ...]:
         values, visits, node, reward, discount, value = state
-        live = node >= 0
-        at = jnp.maximum(node, 0)
+        live = node > last
+        at = jnp.maximum(node, root)
         count = visits[rows, at]
-        value = reward + discount * value
-        mean = (values[rows, at] * count + value) / (count + 1.0)
-        # Games that have reached their root write to a row that does not exist, which drops it.
+        here = reward + discount * value
+        mean = (values[rows, at] * count + here) / (count + 1.0)
+        # Others write to a row that does not exist, which drops it.
         row = jnp.where(live, rows, batch)
         return (
             values.at[row, at].set(mean, mode="drop"),
             visits.at[row, at].set(count + 1, mode="drop"),
-            jnp.where(live, tree.parents[rows, at], tree.NO_PARENT),
-            moves.rewards[rows, at],
-            moves.discounts[rows, at],
-            value,
+            jnp.where(live, tree.parents[rows, at], node),
+            jnp.where(live, moves.rewards[rows, at], reward),
+            jnp.where(live, moves.discounts[rows, at], discount),
+            jnp.where(live, here, value),
         )
 
     start = (tree.node_values, tree.node_visits, parent, step.reward, step.discount, step.value)
     with jax.named_scope("backup"):
-        values, visits, *_ = jax.lax.while_loop(any_live, step_up, start)
+        values, visits, node, reward, discount, value = jax.lax.while_loop(any_live, step_up, start)
+    if width > 1:
+        results = reward + discount * value
+        mean, count = _root_update(values[:, root], visits[:, root], results, node == root)
+        values, visits = values.at[:, root].set(mean), visits.at[:, root].set(count)
     return tree.replace(node_values=values, node_visits=visits)
+
+
+def _root_update(mean: Array, count: Array, results: Array, live: Array) -> tuple[Array, Array]:
+    """Returns the roots' values and visits [B] after the live ones of the results [B, W]."""
+    for result, is_live in zip(results.T, live.T, strict=True):
+        mean = jnp.where(is_live, (mean * count + result) / (count + 1.0), mean)
+        count += is_live.astype(count.dtype)
+    return mean, count
 
 
 def backup_at_once(
     tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
 ) -> mctx.Tree:
     """Updates all nodes at once, without a loop. Arguments are those of `backup`."""
-    lineages = tree.extra_data.lineages
-    rows, numbers = jnp.arange(parent.shape[0]), jnp.arange(tree.parents.shape[1])
-    above = lineages.above[rows, parent]
-    sign_above = lineages.signs[rows, parent]
+    lineages, root = tree.extra_data.lineages, tree.ROOT_INDEX
+    rows, numbers = jnp.arange(len(parent))[:, None], jnp.arange(tree.parents.shape[1])
+    is_new, at = parent >= root, jnp.maximum(parent, root)
+    above = jnp.where(is_new[:, :, None], lineages.above[rows, at], 0)
+    sign_above = lineages.signs[rows, at]
     sign = sign_above * step.discount
-    rewards = lineages.rewards[rows, parent] + sign_above * step.reward
+    rewards = lineages.rewards[rows, at] + sign_above * step.reward
 
-    # The result of this simulation from the root's perspective, then from that of each node. Nodes
+    # The results of the simulations from the root's perspective, then from that of each node. Nodes
     # of a finished game have the sign 0: below them nothing is won or lost any more.
-    value = lineages.signs * (rewards + sign * step.value)[:, None]
-    value = jnp.where(value == 0, 0.0, value)  # never -0, as in the sum with a reward of 0
-    bits = above[:, :, None] >> jnp.arange(_WORD, dtype=jnp.uint32)[None, None]
-    live = (bits & 1).reshape(len(rows), -1)[:, : len(numbers)] == 1
-    count = tree.node_visits
-    mean = (tree.node_values * count + value) / (count + 1.0)
+    results = rewards + sign * step.value
+    results = jnp.where(results == 0, 0.0, results)  # never -0, as in the sum with a reward of 0
+    bits = above[:, :, :, None] >> jnp.arange(_WORD, dtype=jnp.uint32)[None, None, None]
+    on_way = (bits & 1).reshape(*parent.shape, -1)[:, :, : len(numbers)] == 1
+    value = jnp.sum(jnp.where(on_way, results[:, :, None], 0.0), axis=1)
+    value = lineages.signs * value
+    value = jnp.where(value == 0, 0.0, value)
+    live = jnp.any(on_way, axis=1)
+    values, visits = tree.node_values, tree.node_visits
+    mean = (values * visits + value) / (visits + 1.0)
+    root_mean, root_count = _root_update(values[:, root], visits[:, root], results, is_new)
 
     def write(nodes: Array, new: Array) -> Array:
-        return jax.lax.dynamic_update_slice_in_dim(nodes, new[:, None], index, axis=1)
+        return jax.lax.dynamic_update_slice_in_dim(nodes, new, index, axis=1)
 
-    word, bit = jnp.arange(lineages.above.shape[2]), jnp.asarray(index % _WORD, jnp.uint32)
-    own = jnp.where(word == index // _WORD, jnp.uint32(1) << bit, jnp.uint32(0))
+    own = index + jnp.arange(parent.shape[1])
+    bit = jnp.uint32(1) << (own % _WORD).astype(jnp.uint32)
+    in_word = jnp.arange(lineages.above.shape[2])[None] == (own // _WORD)[:, None]
+    own_bits = jnp.where(in_word, bit[:, None], jnp.uint32(0))
     lineages = Lineages(
-        above=write(lineages.above, above | own[None]),
+        above=write(lineages.above, above | own_bits[None]),
         signs=write(lineages.signs, sign),
         rewards=write(lineages.rewards, rewards),
     )
+    is_root = (numbers == root)[None]
     return tree.replace(
-        node_values=jnp.where(live, mean, tree.node_values),
-        node_visits=jnp.where(live, count + 1, count),
+        node_values=jnp.where(is_root, root_mean[:, None], jnp.where(live, mean, values)),
+        node_visits=jnp.where(is_root, root_count[:, None], visits + live.astype(visits.dtype)),
         extra_data=tree.extra_data._replace(lineages=lineages),
     )

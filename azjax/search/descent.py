@@ -1,4 +1,6 @@
-"""The descent of a simulation: from the root to a node and an action that leads to no node yet.
+"""The descent of simulations: from the root to nodes and actions that lead to no node yet.
+
+The simulations of a step begin with different actions of the root, so each has a way of its own.
 
 A CPU walks down level by level, which touches few numbers: a search of 256 games of connect four
 takes 26 ms so, and 95 ms by the other form. On other platforms each level would be
@@ -8,6 +10,8 @@ steps that grows with the logarithm of the nodes. Both forms give exactly the sa
 """
 
 import functools
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,22 +20,47 @@ import mctx
 from azjax.search.tree import child_at, edges_at, has_few_edges
 from azjax.types import Array
 
-Selection = tuple[mctx.RootActionSelectionFn, mctx.InteriorActionSelectionFn]
-"""How a search selects an action at the root, and below it."""
+
+class Selection(NamedTuple):
+    """How a search selects actions."""
+
+    root: Callable[[Array, mctx.Tree, int], tuple[Array, Array]]
+    """(key, tree of the root alone, width) -> (different actions int32 [width], whether each is to
+    be visited bool [width])."""
+    below: mctx.InteriorActionSelectionFn
+    """mctx's (key, tree of one node, 0, depth) -> action int32 []."""
+
+
+def one_at_the_root(select: mctx.RootActionSelectionFn) -> Callable[..., tuple[Array, Array]]:
+    """Returns the root's part of a `Selection` of width 1 by mctx's selection at a root."""
+
+    def select_one(key: Array, tree: mctx.Tree, width: int) -> tuple[Array, Array]:
+        assert width == 1
+        return select(key, tree, jnp.int32(0))[None], jnp.ones(1, bool)
+
+    return select_one
+
 
 _MOST_EDGES = 2**25  # of all trees; looking at more takes a GPU longer than waiting ten times
 
 
 def descend(
-    key: Array, tree: mctx.Tree, selection: Selection, *, deterministic: bool
+    key: Array, tree: mctx.Tree, selection: Selection, *, width: int = 1, deterministic: bool
 ) -> tuple[Array, Array]:
-    """Walks down all trees until an action leads to no node yet.
+    """Walks down all trees until the actions lead to no node yet.
 
-    `deterministic` tells whether both selections ignore their key and depth. Returns (node to
-    expand int32 [B], action int32 [B]).
+    Args:
+      key: PRNG key, used as mctx does if the width is 1.
+      tree: compact, of B games.
+      width: simulations W that go down from each root.
+      deterministic: whether both selections ignore their key and depth.
+
+    Returns:
+      (nodes to expand int32 [B, W], actions int32 [B, W]). The node is NO_PARENT where the root has
+      fewer actions to visit.
     """
-    by_level = functools.partial(descend_by_level, selection=selection)
-    at_once = functools.partial(descend_at_once, selection=selection)
+    by_level = functools.partial(descend_by_level, selection=selection, width=width)
+    at_once = functools.partial(descend_at_once, selection=selection, width=width)
     batch, nodes, actions = tree.children_prior_logits.shape
     is_small = has_few_edges(nodes, actions) and batch * nodes * actions <= _MOST_EDGES
     if not (deterministic and is_small):
@@ -39,9 +68,10 @@ def descend(
     return jax.lax.platform_dependent(key, tree, cpu=by_level, default=at_once)
 
 
-def descend_by_level(key: Array, tree: mctx.Tree, selection: Selection) -> tuple[Array, Array]:
+def descend_by_level(
+    key: Array, tree: mctx.Tree, selection: Selection, width: int = 1
+) -> tuple[Array, Array]:
     """Walks down all games level by level. Arguments and results are those of `descend`."""
-    select_root, select_interior = selection
     batch = tree.node_visits.shape[0]
     keys = jax.random.split(key, batch)
 
@@ -49,16 +79,16 @@ def descend_by_level(key: Array, tree: mctx.Tree, selection: Selection) -> tuple
         pairs = jax.vmap(jax.random.split)(keys)
         return pairs[:, 0], pairs[:, 1]
 
-    def at_root(key: Array, tree: mctx.Tree) -> Array:
-        return select_root(key, edges_at(tree, jnp.int32(tree.ROOT_INDEX)), jnp.int32(0))
-
     def below(key: Array, tree: mctx.Tree, node: Array, depth: Array) -> Array:
-        return select_interior(key, edges_at(tree, node), jnp.int32(0), depth)
+        return selection.below(key, edges_at(tree, node), jnp.int32(0), depth)
+
+    below_all = jax.vmap(jax.vmap(below, in_axes=(None, None, 0, None)), in_axes=(0, 0, 0, None))
+    child_of = jax.vmap(jax.vmap(child_at, in_axes=(None, 0, 0)))
 
     keys, now = next_keys(keys)
-    action = jax.vmap(at_root)(now, tree)
-    node = jnp.full(batch, tree.ROOT_INDEX, jnp.int32)
-    child = jax.vmap(child_at)(tree, node, action)
+    action, is_open = _select_at_roots(now, tree, selection, width)
+    node = jnp.full((batch, width), tree.ROOT_INDEX, jnp.int32)
+    child = jnp.where(is_open, child_of(tree, node, action), tree.UNVISITED)
 
     def any_live(state: tuple[Array, ...]) -> Array:
         return jnp.any(state[3] != tree.UNVISITED)
@@ -68,39 +98,52 @@ def descend_by_level(key: Array, tree: mctx.Tree, selection: Selection) -> tuple
         live = child != tree.UNVISITED
         keys, now = next_keys(keys)
         node = jnp.where(live, child, node)
-        chosen = jax.vmap(below, in_axes=(0, 0, 0, None))(now, tree, node, depth)
-        action = jnp.where(live, chosen, action)
-        child = jnp.where(live, jax.vmap(child_at)(tree, node, action), tree.UNVISITED)
+        action = jnp.where(live, below_all(now, tree, node, depth), action)
+        child = jnp.where(live, child_of(tree, node, action), tree.UNVISITED)
         return keys, node, action, child, depth + 1
 
     start = (keys, node, action, child, jnp.ones((), jnp.int32))
     with jax.named_scope("descent"):
         _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
-    return node, action
+    return jnp.where(is_open, node, tree.NO_PARENT), action
 
 
-def descend_at_once(key: Array, tree: mctx.Tree, selection: Selection) -> tuple[Array, Array]:
+def descend_at_once(
+    key: Array, tree: mctx.Tree, selection: Selection, width: int = 1
+) -> tuple[Array, Array]:
     """Selects at all nodes at once. Arguments and results are those of `descend`.
 
     The tree must have its array of children, and the selections must ignore key and depth.
     """
-    select_root, select_interior = selection
     batch, nodes = tree.parents.shape
-    root, depth = jnp.int32(tree.ROOT_INDEX), jnp.int32(1)
-    numbers, rows = jnp.arange(nodes, dtype=jnp.int32), jnp.arange(batch)
-
-    def at_root(tree: mctx.Tree) -> Array:
-        return select_root(key, edges_at(tree, root), jnp.int32(0))
+    numbers, rows = jnp.arange(nodes, dtype=jnp.int32), jnp.arange(batch)[:, None]
 
     def below(tree: mctx.Tree, node: Array) -> Array:
-        return select_interior(key, edges_at(tree, node), jnp.int32(0), depth)
+        return selection.below(key, edges_at(tree, node), jnp.int32(0), jnp.int32(1))
 
+    first, is_open = _select_at_roots(
+        jnp.broadcast_to(key, (batch, *key.shape)), tree, selection, width
+    )
     action = jax.vmap(jax.vmap(below, (None, 0)), (0, None))(tree, numbers)
-    action = jnp.where(numbers == root, jax.vmap(at_root)(tree)[:, None], action)
-    child = jnp.take_along_axis(tree.extra_data.children, action[:, :, None], axis=2)[:, :, 0]
+    children = tree.extra_data.children
+    child = jnp.take_along_axis(children, action[:, :, None], axis=2)[:, :, 0]
     # A node whose action leads to no node is the end of its way, and stays where it is.
     end = jnp.where(child == tree.UNVISITED, numbers, child)
     for _ in range((nodes - 1).bit_length()):
         end = jnp.take_along_axis(end, end, axis=1)
-    node = end[:, tree.ROOT_INDEX]
-    return node, action[rows, node]
+    child = children[rows, tree.ROOT_INDEX, first]
+    is_new = child == tree.UNVISITED
+    node = jnp.where(is_new, tree.ROOT_INDEX, end[rows, jnp.maximum(child, 0)])
+    action = jnp.where(is_new, first, action[rows, node])
+    return jnp.where(is_open, node, tree.NO_PARENT), action
+
+
+def _select_at_roots(
+    keys: Array, tree: mctx.Tree, selection: Selection, width: int
+) -> tuple[Array, Array]:
+    """Returns the root's actions int32 [B, W], and whether each is to be visited, bool [B, W]."""
+
+    def at_root(key: Array, tree: mctx.Tree) -> tuple[Array, Array]:
+        return selection.root(key, edges_at(tree, jnp.int32(tree.ROOT_INDEX)), width)
+
+    return jax.vmap(at_root)(keys, tree)

@@ -7,7 +7,8 @@ little for each edge (`tree.py`). mctx accepts the loop through its public `loop
 results equal stock mctx exactly, because the random keys are used in the same way.
 """
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -17,9 +18,16 @@ import mctx
 from azjax.pytrees import take
 from azjax.search.backup import backup
 from azjax.search.descent import Selection, descend
+from azjax.search.halving import Phase
 from azjax.search.packing import packing
 from azjax.search.tree import add_nodes, compact, with_root_edges
-from azjax.types import Array, Params
+from azjax.types import Array, Params, State
+
+# More states at once do not fit into the caches of a CPU's core. A search of 512 games of connect
+# four with 32 simulations takes 1.06 times as long as one simulation at a time does if each action
+# of a round is evaluated by itself, and 1.28 times if all are together (AMD EPYC, one core,
+# 2026-11-28).
+_MOST_ROWS = 1024
 
 LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
 
@@ -29,6 +37,8 @@ def make_loop_fn(
     recurrent_fn: mctx.RecurrentFn,
     selection: Selection,
     *,
+    phases: Sequence[Phase] | None = None,
+    width: int = 1,
     deterministic: bool = False,
     pack_states: bool = False,
 ) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
@@ -36,10 +46,12 @@ def make_loop_fn(
 
     Args:
       params: the same as for mctx, passed to `recurrent_fn`.
-      recurrent_fn: the same as for mctx. Its discounts are -1, 0 or 1, and its rewards 0 unless the
-        discount is 0, as those of `model.transition`; on a CPU they may be any.
-      selection: mctx's action selections at the root and below it, with the policy's options bound.
-        They are called with a tree of one node, the node to choose at, whose index is 0.
+      recurrent_fn: the same as for mctx. Its discounts are -1, 0 or 1, and its rewards 0 unless
+        the discount is 0, as those of `model.transition`; on a CPU they may be any.
+      selection: how actions are selected at the root and below it.
+      phases: the steps of a whole search, which makes `width` simulations in each step of a phase.
+        Without them all steps have `width`.
+      width: simulations of a step, which begin with different actions of the root.
       deterministic: whether both selections ignore their key and depth, as Gumbel's do.
       pack_states: whether the states are stored as one array of each dtype during a call, which
         saves an accelerator a kernel for each of their arrays.
@@ -48,7 +60,8 @@ def make_loop_fn(
       A function of (lower, upper, body, (key, tree)) that ignores mctx's body and runs the
       simulations `lower` to `upper - 1`. Simulation `i` writes its node at index `i + 1`, so a
       second call from `upper` continues a tree that is not full. The `max_depth` of mctx is not
-      supported: every simulation expands a new node.
+      supported: every simulation expands a new node. A step whose root has fewer actions to visit
+      leaves nodes without a parent and without visits.
 
       The returned tree, a policy's `search_tree`, has all nodes [B, N] and their prior logits
       [B, N, A] as in mctx. The other `children_` arrays hold the roots' edges only, [B, 1, A];
@@ -58,22 +71,62 @@ def make_loop_fn(
     def loop_fn(lower: int | Array, upper: int | Array, body: Any, state: LoopState) -> LoopState:
         del body
 
-        def simulate(simulation: Array, state: LoopState) -> LoopState:
+        def simulate(width: int, index: Array, state: LoopState) -> LoopState:
             key, tree = state
             key, select_key, expand_key = jax.random.split(key, 3)
-            parent, action = descend(select_key, tree, selection, deterministic=deterministic)
-            rows = jnp.arange(parent.shape[0])
-            embedding = unpack(take(tree.embeddings, (rows, parent)))
-            step, embedding = recurrent_fn(params, expand_key, action, embedding)
-            index = simulation + 1
-            tree = add_nodes(tree, index, parent, action, step, pack(embedding))
+            parent, action = descend(
+                select_key, tree, selection, width=width, deterministic=deterministic
+            )
+            rows = jnp.arange(len(parent))[:, None]
+            at = jnp.maximum(parent, tree.ROOT_INDEX)
+            embedding = unpack(take(tree.embeddings, (rows, at)))
+            step, embedding = expand(expand_key, action, embedding)
+            embedding = pack(embedding)
+            tree = add_nodes(tree, index, parent, action, step, embedding)
             return key, backup(tree, index, step, parent)
 
+        expand = functools.partial(_expand, functools.partial(recurrent_fn, params))
         key, tree = state
         pack, unpack = packing(tree.embeddings) if pack_states else 2 * (lambda states: states,)
         tree = tree.replace(embeddings=pack(tree.embeddings))
+        state = key, compact(tree)
         with jax.named_scope("simulations"):
-            key, tree = jax.lax.fori_loop(lower, upper, simulate, (key, compact(tree)))
+            for phase in phases or [Phase(width, (upper - lower) // width)]:
+                step = functools.partial(_step, simulate, phase.width, lower)
+                state = jax.lax.fori_loop(0, phase.steps, step, state)
+                lower += phase.width * phase.steps
+        key, tree = state
         return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
 
     return loop_fn
+
+
+def _step(
+    simulate: Callable[..., LoopState], width: int, made: int | Array, step: Array, state: LoopState
+) -> LoopState:
+    return simulate(width, made + width * step + 1, state)
+
+
+def _expand(
+    recurrent_fn: Callable[..., Any], key: Array, actions: Array, states: State
+) -> tuple[mctx.RecurrentFnOutput, State]:
+    """Plays and evaluates actions [B, W] in states [B, W, ...]; results have the same axes."""
+
+    def together(actions: Array, states: State) -> Any:
+        merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (actions, states))
+        found = recurrent_fn(key, *merged)
+        return jax.tree.map(lambda x: x.reshape(*actions.shape, *x.shape[1:]), found)
+
+    def by_lane(actions: Array, states: State) -> Any:
+        lanes = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), (actions, states))
+        found = jax.lax.map(lambda lane: recurrent_fn(key, *lane), lanes)
+        return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)
+
+    if actions.size <= _MOST_ROWS or actions.shape[1] == 1:
+        return together(actions, states)
+    return jax.lax.platform_dependent(actions, states, cpu=by_lane, default=together)
+
+
+def no_selection(*_: Any) -> Array:
+    """Stands where mctx asks for a selection, which its own loop would call."""
+    raise NotImplementedError

@@ -19,9 +19,10 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
-from azjax.search.descent import Selection
+from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.dirichlet import add_dirichlet_noise
-from azjax.search.loop import make_loop_fn
+from azjax.search.halving import phases, select_round
+from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
 
@@ -70,16 +71,29 @@ class Gumbel:
     name: ClassVar[str] = "Gumbel"
 
     def search(
-        self, positions: Positions, keys: SearchKeys, exploration: Exploration
+        self,
+        positions: Positions,
+        keys: SearchKeys,
+        exploration: Exploration,
+        *,
+        one_at_a_time: bool = False,
     ) -> mctx.PolicyOutput:
+        """Searches by rounds, or by one simulation at a time as mctx does."""
         params, recurrent_fn, root, mask = positions
         considered = min(self.config.max_considered_actions, mask.shape[-1])
-        select_root = functools.partial(
-            mctx.gumbel_muzero_root_action_selection,
-            num_simulations=self.num_simulations,
-            max_num_considered_actions=considered,
-            qtransform=self.values,
-        )
+        if one_at_a_time:
+            steps = None
+            select_root = one_at_the_root(
+                functools.partial(
+                    mctx.gumbel_muzero_root_action_selection,
+                    num_simulations=self.num_simulations,
+                    max_num_considered_actions=considered,
+                    qtransform=self.values,
+                )
+            )
+        else:
+            steps = phases(considered, self.num_simulations)
+            select_root = functools.partial(select_round, values=self.values)
         return mctx.gumbel_muzero_policy(
             params,
             keys.tree,
@@ -90,7 +104,8 @@ class Gumbel:
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
-                (select_root, self._select),
+                Selection(select_root, self._select),
+                phases=steps,
                 deterministic=True,
                 pack_states=True,
             ),
@@ -105,7 +120,7 @@ class Gumbel:
         Sequential halving would have to know the number of simulations. So each move gets visits in
         proportion to the improved policy (Danihelka et al. 2022, section 5).
         """
-        return functools.partial(self._select, depth=0), self._select
+        return Selection(one_at_the_root(functools.partial(self._select, depth=0)), self._select)
 
     def scores(self, tree: mctx.Tree) -> Array:
         root = tree.ROOT_INDEX
@@ -144,8 +159,15 @@ class PUCT:
     name: ClassVar[str] = "PUCT"
 
     def search(
-        self, positions: Positions, keys: SearchKeys, exploration: Exploration
+        self,
+        positions: Positions,
+        keys: SearchKeys,
+        exploration: Exploration,
+        *,
+        one_at_a_time: bool = True,
     ) -> mctx.PolicyOutput:
+        """Searches by one simulation at a time, whatever the last argument says."""
+        del one_at_a_time
         params, recurrent_fn, root, mask = positions
         logits = add_dirichlet_noise(
             keys.noise,
@@ -154,15 +176,15 @@ class PUCT:
             _by_position(exploration.dirichlet_fraction, root),
             total=self.config.dirichlet_concentration,
         )
-        select_root, select = selection = self.anytime_selection()
+        selection = self.anytime_selection()
         key, _, tree_key = jax.random.split(keys.tree, 3)  # as in mctx: the second is for noise
         tree = mctx.search(
             params,
             tree_key,
             root=root.replace(prior_logits=normalise_logits(logits, mask)),
             recurrent_fn=recurrent_fn,
-            root_action_selection_fn=select_root,
-            interior_action_selection_fn=select,
+            root_action_selection_fn=no_selection,
+            interior_action_selection_fn=no_selection,
             num_simulations=self.num_simulations,
             invalid_actions=~mask,
             loop_fn=make_loop_fn(params, recurrent_fn, selection, pack_states=True),
@@ -182,7 +204,7 @@ class PUCT:
             # decide.
             qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
         )
-        return functools.partial(select, depth=0), select
+        return Selection(one_at_the_root(functools.partial(select, depth=0)), select)
 
     def scores(self, tree: mctx.Tree) -> Array:
         return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
@@ -205,8 +227,8 @@ class UCT:
 
     def anytime_selection(self) -> Selection:
         """Returns the selection by UCB1 for all nodes."""
-        return (
-            lambda key, tree, node: self._select(tree, node),
+        return Selection(
+            one_at_the_root(lambda key, tree, node: self._select(tree, node)),
             lambda key, tree, node, depth: self._select(tree, node),
         )
 

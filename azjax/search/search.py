@@ -60,6 +60,7 @@ def search(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
+    one_at_a_time: bool = False,
 ) -> SearchResult:
     """Searches B positions at once.
 
@@ -72,13 +73,22 @@ def search(
         are not read.
       root_logits: logits of your own for the positions themselves, float32 [B, A], in place of
         those of `evaluate`.
+      one_at_a_time: whether Gumbel makes one simulation after the other, as mctx does, instead of a
+        round of sequential halving at once. Visits are equal unless a position has fewer legal
+        actions than are considered. It then gets all simulations, and otherwise as many in each
+        round as it has legal actions.
 
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
     """
     check_states(game, states)
     find = functools.partial(
-        search_output, params=params, key=key, config=config, exploration=exploration
+        search_output,
+        params=params,
+        key=key,
+        config=config,
+        exploration=exploration,
+        one_at_a_time=one_at_a_time,
     )
     if not has_few_legal_actions(game):
         return search_result(find(game, evaluate, states=states, root_logits=root_logits))
@@ -136,6 +146,7 @@ def search_output(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
+    one_at_a_time: bool = False,
 ) -> mctx.PolicyOutput:
     """Searches B positions and returns mctx's output, with the search tree of each.
 
@@ -150,4 +161,5 @@ def search_output(
     check_array(value, mask.shape[:1], float, name="value that evaluate returns")
     root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
     positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
-    return algorithm_of(config).search(positions, keys, exploration)
+    algorithm = algorithm_of(config)
+    return algorithm.search(positions, keys, exploration, one_at_a_time=one_at_a_time)

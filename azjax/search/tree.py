@@ -295,30 +295,35 @@ def add_nodes(
     step: mctx.RecurrentFnOutput,
     embedding: State,
 ) -> mctx.Tree:
-    """Adds one new node to each game's compact tree, all at the same `index`, int32 [].
+    """Adds W new nodes to each game's compact tree, all from the same `index` on, int32 [].
 
     Args:
-      parent: parents of the new nodes, int32 [B].
-      action: actions that lead to them, int32 [B].
-      step: their rewards, discounts, prior logits and values.
-      embedding: their states [B, ...].
+      parent: parents of the new nodes, int32 [B, W]; NO_PARENT where there is none.
+      action: actions that lead to them, int32 [B, W].
+      step: their rewards, discounts, prior logits and values [B, W, ...].
+      embedding: their states [B, W, ...].
     """
 
     def write(nodes: Array, new: Array) -> Array:
-        new = jnp.expand_dims(new.astype(nodes.dtype), 1)
+        new = new.astype(nodes.dtype)
         return jax.lax.dynamic_update_slice_in_dim(nodes, new, index, axis=1)
 
-    # This is 1, but XLA knows it only after the walk down. XLA would write a constant before the
-    # walk reads the visits, into a copy of the whole array.
-    one = (parent >= 0).astype(jnp.int32)
+    # A width of 1 makes this all 1, but XLA knows it only after the walk down. XLA would write a
+    # constant before the walk reads the visits, into a copy of the whole array.
+    is_new = parent >= 0
     children = tree.extra_data.children
     if children is not None:
-        children = children.at[jnp.arange(parent.shape[0]), parent, action].set(index)
+        batch, width = parent.shape
+        row = jnp.where(is_new, jnp.arange(batch)[:, None], batch)
+        node = index + jnp.arange(width, dtype=jnp.int32)
+        children = children.at[row, parent, action].set(
+            jnp.broadcast_to(node, parent.shape), mode="drop", unique_indices=True
+        )
     new = {
-        "node_visits": one,
+        "node_visits": is_new,
         "raw_values": step.value,
         "node_values": step.value,
-        "action_from_parent": action,
+        "action_from_parent": jnp.where(is_new, action, tree.NO_PARENT),
         "children_prior_logits": step.prior_logits,
         "embeddings": embedding,
         "rewards": step.reward,

@@ -94,9 +94,9 @@ def config_of(game, policy):
 
 
 @functools.lru_cache
-def compiled_policy(game, policy):
+def compiled_policy(game, policy, *, one_at_a_time=True, config=None):
     """Returns our search: (params, key, states, gumbel scale [B, 1]) -> mctx's output with tree."""
-    config, evaluate = config_of(game, policy), make_evaluate(game)
+    config, evaluate = config or config_of(game, policy), make_evaluate(game)
 
     def run(params, key, states, scale):
         logits, value, mask = _root(game, evaluate, params, states)
@@ -104,15 +104,16 @@ def compiled_policy(game, policy):
         exploration = Exploration(gumbel_scale=scale[:, 0], temperature=1.0)
         keys = SearchKeys(tree=key, noise=key, evaluate=key)
         positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
-        return algorithm_of(config).search(positions, keys, exploration)
+        algorithm = algorithm_of(config)
+        return algorithm.search(positions, keys, exploration, one_at_a_time=one_at_a_time)
 
     return _compile(run)
 
 
 @functools.lru_cache
-def compiled_stock(game, policy, loop_fn_of=None):
+def compiled_stock(game, policy, loop_fn_of=None, config=None):
     """Returns the same search by mctx, with its own loop or with `loop_fn_of(params, ...)`."""
-    config, evaluate = config_of(game, policy), make_evaluate(game)
+    config, evaluate = config or config_of(game, policy), make_evaluate(game)
     recurrent_fn = make_recurrent_fn(game, evaluate)
 
     def run(params, key, states, scale):
@@ -131,7 +132,9 @@ def compiled_stock(game, policy, loop_fn_of=None):
                     value_scale=config.gumbel.value_scale,
                     rescale_values=config.gumbel.rescale_values,
                 ),
-                max_num_considered_actions=CONSIDERED,
+                max_num_considered_actions=min(
+                    config.gumbel.max_considered_actions, game.num_actions
+                ),
                 gumbel_scale=scale,
             )
         return mctx.muzero_policy(

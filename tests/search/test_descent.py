@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.search.descent import descend, descend_at_once, descend_by_level
+from azjax.search.descent import Selection, descend, descend_at_once, descend_by_level
 from azjax.search.tree import compact
 from tests.oracles.searches import BATCH, compiled_policy
 from tests.search.test_loop import WIDE, problem
@@ -20,8 +20,14 @@ select = functools.partial(
 )
 
 
-def select_root(key, tree, node):
-    return select(key, tree, node, jnp.int32(0))
+def select_roots(key, tree, width):
+    """Selects the first legal actions, also those of a root with fewer."""
+    del key
+    legal = jnp.sort(jnp.where(tree.root_invalid_actions, 10**6, jnp.arange(tree.num_actions)))
+    return jnp.minimum(legal[:width], tree.num_actions - 1), legal[:width] < 10**6
+
+
+SELECTION = Selection(select_roots, select)
 
 
 def tree_of(name):
@@ -30,21 +36,28 @@ def tree_of(name):
     return compact(tree)
 
 
+@pytest.mark.parametrize("width", [1, 4])
 @pytest.mark.parametrize("name", ["connect_four", "dots_and_boxes_2x2", WIDE])
-def test_both_forms_find_the_same_end(name):
+def test_both_forms_find_the_same_ends(name, width):
     tree = tree_of(name)
     by_level, at_once = (
-        jax.jit(functools.partial(form, selection=(select_root, select)))
+        jax.jit(functools.partial(form, selection=SELECTION, width=width))
         for form in (descend_by_level, descend_at_once)
     )
     key = jax.random.key(0)
     (node, action), (expected, move) = at_once(key, tree), by_level(key, tree)
+    assert node.shape == action.shape == (BATCH, width)
+    is_open = np.asarray(node) >= 0
     np.testing.assert_array_equal(node, expected)
-    np.testing.assert_array_equal(action, move)
+    np.testing.assert_array_equal(action[is_open], move[is_open])
     # The action leads to no node yet, and some ways are long.
     children = np.asarray(tree.extra_data.children)
-    assert (children[np.arange(BATCH), node, action] == tree.UNVISITED).all()
+    ends = children[np.arange(BATCH)[:, None], node, action]
+    assert (ends[is_open] == tree.UNVISITED).all()
     assert len(np.unique(node)) > 5
+    # Each way begins with another action of its root.
+    legal = (~np.asarray(tree.root_invalid_actions)).sum(-1)
+    np.testing.assert_array_equal(is_open.sum(-1), np.minimum(legal, width))
 
 
 @pytest.mark.parametrize(
@@ -64,8 +77,7 @@ def test_a_loop_walks_down_where_it_must(few_edges, most_edges, deterministic, l
     monkeypatch.setattr("azjax.search.descent._MOST_EDGES", most_edges)
 
     def program():
-        selection = (select_root, select)
-        find = functools.partial(descend, selection=selection, deterministic=deterministic)
+        find = functools.partial(descend, selection=SELECTION, deterministic=deterministic)
         return jax.jit(lambda *x: find(*x)).lower(jax.random.PRNGKey(0), tree).as_text()
 
     assert "stablehlo.while" in program()  # on a CPU

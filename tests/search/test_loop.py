@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.loop import make_loop_fn
 from azjax.search.tree import whole_tree
 from tests.oracles.searches import (
@@ -83,12 +84,14 @@ def test_two_chunks_equal_one(policy):
     """A second call of the loop continues a tree that is not full, from where the first ended."""
     game = make("tic_tac_toe")
     selections = {
-        "gumbel": (
-            functools.partial(
-                mctx.gumbel_muzero_root_action_selection,
-                num_simulations=SIMULATIONS,
-                max_num_considered_actions=CONSIDERED,
-                qtransform=mctx.qtransform_completed_by_mix_value,
+        "gumbel": Selection(
+            one_at_the_root(
+                functools.partial(
+                    mctx.gumbel_muzero_root_action_selection,
+                    num_simulations=SIMULATIONS,
+                    max_num_considered_actions=CONSIDERED,
+                    qtransform=mctx.qtransform_completed_by_mix_value,
+                )
             ),
             functools.partial(
                 mctx.gumbel_muzero_interior_action_selection,
@@ -118,7 +121,7 @@ def test_two_chunks_equal_one(policy):
 def puct_selections():
     qtransform = functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0)
     select = functools.partial(mctx.muzero_action_selection, qtransform=qtransform)
-    return functools.partial(select, depth=0), select
+    return Selection(one_at_the_root(functools.partial(select, depth=0)), select)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
