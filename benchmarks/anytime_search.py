@@ -28,7 +28,8 @@ from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
-from azjax.search.loop import make_loop_fn
+from azjax.search.halving import Phase
+from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import algorithm_of
 from azjax.types import Array, State, static
@@ -45,6 +46,8 @@ class Arguments:
     """Players with search, named as in `azjax eval`."""
     simulations: tuple[int, ...] = (64,)
     """Simulations a move."""
+    widths: tuple[int, ...] = (1,)
+    """Different moves of a step, by Gumbel's rule."""
     games: int = 200
     """Games of a match, after four random plies."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
@@ -59,6 +62,7 @@ class AnytimePlayer:
     base: SearchPlayer
     rule: Rule = static()
     config: SearchConfig = static()
+    width: int = static(default=1)  # simulations of a step, which begin with different moves
     jittable: ClassVar[bool] = True
 
     @property
@@ -67,7 +71,13 @@ class AnytimePlayer:
 
     @property
     def name(self) -> str:
-        return f"{self.rule}: {self.config.num_simulations}"
+        return f"{self.rule}: {self.config.num_simulations}, {self.width} wide"
+
+    @property
+    def phases(self) -> list[Phase]:
+        """The steps of a search, the last one with what is left."""
+        steps, left = divmod(self.config.num_simulations, self.width)
+        return [Phase(self.width, steps)] + [Phase(left, 1)] * bool(left)
 
     def __call__(self, key: Array, states: State) -> Array:
         variables = self.base.variables
@@ -77,17 +87,18 @@ class AnytimePlayer:
         logits = mask_logits(logits, mask)
         recurrent_fn = make_recurrent_fn(self.game, evaluate)
         algorithm = algorithm_of(self.config)
-        select_root, select = algorithm.anytime_selection()
         tree = mctx.search(
             variables,
             key,
             root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
             recurrent_fn=recurrent_fn,
-            root_action_selection_fn=select_root,
-            interior_action_selection_fn=select,
+            root_action_selection_fn=no_selection,
+            interior_action_selection_fn=no_selection,
             num_simulations=self.config.num_simulations,
             invalid_actions=~mask,
-            loop_fn=make_loop_fn(variables, recurrent_fn, (select_root, select)),
+            loop_fn=make_loop_fn(
+                variables, recurrent_fn, algorithm.anytime_selection(), phases=self.phases
+            ),
         )
         visits = tree.summary().visit_counts
         if self.rule == "gumbel":
@@ -97,11 +108,13 @@ class AnytimePlayer:
         return jnp.argmax(scores, axis=-1).astype(jnp.int32)
 
 
-def anytime_player(base: SearchPlayer, rule: Rule, simulations: int) -> AnytimePlayer:
+def anytime_player(
+    base: SearchPlayer, rule: Rule, simulations: int, width: int = 1
+) -> AnytimePlayer:
     """Returns a player with the network and the constants of another."""
     algorithm: Literal["gumbel", "puct"] = "puct" if rule == "puct" else "gumbel"
     config = dataclasses.replace(base.config, algorithm=algorithm, num_simulations=simulations)
-    return AnytimePlayer(base, rule, config)
+    return AnytimePlayer(base, rule, config, width)
 
 
 def main(options: Arguments) -> None:
@@ -114,7 +127,7 @@ def main(options: Arguments) -> None:
             found = (
                 _match(player, simulations, options.games)
                 if options.what == "match"
-                else _mistakes(player, simulations)
+                else _mistakes(player, simulations, options.widths)
             )
             rows.append({"player": name, "simulations": simulations} | found)
             print(json.dumps(rows[-1]), flush=True)
@@ -122,11 +135,14 @@ def main(options: Arguments) -> None:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _mistakes(base: SearchPlayer, simulations: int) -> dict[str, Any]:
+def _mistakes(base: SearchPlayer, simulations: int, widths: tuple[int, ...]) -> dict[str, Any]:
     """Returns the mistakes in each suite by each rule, and by the whole Gumbel search."""
     whole = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
     players: dict[str, Any] = {"whole search": dataclasses.replace(base, config=whole)}
     players |= {rule: anytime_player(base, rule, simulations) for rule in RULES}
+    for width in widths:
+        if width > 1:
+            players[f"gumbel, {width} wide"] = anytime_player(base, "gumbel", simulations, width)
     suites, result = GameSuites(base.game).fixed, {}
     for name, player in players.items():
         began = time.monotonic()

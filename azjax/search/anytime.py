@@ -29,7 +29,7 @@ from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.analysis import SearchAnalysis, analyse_tree
-from azjax.search.loop import make_loop_fn, no_selection
+from azjax.search.loop import LoopState, no_selection, simulate_once
 from azjax.search.model import (
     Evaluate,
     Predict,
@@ -39,12 +39,13 @@ from azjax.search.model import (
     network_predict,
     playout_evaluate,
 )
-from azjax.search.policies import AnytimeAlgorithm, normalise_logits
+from azjax.search.policies import AnytimeAlgorithm, Gumbel, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State, static
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
+_WIDTH = 1
 _STEP_S = 0.05  # a request to stop waits at most about this long
 _TINY_S = 1e-6
 _FORGETTING = 0.9  # for how long the slowest of a search's steps is remembered
@@ -77,6 +78,7 @@ class AnytimeSearch:
     variables: Variables
     algorithm: AnytimeAlgorithm = static()
     max_nodes: int = static()  # capacity of the tree, including the root
+    width: int = static(default=1)  # simulations of a step, which begin with different moves
 
     def start(
         self,
@@ -105,12 +107,12 @@ class AnytimeSearch:
         root, draw = _evaluate_root(self, key, state, allowed)
         restricted = bool(root_actions)
         if after is None or after.search.max_nodes != self.max_nodes or after.is_used_up():
-            tree = _allocate(root, self.max_nodes)
+            tree = _allocate(root, self.places)
             return SearchInProgress(self, key, tree, 0, float(draw), restricted)
         kept = np.zeros(1, np.int64)
         if moves is not None and not restricted and after.search is self:
             kept = after.nodes_below(moves, state)
-        order, parents = _renumber(after, kept, self.max_nodes)
+        order, parents = _renumber(after, kept, self.places)
         tree = _replant(root, after.tree, order, parents, len(kept), after.simulations + 1)
         simulations, seconds = len(kept) - 1, after.seconds_each
         return SearchInProgress(self, key, tree, simulations, float(draw), restricted, seconds)
@@ -123,7 +125,7 @@ class AnytimeSearch:
         key, bounds = jax.random.PRNGKey(0), (np.int32(0), np.int32(1))
         allowed = np.ones(self.game.num_actions, bool)
         root, _ = _evaluate_root.eval_shape(self, key, state, allowed)
-        tree = jax.eval_shape(functools.partial(with_capacity, nodes=self.max_nodes), root)
+        tree = jax.eval_shape(functools.partial(with_capacity, nodes=self.places), root)
         with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
             compiled = another.submit(lambda: _run.lower(self, key, tree, bounds).compile())
             progress = self.start(state, after=self.start(state), moves=[])
@@ -133,6 +135,11 @@ class AnytimeSearch:
         for _ in range(3):
             progress = self.start(state, after=progress, moves=[]).run(1)
         return replace(progress, seconds_each=0.0)
+
+    @property
+    def places(self) -> int:
+        """Places for nodes in the tree: the last step may have fewer nodes than places."""
+        return self.max_nodes + self.width - 1
 
     @property
     def num_simulations(self) -> int:
@@ -226,6 +233,7 @@ def make_anytime_search(player: TreePlayer, *, memory_mb: int = MEMORY_MB) -> An
         network=player.network,
         variables=player.variables,
         algorithm=player.algorithm,
+        width=_WIDTH if isinstance(player.algorithm, Gumbel) else 1,
         max_nodes=max(2, min(nodes, _MAX_NODES)),
     )
 
@@ -344,12 +352,27 @@ def _run(
     search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: tuple[Array, Array]
 ) -> tuple[Array, mctx.Tree]:
     """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    evaluate = search.evaluation()
-    recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, evaluate))
+    lower, upper = bounds
+    recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, search.evaluation()))
     selection = search.algorithm.anytime_selection()
-    loop_fn = make_loop_fn(search.variables, recurrent_fn, selection)
-    key, tree = loop_fn(*bounds, None, (key, tree))
-    return key, compact(tree)
+
+    def step(carry: tuple[Array, LoopState]) -> tuple[Array, LoopState]:
+        made, state = carry
+
+        def select_root(key: Array, tree: mctx.Tree, width: int) -> tuple[Array, Array]:
+            actions, is_open = selection.root(key, tree, width)
+            return actions, is_open & (jnp.arange(width) < upper - made)
+
+        limited = selection._replace(root=select_root)
+        _, tree = state = simulate_once(
+            search.variables, recurrent_fn, limited, search.width, made + 1, state
+        )
+        # The next step takes the places after the last node.
+        new = jax.lax.dynamic_slice_in_dim(tree.parents[0], made + 1, search.width)
+        return made + jnp.sum(new >= 0, dtype=jnp.int32), state
+
+    _, state = jax.lax.while_loop(lambda carry: carry[0] < upper, step, (lower, (key, tree)))
+    return state
 
 
 def _compute_states_first(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:

@@ -83,3 +83,23 @@ def select_round(
     in_order = jnp.where(jnp.arange(len(visits)) == first, jnp.inf, score(1))
     best, actions = jax.lax.top_k(in_order, width)
     return actions.astype(jnp.int32), best > -jnp.inf
+
+
+def select_behind(
+    key: Array, tree: mctx.Tree, width: int, *, values: Callable[..., Array]
+) -> tuple[Array, Array]:
+    """Selects the root's actions whose visits are furthest behind the improved policy.
+
+    This is the rule of the nodes below (Danihelka et al. 2022, section 5), for `width` different
+    actions. It has no schedule, so a search by it can stop at any time. Arguments and results are
+    those of `select_round`.
+    """
+    del key
+    visits = tree.children_visits[0]
+    policy = jax.nn.softmax(tree.children_prior_logits[0] + values(tree, 0))
+    behind = policy - visits / (1 + jnp.sum(visits))
+    behind = jnp.where(tree.root_invalid_actions, -jnp.inf, behind)
+    if width == 1:
+        return jnp.argmax(behind).astype(jnp.int32)[None], jnp.ones(1, bool)
+    most, actions = jax.lax.top_k(behind, width)
+    return actions.astype(jnp.int32), most > -jnp.inf

@@ -38,7 +38,6 @@ def make_loop_fn(
     selection: Selection,
     *,
     phases: Sequence[Phase] | None = None,
-    width: int = 1,
     deterministic: bool = False,
     pack_states: bool = False,
 ) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
@@ -50,8 +49,7 @@ def make_loop_fn(
         the discount is 0, as those of `model.transition`; on a CPU they may be any.
       selection: how actions are selected at the root and below it.
       phases: the steps of a whole search, which makes `width` simulations in each step of a phase.
-        Without them all steps have `width`.
-      width: simulations of a step, which begin with different actions of the root.
+        Without them each step makes one.
       deterministic: whether both selections ignore their key and depth, as Gumbel's do.
       pack_states: whether the states are stored as one array of each dtype during a call, which
         saves an accelerator a kernel for each of their arrays.
@@ -70,28 +68,21 @@ def make_loop_fn(
 
     def loop_fn(lower: int | Array, upper: int | Array, body: Any, state: LoopState) -> LoopState:
         del body
-
-        def simulate(width: int, index: Array, state: LoopState) -> LoopState:
-            key, tree = state
-            key, select_key, expand_key = jax.random.split(key, 3)
-            parent, action = descend(
-                select_key, tree, selection, width=width, deterministic=deterministic
-            )
-            rows = jnp.arange(len(parent))[:, None]
-            at = jnp.maximum(parent, tree.ROOT_INDEX)
-            embedding = unpack(take(tree.embeddings, (rows, at)))
-            step, embedding = expand(expand_key, action, embedding)
-            embedding = pack(embedding)
-            tree = add_nodes(tree, index, parent, action, step, embedding)
-            return key, backup(tree, index, step, parent)
-
-        expand = functools.partial(_expand, functools.partial(recurrent_fn, params))
         key, tree = state
         pack, unpack = packing(tree.embeddings) if pack_states else 2 * (lambda states: states,)
+        simulate = functools.partial(
+            simulate_once,
+            params,
+            recurrent_fn,
+            selection,
+            deterministic=deterministic,
+            pack=pack,
+            unpack=unpack,
+        )
         tree = tree.replace(embeddings=pack(tree.embeddings))
         state = key, compact(tree)
         with jax.named_scope("simulations"):
-            for phase in phases or [Phase(width, (upper - lower) // width)]:
+            for phase in phases or [Phase(1, upper - lower)]:
                 step = functools.partial(_step, simulate, phase.width, lower)
                 state = jax.lax.fori_loop(0, phase.steps, step, state)
                 lower += phase.width * phase.steps
@@ -101,25 +92,54 @@ def make_loop_fn(
     return loop_fn
 
 
+def simulate_once(
+    params: Params,
+    recurrent_fn: mctx.RecurrentFn,
+    selection: Selection,
+    width: int,
+    index: Array,
+    state: LoopState,
+    *,
+    deterministic: bool = False,
+    pack: Callable[[State], Any] = lambda states: states,
+    unpack: Callable[[Any], State] = lambda states: states,
+) -> LoopState:
+    """Makes a step of a search: `width` simulations of each game, whose nodes begin at `index`.
+
+    The other arguments are those of `make_loop_fn`; `pack` and `unpack` are for a tree with packed
+    states.
+    """
+    key, tree = state
+    key, select_key, expand_key = jax.random.split(key, 3)
+    parent, action = descend(select_key, tree, selection, width=width, deterministic=deterministic)
+    rows, at = jnp.arange(len(parent))[:, None], jnp.maximum(parent, tree.ROOT_INDEX)
+    embedding = unpack(take(tree.embeddings, (rows, at)))
+    play = functools.partial(recurrent_fn, params, expand_key)
+    step, embedding = _play_all(play, action, embedding)
+    tree = add_nodes(tree, index, parent, action, step, pack(embedding))
+    return key, backup(tree, index, step, parent)
+
+
 def _step(
     simulate: Callable[..., LoopState], width: int, made: int | Array, step: Array, state: LoopState
 ) -> LoopState:
     return simulate(width, made + width * step + 1, state)
 
 
-def _expand(
-    recurrent_fn: Callable[..., Any], key: Array, actions: Array, states: State
+def _play_all(
+    play: Callable[[Array, State], tuple[mctx.RecurrentFnOutput, State]],
+    actions: Array,
+    states: State,
 ) -> tuple[mctx.RecurrentFnOutput, State]:
     """Plays and evaluates actions [B, W] in states [B, W, ...]; results have the same axes."""
 
     def together(actions: Array, states: State) -> Any:
         merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (actions, states))
-        found = recurrent_fn(key, *merged)
-        return jax.tree.map(lambda x: x.reshape(*actions.shape, *x.shape[1:]), found)
+        return jax.tree.map(lambda x: x.reshape(*actions.shape, *x.shape[1:]), play(*merged))
 
     def by_lane(actions: Array, states: State) -> Any:
         lanes = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), (actions, states))
-        found = jax.lax.map(lambda lane: recurrent_fn(key, *lane), lanes)
+        found = jax.lax.map(lambda lane: play(*lane), lanes)
         return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)
 
     if actions.size <= _MOST_ROWS or actions.shape[1] == 1:

@@ -21,7 +21,7 @@ import mctx
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.dirichlet import add_dirichlet_noise
-from azjax.search.halving import phases, select_round
+from azjax.search.halving import phases, select_behind, select_round
 from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
@@ -120,7 +120,7 @@ class Gumbel:
         Sequential halving would have to know the number of simulations. So each move gets visits in
         proportion to the improved policy (Danihelka et al. 2022, section 5).
         """
-        return Selection(one_at_the_root(functools.partial(self._select, depth=0)), self._select)
+        return Selection(functools.partial(select_behind, values=self.values), self._select)
 
     def scores(self, tree: mctx.Tree) -> Array:
         root = tree.ROOT_INDEX

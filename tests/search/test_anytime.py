@@ -42,10 +42,11 @@ def player(name):
 
 
 @functools.cache
-def anytime_search(name, max_nodes=256, algorithm="gumbel"):
+def anytime_search(name, max_nodes=256, algorithm="gumbel", width=1):
     of = player(name)
     of = dataclasses.replace(of, config=dataclasses.replace(of.config, algorithm=algorithm))
-    return dataclasses.replace(make_anytime_search(of, memory_mb=1), max_nodes=max_nodes)
+    search = make_anytime_search(of, memory_mb=1)
+    return dataclasses.replace(search, max_nodes=max_nodes, width=width)
 
 
 @functools.cache
@@ -62,7 +63,11 @@ def fixed_search(name, algorithm):
         )
         root = functools.partial(interior, depth=0)
     else:
-        root, interior = PUCT(SIMULATIONS, player(name).config.puct).anytime_selection()
+        of_root, interior = PUCT(SIMULATIONS, player(name).config.puct).anytime_selection()
+
+        def root(key, tree, node):
+            del node
+            return of_root(key, tree, 1)[0][0]
 
     def found(variables, key, states):
         mask = jax.vmap(game.legal_action_mask)(states)
@@ -341,3 +346,36 @@ def test_the_tree_takes_the_given_memory():
         for nodes, mb in zip(sizes, (1, 16, 32), strict=True):
             kept = 8 if game.num_actions <= 2 * nodes else 4
             assert 0.9 * mb < nodes * (state + kept * game.num_actions + 28) / 2**20 <= mb
+
+
+def test_several_moves_a_step_count_their_simulations():
+    """Also where a step would have more moves than are wanted, or than are legal."""
+    game = make("tic_tac_toe")
+    state = functools.reduce(game.step, [0, 1, 2, 4, 3], game.init())  # 4 legal moves
+    search = anytime_search("tic_tac_toe", 40, width=6)
+    progress = search.start(state)
+    for simulations in (1, 7, 2):
+        progress = progress.run(simulations)
+    assert progress.simulations == 10
+    found = progress.analysis()
+    assert found.visits.sum() == 10
+    assert found.visits[np.flatnonzero(game.legal_action_mask(state))].min() > 0
+    nodes = np.asarray(progress.tree.parents)[0, 1:11]
+    assert (nodes >= 0).all()
+    full = progress.run(100)
+    assert full.full
+    found = full.analysis()
+    assert found.visits.sum() == full.simulations == 39
+    # The next search takes over the tree, though its last step left places without nodes.
+    again = search.start(game.step(state, found.action), after=full, moves=[found.action])
+    kept = again.simulations
+    assert kept == found.visits[found.action] - 1
+    assert again.run(5).analysis().visits.sum() == kept + 5
+
+
+def test_a_step_visits_the_moves_furthest_behind_their_share():
+    """Recomputed in numpy, with the values of the visited moves and the mixed value of others."""
+    progress = anytime_search("tic_tac_toe", width=3).start(make("tic_tac_toe").init()).run(3)
+    prior = progress.analysis().prior
+    expected = np.argsort(-prior, kind="stable")[:3]  # no visits yet: all values are equal
+    np.testing.assert_array_equal(np.flatnonzero(progress.analysis().visits), np.sort(expected))
