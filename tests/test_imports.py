@@ -50,10 +50,6 @@ def graph() -> dict[str, set[str]]:
     return edges
 
 
-def test_the_top_has_at_most_eight_modules():
-    assert len(MODULES) <= 8, MODULES
-
-
 def test_the_package_graph_has_no_cycle():
     """A `CycleError` names the cycle."""
     assert next(TopologicalSorter(graph()).static_order()) in MODULES

@@ -5,22 +5,25 @@ simulations of a round do not depend on each other, and one step of the search m
 
 mctx makes one simulation at a time. It scales values by the most visits of a child, and the first
 visit of a round raises that number. So the first action of a round is the best by the scale before
-the round, and the others are the best of the rest by the new scale. With these, roots that have all
-considered actions get exactly the visits of mctx, unless values are rescaled: then each visit of a
-round changes the scale of the others.
+the round, and the others are the best of the rest by the new scale. With these, visits equal those
+of mctx, unless values are rescaled: then each visit of a round changes the scale of the others.
 
-A root with fewer legal actions makes the same steps, and visits as many actions in each as it has.
-So no game of a batch waits for another, and the number of steps is known at compile time.
+A root with fewer legal actions has more rounds, which are narrower. With `rounds_of_all` every root
+makes its own, but one whose only move is forced stops with the others. With `rounds_of_full` all
+roots make the steps of a root with all considered actions, and visit as many actions in each as
+they have. These are far fewer steps, and their number is known at compile time.
 """
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import mctx
+import numpy as np
 
 from azjax.types import Array
 
@@ -35,26 +38,67 @@ class Phase(NamedTuple):
     steps: int | Array
 
 
-def phases(considered: int, simulations: int) -> tuple[Phase, ...]:
-    """Returns the steps of a search that considers that many actions at first, at least 1.
+def round_widths(actions: int, simulations: int) -> list[int]:
+    """Returns how many actions each round visits if the root has that many to consider.
 
     Example:
-        >>> phases(considered=7, simulations=16)
-        (Phase(width=7, steps=1), Phase(width=3, steps=1), Phase(width=2, steps=3))
+        >>> round_widths(actions=7, simulations=16)
+        [7, 3, 2, 2, 2]
     """
+    if actions <= 1:
+        return [1] * simulations
     widths: list[int] = []
-    halvings, width, left = max(math.ceil(math.log2(considered)), 1), considered, simulations
+    halvings, width, left = math.ceil(math.log2(actions)), actions, simulations
     while left > 0:
         for _ in range(max(1, simulations // (halvings * width))):
             if left > 0:
                 widths.append(min(width, left))
             left -= width
-        width = max(min(2, considered), width // 2)
+        width = max(2, width // 2)
+    return widths
+
+
+def rounds_of_full(considered: int, simulations: int) -> tuple[Phase, ...]:
+    """Returns the steps of a search whose root has all considered actions, at least 1.
+
+    Example:
+        >>> rounds_of_full(considered=7, simulations=16)
+        (Phase(width=7, steps=1), Phase(width=3, steps=1), Phase(width=2, steps=3))
+    """
+    return _phases(round_widths(considered, simulations))
+
+
+def rounds_of_all(considered: int, simulations: int) -> tuple[Phase, ...]:
+    """Returns steps that are wide and numerous enough for roots with 2 to `considered` actions.
+
+    Example:
+        >>> rounds_of_all(considered=3, simulations=8)
+        (Phase(width=3, steps=1), Phase(width=2, steps=3))
+    """
+    numbers = range(min(2, considered), considered + 1)
+    widths = [round_widths(number, simulations) for number in numbers]
+    steps = max(map(len, widths))
+    padded = [row + [0] * (steps - len(row)) for row in widths]
+    return _phases([max(column) for column in zip(*padded, strict=True)])
+
+
+def _phases(widths: Sequence[int]) -> tuple[Phase, ...]:
     return tuple(Phase(width, len(list(steps))) for width, steps in groupby(widths))
 
 
+def unfinished(tree: mctx.Tree, simulations: int) -> Array:
+    """Returns whether a root of a compact tree still lacks simulations, bool []."""
+    has_choice = jnp.sum(~tree.root_invalid_actions, axis=-1) > 1
+    return jnp.any(has_choice & (tree.node_visits[:, tree.ROOT_INDEX] <= simulations))
+
+
 def select_round(
-    key: Array, tree: mctx.Tree, width: int, *, values: Callable[..., Array]
+    key: Array,
+    tree: mctx.Tree,
+    width: int,
+    *,
+    values: Callable[..., Array],
+    own_rounds: tuple[int, int] | None = None,
 ) -> tuple[Array, Array]:
     """Selects the actions of a root's next round, in the order of mctx.
 
@@ -63,26 +107,44 @@ def select_round(
       tree: of one node, the root, with its Gumbel noise.
       width: most actions of the round.
       values: mctx's `qtransform_completed_by_mix_value` with the search's options.
+      own_rounds: the search's (considered, simulations), if roots with fewer legal actions than are
+        considered have rounds of their own.
 
     Returns:
       (actions int32 [width], which of them are to be visited bool [width]).
     """
     del key
     visits, logits = tree.children_visits[0], tree.children_prior_logits[0]
+    legal = ~tree.root_invalid_actions
     level = jnp.max(visits)  # each action that is still considered was visited in every round
-    considered = (visits == level) & ~tree.root_invalid_actions
+    considered = (visits == level) & legal
     base = tree.extra_data.root_gumbel + (logits - jnp.max(logits))
 
     def score(more_visits: int) -> Array:
         scaled = values(tree, 0, maxvisit_init=_MAXVISIT_INIT + more_visits)
         return jnp.where(considered, jnp.maximum(_LOW, base + scaled), -jnp.inf)
 
+    limit = jnp.int32(width)
+    if own_rounds is not None:
+        widths = jnp.asarray(_width_table(*own_rounds))
+        number = jnp.minimum(len(widths) - 1, jnp.sum(legal, dtype=jnp.int32))
+        limit = widths[number, jnp.minimum(level, widths.shape[1] - 1)]
     first = jnp.argmax(score(0)).astype(jnp.int32)
     if width == 1:
-        return first[None], jnp.ones(1, bool)
+        return first[None], (limit > 0)[None]
     in_order = jnp.where(jnp.arange(len(visits)) == first, jnp.inf, score(1))
     best, actions = jax.lax.top_k(in_order, width)
-    return actions.astype(jnp.int32), best > -jnp.inf
+    return actions.astype(jnp.int32), (best > -jnp.inf) & (jnp.arange(width) < limit)
+
+
+@functools.cache
+def _width_table(considered: int, simulations: int) -> np.ndarray:
+    """Returns the widths of rounds by (number of actions, rounds before), int32 [C + 1, S + 1]."""
+    table = np.zeros((considered + 1, simulations + 1), np.int32)
+    for number, row in enumerate(table):
+        widths = round_widths(number, simulations)
+        row[: len(widths)] = widths
+    return table
 
 
 def select_behind(

@@ -38,6 +38,7 @@ def make_loop_fn(
     selection: Selection,
     *,
     phases: Sequence[Phase] | None = None,
+    goes_on: Callable[[mctx.Tree], Array] | None = None,
     deterministic: bool = False,
     pack_states: bool = False,
 ) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
@@ -50,6 +51,7 @@ def make_loop_fn(
       selection: how actions are selected at the root and below it.
       phases: the steps of a whole search, which makes `width` simulations in each step of a phase.
         Without them each step makes one.
+      goes_on: whether a search that has phases needs another step, bool []; always by default.
       deterministic: whether both selections ignore their key and depth, as Gumbel's do.
       pack_states: whether the states are stored as one array of each dtype during a call, which
         saves an accelerator a kernel for each of their arrays.
@@ -84,12 +86,32 @@ def make_loop_fn(
         with jax.named_scope("simulations"):
             for phase in phases or [Phase(1, upper - lower)]:
                 step = functools.partial(_step, simulate, phase.width, lower)
-                state = jax.lax.fori_loop(0, phase.steps, step, state)
+                state = _repeat(step, phase.steps, state, goes_on)
                 lower += phase.width * phase.steps
         key, tree = state
         return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
 
     return loop_fn
+
+
+def _repeat(
+    step: Callable[[Array, LoopState], LoopState],
+    steps: int | Array,
+    state: LoopState,
+    goes_on: Callable[[mctx.Tree], Array] | None,
+) -> LoopState:
+    if goes_on is None:
+        return jax.lax.fori_loop(0, steps, step, state)
+
+    def wanted(carry: tuple[Array, LoopState]) -> Array:
+        made, (_, tree) = carry
+        return (made < steps) & goes_on(tree)
+
+    def next_step(carry: tuple[Array, LoopState]) -> tuple[Array, LoopState]:
+        made, state = carry
+        return made + 1, step(made, state)
+
+    return jax.lax.while_loop(wanted, next_step, (jnp.int32(0), state))[1]
 
 
 def simulate_once(

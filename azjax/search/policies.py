@@ -12,7 +12,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,13 +21,30 @@ import mctx
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.dirichlet import add_dirichlet_noise
-from azjax.search.halving import phases, select_behind, select_round
+from azjax.search.halving import (
+    rounds_of_all,
+    rounds_of_full,
+    select_behind,
+    select_round,
+    unfinished,
+)
 from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array, Params
 
 # Above every bound of a tried action, and small enough that float32 keeps the logits.
 _UNTRIED = 1000.0
+
+
+Steps = Literal["rounds", "fixed", "single"]
+"""The steps of a search by Gumbel:
+
+- "rounds": each is a round of sequential halving. Visits equal those of mctx, but a position with
+  one legal move gets fewer.
+- "fixed": the rounds of a position that has all considered actions. One with fewer legal actions
+  visits as many in each step as it has, so it gets fewer simulations.
+- "single": one simulation each, as mctx makes them.
+"""
 
 
 class Exploration(NamedTuple):
@@ -76,36 +93,42 @@ class Gumbel:
         keys: SearchKeys,
         exploration: Exploration,
         *,
-        one_at_a_time: bool = False,
+        steps: Steps = "rounds",
     ) -> mctx.PolicyOutput:
-        """Searches by rounds, or by one simulation at a time as mctx does."""
         params, recurrent_fn, root, mask = positions
         considered = min(self.config.max_considered_actions, mask.shape[-1])
-        if one_at_a_time:
-            steps = None
+        simulations = self.num_simulations
+        of_rounds = functools.partial(select_round, values=self.values)
+        places, phases, goes_on = simulations, None, None
+        if steps == "rounds":
+            phases = rounds_of_all(considered, simulations)
+            places = sum(phase.width * int(phase.steps) for phase in phases)
+            select_root = functools.partial(of_rounds, own_rounds=(considered, simulations))
+            goes_on = functools.partial(unfinished, simulations=simulations)
+        elif steps == "fixed":
+            phases, select_root = rounds_of_full(considered, simulations), of_rounds
+        else:
             select_root = one_at_the_root(
                 functools.partial(
                     mctx.gumbel_muzero_root_action_selection,
-                    num_simulations=self.num_simulations,
+                    num_simulations=simulations,
                     max_num_considered_actions=considered,
                     qtransform=self.values,
                 )
             )
-        else:
-            steps = phases(considered, self.num_simulations)
-            select_root = functools.partial(select_round, values=self.values)
         return mctx.gumbel_muzero_policy(
             params,
             keys.tree,
             root,
             recurrent_fn,
-            self.num_simulations,
+            places,
             invalid_actions=~mask,
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
                 Selection(select_root, self._select),
-                phases=steps,
+                phases=phases,
+                goes_on=goes_on,
                 deterministic=True,
                 pack_states=True,
             ),
@@ -164,10 +187,10 @@ class PUCT:
         keys: SearchKeys,
         exploration: Exploration,
         *,
-        one_at_a_time: bool = True,
+        steps: Steps = "single",
     ) -> mctx.PolicyOutput:
-        """Searches by one simulation at a time, whatever the last argument says."""
-        del one_at_a_time
+        """Makes one simulation a step, whatever the last argument says."""
+        del steps
         params, recurrent_fn, root, mask = positions
         logits = add_dirichlet_noise(
             keys.noise,

@@ -13,7 +13,7 @@ from azjax.config.own_parts import own_part
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
-from azjax.search.policies import Exploration, Positions, SearchKeys, algorithm_of
+from azjax.search.policies import Exploration, Positions, SearchKeys, Steps, algorithm_of
 from azjax.types import Array, Params, State
 
 _TINY = 1e-6
@@ -60,7 +60,7 @@ def search(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
-    one_at_a_time: bool = False,
+    steps: Steps = "rounds",
 ) -> SearchResult:
     """Searches B positions at once.
 
@@ -73,10 +73,10 @@ def search(
         are not read.
       root_logits: logits of your own for the positions themselves, float32 [B, A], in place of
         those of `evaluate`.
-      one_at_a_time: whether Gumbel makes one simulation after the other, as mctx does, instead of a
-        round of sequential halving at once. Visits are equal unless a position has fewer legal
-        actions than are considered. It then gets all simulations, and otherwise as many in each
-        round as it has legal actions.
+      steps: "rounds" makes a round of Gumbel's sequential halving in each step, with mctx's visits
+        but for positions with one legal move. "single" makes one simulation in each step, as mctx
+        does, and "fixed" no more steps than a position needs that has all considered actions; see
+        `azjax.search.policies.Steps`.
 
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
@@ -88,7 +88,7 @@ def search(
         key=key,
         config=config,
         exploration=exploration,
-        one_at_a_time=one_at_a_time,
+        steps=steps,
     )
     if not has_few_legal_actions(game):
         return search_result(find(game, evaluate, states=states, root_logits=root_logits))
@@ -146,7 +146,7 @@ def search_output(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
-    one_at_a_time: bool = False,
+    steps: Steps = "rounds",
 ) -> mctx.PolicyOutput:
     """Searches B positions and returns mctx's output, with the search tree of each.
 
@@ -162,4 +162,4 @@ def search_output(
     root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
     positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
     algorithm = algorithm_of(config)
-    return algorithm.search(positions, keys, exploration, one_at_a_time=one_at_a_time)
+    return algorithm.search(positions, keys, exploration, steps=steps)

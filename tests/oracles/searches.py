@@ -94,7 +94,7 @@ def config_of(game, policy):
 
 
 @functools.lru_cache
-def compiled_policy(game, policy, *, one_at_a_time=True, config=None):
+def compiled_policy(game, policy, *, steps="single", config=None):
     """Returns our search: (params, key, states, gumbel scale [B, 1]) -> mctx's output with tree."""
     config, evaluate = config or config_of(game, policy), make_evaluate(game)
 
@@ -105,7 +105,7 @@ def compiled_policy(game, policy, *, one_at_a_time=True, config=None):
         keys = SearchKeys(tree=key, noise=key, evaluate=key)
         positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
         algorithm = algorithm_of(config)
-        return algorithm.search(positions, keys, exploration, one_at_a_time=one_at_a_time)
+        return algorithm.search(positions, keys, exploration, steps=steps)
 
     return _compile(run)
 

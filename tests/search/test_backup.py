@@ -35,6 +35,7 @@ def other_platform(*arguments, cpu, default):
     [
         ("dots_and_boxes_2x2", "gumbel"),
         ("dots_and_boxes_2x2", "rounds"),
+        pytest.param("dots_and_boxes_2x2", "fixed", marks=pytest.mark.slow),
         pytest.param("tic_tac_toe", "puct", marks=pytest.mark.slow),
         pytest.param("connect_four", "gumbel", marks=pytest.mark.slow),
         pytest.param(WIDE, "puct", marks=pytest.mark.slow),
@@ -49,7 +50,9 @@ def test_searches_are_the_same_on_other_platforms(name, policy, monkeypatch):
         with monkeypatch.context() as patched, jax.disable_jit():
             patched.setattr(jax.lax, "platform_dependent", platform_dependent)
             name = "puct" if policy == "puct" else "gumbel"
-            compiled = compiled_policy.__wrapped__(game, name, one_at_a_time=policy != "rounds")
+            compiled = compiled_policy.__wrapped__(
+                game, name, steps=policy if policy in ("rounds", "fixed") else "single"
+            )
             return compiled.__wrapped__(*problem(game, 0))
 
     expected, found = run(the_cpu), run(other_platform)

@@ -2,7 +2,6 @@
 
 import chex
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
@@ -10,7 +9,7 @@ from mctx._src.seq_halving import get_sequence_of_considered_visits
 
 from azjax.config import GumbelConfig, SearchConfig
 from azjax.pytrees import take
-from azjax.search.halving import phases
+from azjax.search.halving import round_widths, rounds_of_all, rounds_of_full
 from azjax.search.tree import whole_tree
 from tests.oracles.searches import BATCH, compiled_policy, compiled_stock
 from tests.search.test_loop import WIDE, problem
@@ -24,26 +23,31 @@ def search_config(game, simulations, considered, *, rescale=False):
     return SearchConfig("gumbel", simulations, gumbel)
 
 
-def both(game, config, seed):
-    """Returns our output and that of mctx, and how many considered actions each root lacks."""
+def both(game, config, seed, steps):
+    """Returns our output and that of mctx, and the number of legal actions of each root."""
     arguments = problem(game, seed)
-    ours = compiled_policy(game, "gumbel", one_at_a_time=False, config=config)(*arguments)
+    ours = compiled_policy(game, "gumbel", steps=steps, config=config)(*arguments)
     stock = compiled_stock(game, "gumbel", config=config)(*arguments)
-    legal = np.asarray(jax.vmap(game.legal_action_mask)(arguments[2]).sum(-1))
-    considered = min(config.gumbel.max_considered_actions, game.num_actions)
-    return ours, stock, np.maximum(considered - legal, 0)
+    return ours, stock, np.asarray(jax.vmap(game.legal_action_mask)(arguments[2]).sum(-1))
 
 
-def step_widths(considered, simulations):
-    return [phase.width for phase in phases(considered, simulations) for _ in range(phase.steps)]
+def widths_of(phases):
+    return [phase.width for phase in phases for _ in range(phase.steps)]
 
 
-@pytest.mark.parametrize("considered", [1, 2, 3, 6, 7, 16, 17])
-def test_the_steps_are_the_rounds_of_mctx(considered):
+@pytest.mark.parametrize("considered", [0, 1, 2, 3, 6, 7, 16, 17])
+def test_the_rounds_are_those_of_mctx(considered):
     for simulations in range(1, 201):
         levels = get_sequence_of_considered_visits(considered, simulations)
         _, counts = np.unique(levels, return_counts=True)
-        assert step_widths(considered, simulations) == list(counts)
+        assert round_widths(considered, simulations) == list(counts)
+        if considered:
+            assert widths_of(rounds_of_full(considered, simulations)) == list(counts)
+            widths = widths_of(rounds_of_all(considered, simulations))
+            for number in range(min(2, considered), considered + 1):
+                rounds = round_widths(number, simulations)
+                assert len(widths) >= len(rounds)
+                assert all(a >= b for a, b in zip(widths, rounds, strict=False))
 
 
 # Numbers of simulations and of considered actions, powers of two and others.
@@ -52,7 +56,7 @@ CASES = [
     ("connect_four", 33, 7),
     ("connect_four", 64, 4),
     ("dots_and_boxes_2x2", 24, 3),
-    ("tic_tac_toe", 24, 6),
+    ("tic_tac_toe", 24, 16),
     (WIDE, 24, 16),
 ]
 MORE_CASES = [
@@ -60,42 +64,68 @@ MORE_CASES = [
     *((name, 48, m) for name in ["othello_4x4", "go_3x3", "mancala_3x2"] for m in (2, 5)),
     *((name, 100, 16) for name in ["gomoku_5x5", "hex_3x3", "gardner_chess", "mnk_4x3x3"]),
 ]
+ALL_CASES = [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_CASES)]
 
 
-@pytest.mark.parametrize(
-    ("name", "simulations", "considered"),
-    [*CASES, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_CASES)],
-)
-def test_roots_with_all_considered_actions_equal_stock_mctx(name, simulations, considered):
-    """Moves, visits and the whole tree, with noise in half of the positions."""
+@pytest.mark.parametrize(("name", "simulations", "considered"), ALL_CASES)
+def test_rounds_equal_stock_mctx(name, simulations, considered):
+    """Also where fewer actions are legal than are considered, with noise in half of the roots."""
+    game = make(name)
+    config = search_config(game, simulations, considered)
+    legal = []
+    for seed in range(2):
+        ours, stock, number = both(game, config, seed, "rounds")
+        rows = np.flatnonzero(number > 1)
+        legal += list(number[rows])
+        summary, expected = (x.search_tree.summary() for x in (ours, stock))
+        chex.assert_trees_all_equal(ours.action, stock.action)
+        chex.assert_trees_all_equal(summary.visit_counts[rows], expected.visit_counts[rows])
+        assert (summary.visit_counts[rows].sum(-1) == simulations).all()
+        # Larger batches may sum the network's products in another order.
+        for name in ("qvalues", "value"):
+            pair = getattr(summary, name)[rows], getattr(expected, name)[rows]
+            chex.assert_trees_all_close(*pair, atol=1e-6)
+        weights = ours.action_weights[rows], stock.action_weights[rows]
+        chex.assert_trees_all_close(*weights, atol=1e-6)
+        # A forced move, or a game that is over: fewer visits, and the same move.
+        others = np.delete(summary.visit_counts, rows, axis=0)
+        assert (others.sum(-1) <= simulations).all()
+        chex.assert_tree_all_finite((ours.action_weights, summary))
+    assert len(np.unique(legal)) > 2
+
+
+@pytest.mark.parametrize(("name", "simulations", "considered"), ALL_CASES)
+def test_fixed_steps_equal_stock_mctx_where_all_considered_actions_are_legal(
+    name, simulations, considered
+):
+    """The whole tree is equal, node by node."""
     game = make(name)
     config = search_config(game, simulations, considered)
     for seed in range(2):
-        ours, stock, lacking = both(game, config, seed)
-        full = np.flatnonzero(lacking == 0)
-        assert len(full) > BATCH // 16
+        ours, stock, number = both(game, config, seed, "fixed")
+        full = np.flatnonzero(number >= min(considered, game.num_actions))
+        assert len(full) > BATCH // 20
         chex.assert_trees_all_equal(ours.action[full], stock.action[full])
         tree, expected = take(whole(ours.search_tree), full), take(stock.search_tree, full)
         for exact in ("children_visits", "parents", "action_from_parent", "node_visits"):
             chex.assert_trees_all_equal(getattr(tree, exact), getattr(expected, exact))
-        # Larger batches may sum the network's products in another order.
         weights = ours.action_weights[full], stock.action_weights[full]
         chex.assert_trees_all_close(*weights, atol=1e-6)
         chex.assert_trees_all_close(tree.node_values, expected.node_values, atol=1e-6)
-        assert (tree.node_visits[:, 0] == simulations + 1).all()
 
 
 @pytest.mark.parametrize(("simulations", "considered"), [(24, 6), (33, 7)])
-def test_other_roots_visit_the_actions_that_they_have(simulations, considered):
+def test_fixed_steps_visit_the_actions_that_a_root_has(simulations, considered):
     """In each round as many as are legal, so the most visited action is in all rounds."""
     game = make("tic_tac_toe")
-    ours, _, lacking = both(game, search_config(game, simulations, considered), 0)
+    config = search_config(game, simulations, considered)
+    ours, _, number = both(game, config, 0, "fixed")
     visits = -np.sort(-np.asarray(ours.search_tree.summary().visit_counts), axis=-1)
-    widths = np.array(step_widths(considered, simulations))
-    assert len(np.unique(lacking)) > 4
-    for row, few in zip(visits, considered - lacking, strict=True):
+    widths = np.array(round_widths(considered, simulations))
+    assert len(np.unique(number)) > 4
+    for row, legal in zip(visits, number, strict=True):
         # A game that is over goes on by its first action, as in mctx.
-        made = np.minimum(widths, max(few, 1))
+        made = np.minimum(widths, max(legal, 1))
         np.testing.assert_array_equal(row, [(made > rank).sum() for rank in range(len(row))])
     tree = whole(ours.search_tree)
     absent = np.asarray(tree.parents[:, 1:]) < 0
@@ -103,16 +133,15 @@ def test_other_roots_visit_the_actions_that_they_have(simulations, considered):
     assert not np.asarray(tree.node_visits[:, 1:])[absent].any()
     chex.assert_tree_all_finite((ours.action_weights, tree.node_values))
     legal = ~np.asarray(tree.root_invalid_actions)
-    chosen = legal[np.arange(BATCH), ours.action]
-    assert chosen[legal.any(-1)].all()
+    assert legal[np.arange(BATCH), ours.action][legal.any(-1)].all()
 
 
 def test_rescaled_values_keep_the_number_of_visits():
     """Values that a round's visits rescale may choose other actions, but not other numbers."""
     game = make("connect_four")
-    ours, stock, lacking = both(game, search_config(game, 24, 6, rescale=True), 0)
+    ours, stock, number = both(game, search_config(game, 24, 6, rescale=True), 0, "rounds")
     visits, expected = (np.sort(x.search_tree.summary().visit_counts) for x in (ours, stock))
-    np.testing.assert_array_equal(visits[lacking == 0], expected[lacking == 0])
+    np.testing.assert_array_equal(visits[number > 1], expected[number > 1])
 
 
 def test_evaluating_actions_one_by_one_changes_nothing(monkeypatch):
@@ -120,8 +149,9 @@ def test_evaluating_actions_one_by_one_changes_nothing(monkeypatch):
     config, arguments = search_config(game, 12, 6), problem(game, 1)
 
     def run():
-        compiled = compiled_policy.__wrapped__(game, "gumbel", one_at_a_time=False, config=config)
-        return compiled(*arguments), compiled.lower(*arguments).as_text().count("while")
+        compiled = compiled_policy.__wrapped__(game, "gumbel", steps="fixed", config=config)
+        lowered = compiled.lower(*arguments)
+        return lowered.compile()(*arguments), lowered.as_text().count("stablehlo.while")
 
     assert BATCH * 6 <= 1024
     together, loops = run()
@@ -130,18 +160,3 @@ def test_evaluating_actions_one_by_one_changes_nothing(monkeypatch):
     assert more_loops > loops
     chex.assert_trees_all_equal(one_by_one.action, together.action)
     chex.assert_trees_all_close(one_by_one.action_weights, together.action_weights, atol=1e-6)
-
-
-def test_each_round_gives_a_considered_action_one_visit():
-    """A root's visits after more simulations extend those after fewer, round by round."""
-    game = make("connect_four")
-    before = None
-    for simulations in (3, 7):
-        config = search_config(game, simulations, 7)
-        ours, _, lacking = both(game, config, 2)
-        visits = np.asarray(ours.search_tree.summary().visit_counts)[lacking == 0]
-        assert visits.max() == 1
-        if before is not None:
-            assert (visits >= before).all()
-        before = visits
-    assert jnp.all(before == 1)
