@@ -123,7 +123,7 @@ def test_results_are_complete_and_legal(policy):
         np.testing.assert_allclose(result.prior.sum(-1), 1, rtol=1e-5)
         made = np.asarray(result.visits.sum(-1))
         np.testing.assert_array_equal(made[legal.sum(-1) > 1], SIMULATIONS)
-        assert ((0 < made) & (made <= SIMULATIONS)).all()  # fewer where a move is forced
+        assert ((made > 0) & (made <= SIMULATIONS)).all()  # fewer where a move is forced
         for found in (result.policy, result.prior, result.visits, result.action_values):
             assert not np.asarray(found)[playing][~legal[playing]].any()
         assert legal[np.arange(BATCH), result.action][playing].all()
