@@ -48,8 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         command line's own: its compiled programs are kept.
     """
     own_process = arguments is None
-    if own_process:
-        _prepare_output()
+    _prepare_output(own_process)
     try:
         try:
             _run(list(sys.argv[1:] if arguments is None else arguments), own_process)
@@ -105,13 +104,13 @@ def _run(arguments: list[str], own_process: bool) -> None:
     COMMANDS[name](rest)
 
 
-def _prepare_output() -> None:
-    """Makes this process's output take every text, such as the name of any file."""
+def _prepare_output(own_process: bool) -> None:
+    """Gives missing streams a place, and makes those of an own process take every text."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:  # closed; files that are opened later would get its number
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-        elif isinstance(stream, io.TextIOWrapper):
+        elif own_process and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
