@@ -91,7 +91,7 @@ def test_a_broken_checkpoint_is_left_out(trained, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--anchors", "nobody"], "there is no player or run 'nobody'"),
+        (["--anchors", "nobody"], "there is no player 'nobody'"),
         (["--anchors", "random", "random"], "an anchor is named twice"),
         (["--games", "7"], "must be even and above 0"),
         (["--simulations", "0"], "the number of simulations must be at least 1, but is 0"),
