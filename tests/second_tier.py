@@ -107,8 +107,8 @@ SECOND_TIER = (
     "soak/test_files.py",
     "soak/test_web_clients.py",
     "soak/test_runs.py",
-    "analysis/test_game_file.py::test_games_come_back[chess",
-    "analysis/test_game_file.py::test_games_come_back[shogi",
+    "play/test_game_file.py::test_games_come_back[chess",
+    "play/test_game_file.py::test_games_come_back[shogi",
     # Browsers and exported models; one whole game in a browser stays.
     "web/test_browser.py::test_hints_undo_sides_and_strength_in_one_file_from_a_disk",
     "web/test_browser.py::test_moves_of_two_clicks_on_the_local_server",
