@@ -75,7 +75,10 @@ def flag(request):
     jax.config.update(request.param, False)
 
 
-@pytest.mark.parametrize("group", COMMANDS)
+@pytest.mark.parametrize(
+    "group",
+    ["train", "parts", *(pytest.param(x, marks=pytest.mark.slow) for x in list(COMMANDS)[2:])],
+)
 def test_commands(group, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for name, values in (("a", MEASURED), ("b", MANY_PARTS), ("c", GO)):
