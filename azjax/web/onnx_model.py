@@ -80,6 +80,7 @@ def make_evaluation(
     """
     network = in_float32(network)
     structure = jax.tree.structure(jax.eval_shape(game.init))
+    names = (*FACTS, *extra_facts(game))
 
     def evaluate(*inputs: Array) -> list[Array]:
         *leaves, action = inputs
@@ -89,7 +90,7 @@ def make_evaluation(
             lambda old, new: jnp.where(no_move, old, new), before, game.step(before, action)
         )
         facts = facts_of(game, network, variables, state)
-        return [*jax.tree.leaves(state), *facts.values()]
+        return [*jax.tree.leaves(state), *(facts[name] for name in names)]
 
     return evaluate
 

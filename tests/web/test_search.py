@@ -141,7 +141,7 @@ def random_trees(seed, trees, actions, nodes):
 
 def jax_visits(table, config, roots, simulations):
     """Returns the root's visits after 1, 2, ... simulations by stock mctx, [sims, roots, A]."""
-    select_root, select = algorithm_of(config).anytime_selection()
+    selection = algorithm_of(config).anytime_selection()
     roots = jnp.asarray(roots, jnp.int32)
     mask = table.legal_action_mask(roots)
     logits, value = table.evaluate(None, None, roots)
@@ -152,8 +152,8 @@ def jax_visits(table, config, roots, simulations):
             prior_logits=mask_logits(logits, mask), value=value, embedding=roots
         ),
         recurrent_fn=make_recurrent_fn(table, table.evaluate),
-        root_action_selection_fn=select_root,
-        interior_action_selection_fn=select,
+        root_action_selection_fn=lambda key, tree, _: selection.root(key, tree, 1)[0][0],
+        interior_action_selection_fn=selection.below,
         num_simulations=simulations,
         invalid_actions=~mask,
     )
