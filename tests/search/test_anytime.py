@@ -349,7 +349,7 @@ def test_the_tree_takes_the_given_memory():
 
 
 def test_several_moves_a_step_count_their_simulations():
-    """Also where a step would have more moves than are wanted, or than are legal."""
+    """A step visits fewer moves where fewer simulations are left, or fewer moves are legal."""
     game = make("tic_tac_toe")
     state = functools.reduce(game.step, [0, 1, 2, 4, 3], game.init())  # 4 legal moves
     search = anytime_search("tic_tac_toe", 40, width=6)
@@ -374,7 +374,7 @@ def test_several_moves_a_step_count_their_simulations():
 
 
 def test_a_step_visits_the_moves_furthest_behind_their_share():
-    """Recomputed in numpy, with the values of the visited moves and the mixed value of others."""
+    """Before the first visit all values are equal, so the priors alone decide."""
     progress = anytime_search("tic_tac_toe", width=3).start(make("tic_tac_toe").init()).run(3)
     prior = progress.analysis().prior
     expected = np.argsort(-prior, kind="stable")[:3]  # no visits yet: all values are equal
