@@ -16,8 +16,8 @@ from .config import SearchConfig as SearchConfig
 from .config import SelfPlayConfig as SelfPlayConfig
 from .config.toml import load_config as load_config
 from .errors import UserError as UserError
-from .evaluation.match import MatchResult as MatchResult
 from .evaluation.match import play_match as play_match
+from .evaluation.match_result import MatchResult as MatchResult
 from .evaluation.rating import Rating as Rating
 from .evaluation.rating import rate as rate
 from .evaluation.report import Report as Report

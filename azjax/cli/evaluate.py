@@ -235,7 +235,8 @@ def _match(first: str, second: str, options: Any) -> None:
 
     import jax
 
-    from azjax.evaluation.match import MatchTable, play_match
+    from azjax.evaluation.match import play_match
+    from azjax.evaluation.match_result import MatchTable
     from azjax.evaluation.position_suites import quick_results
     from azjax.players.load import load_player
 

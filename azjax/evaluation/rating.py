@@ -12,13 +12,8 @@ from rich.table import Table
 
 from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
-from azjax.evaluation.match import (
-    MatchResult,
-    different_names,
-    play_match,
-    prefixed,
-    short_names,
-)
+from azjax.evaluation.match import play_match, prefixed
+from azjax.evaluation.match_result import MatchResult, different_names, short_names
 from azjax.exact.display import Displayed
 from azjax.games import resolve_game
 from azjax.network.network import Network

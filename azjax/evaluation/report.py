@@ -11,14 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from azjax.evaluation.batched_player import choose_and_value
-from azjax.evaluation.match import (
-    MatchResult,
-    MatchTable,
-    different_names,
-    percent,
-    play_match,
-    prefixed,
-)
+from azjax.evaluation.match import play_match, prefixed
+from azjax.evaluation.match_result import MatchResult, MatchTable, different_names, percent
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
 from azjax.evaluation.summary import summarize

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from azjax.evaluation.match import MatchResult, percent, short_names
+from azjax.evaluation.match_result import MatchResult, percent, short_names
 from azjax.evaluation.scores import Score
 
 _WORDS = {

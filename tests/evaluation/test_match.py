@@ -10,13 +10,12 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.errors import UserError
-from azjax.evaluation.match import (
+from azjax.evaluation.match import match_scores, play_match
+from azjax.evaluation.match_result import (
     MatchResult,
     MatchTable,
     different_names,
-    match_scores,
     percent,
-    play_match,
     short_names,
 )
 from azjax.players.exact import exact_player
