@@ -201,10 +201,9 @@ def solve(arguments: list[str]) -> None:
 
 
 def bench(arguments: list[str]) -> None:
-    """Measure search, training or games, count kernels, or make a record: azjax bench search"""
+    """Measure search, training or games, or count kernels: azjax bench search"""
     from azjax.bench.games import GamesBenchmark
     from azjax.bench.launches import LaunchesBenchmark
-    from azjax.bench.record.record import RecordBenchmark
     from azjax.bench.search import SearchBenchmark
     from azjax.bench.training import TrainingBenchmark
 
@@ -213,7 +212,6 @@ def bench(arguments: list[str]) -> None:
         "search": SearchBenchmark,
         "train": TrainingBenchmark,
         "launches": LaunchesBenchmark,
-        "record": RecordBenchmark,
     }
     if arguments and arguments[0] in ("-h", "--help"):
         print("usage: azjax bench NAME ...   (azjax bench NAME --help shows its options)\n")

@@ -1,4 +1,4 @@
-"""`azjax bench record`: parts that fail alone, and what becomes of their figures."""
+"""`python -m benchmarks.record`: parts that fail alone, and what becomes of their figures."""
 
 import dataclasses
 import gzip
@@ -8,11 +8,12 @@ from pathlib import Path
 import jax
 import pytest
 
-from azjax.bench.record.parts import KINDS, one_line
-from azjax.bench.record.record import Part, RecordBenchmark, markdown
-from azjax.bench.record.trace import kernel_table, profile
 from azjax.config.toml import shipped_configs
 from azjax.errors import UserError
+from benchmarks.record.__main__ import main
+from benchmarks.record.parts import KINDS, one_line
+from benchmarks.record.record import Part, RecordBenchmark, markdown
+from benchmarks.record.trace import kernel_table, profile
 
 
 def lane(name):
@@ -87,12 +88,17 @@ def test_parts_have_kinds_and_configs_that_exist(tmp_path):
         assert trained <= shipped_configs().keys()
 
 
-def test_mistakes_are_refused(tmp_path, refused):
-    assert "must be positive" in refused("bench", "record", "--out", tmp_path, "--minutes", "0")
-    assert "--peers" in refused("bench", "record", "--out", tmp_path, "--peers", tmp_path)
-    assert "no such file" in refused("bench", "record", "--out", tmp_path, "--train", "nothing")
+def test_mistakes_are_refused(tmp_path, capsys, monkeypatch):
+    def refused(*words):
+        monkeypatch.setattr("sys.argv", ["record", "--out", str(tmp_path), *words])
+        assert main() == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    assert "must be positive" in refused("--minutes", "0")
+    assert "no such file" in refused("--train", "nothing")
     (tmp_path / "record.json").touch()
-    assert "not empty" in refused("bench", "record", "--out", tmp_path)
+    assert "not empty" in refused()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +126,7 @@ def test_a_part_that_fails_ends_alone(tmp_path, capsys):
     assert "did you mean 'tic_tac_toe'" in problems["rules tic_tac_two"]
     assert problems["search connect_four"] == "stopped at its time limit"
     assert "without an NVIDIA GPU" in problems["graphs connect_four"]
-    assert "--peers does not name" in problems["peers pgx"]
+    assert "not asked for by --peers" in problems["peers pgx"]
     assert "no_such_part" in problems["no_such_part"]
     assert "no time left" in problems["training tic_tac_toe"]
     assert all("\n" not in problem for problem in problems.values())
@@ -156,7 +162,7 @@ def test_parts_that_compile_side_by_side(tmp_path, capsys):
 
 
 def test_parts_that_do_not_compile_in_time_are_still_measured(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("azjax.bench.record.record._COMPILING", 1e-4)
+    monkeypatch.setattr("benchmarks.record.record._COMPILING", 1e-4)
     SideBySide(tmp_path, quick=True, minutes=10).run()
     record = json.loads((tmp_path / "record.json").read_text())["parts"]
     assert "steps/s" in record["rules tic_tac_toe"]["summary"]

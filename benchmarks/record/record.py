@@ -1,4 +1,4 @@
-"""`azjax bench record`: a machine's record, in parts that each fail alone."""
+"""A machine's record, in parts that each fail alone."""
 
 import dataclasses
 import json
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from azjax.bench.games import GAMES
-from azjax.bench.record.parts import Settings, file_name
-from azjax.bench.record.process import Process, most_at_once
 from azjax.config.toml import load_config, shipped_configs
 from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
+from benchmarks.record.parts import CHECKOUT, Settings, file_name
+from benchmarks.record.process import Process, most_at_once
 
 _DETERMINISTIC = "--xla_gpu_deterministic_ops=true --xla_gpu_autotune_level=0"
 _FAST_TO_COMPILE = "--xla_backend_optimization_level=0"  # on a CPU, where speed does not count
@@ -68,8 +68,8 @@ class RecordBenchmark:
     """Time for everything; the training takes what the other parts leave."""
     quick: bool = False
     """All parts with small sizes, in five minutes on a CPU."""
-    peers: Path | None = None
-    """The folder benchmarks/peers of a checkout, to measure pgx's recipe as well."""
+    peers: bool = False
+    """Measure pgx's recipe as well, by `benchmarks/peers`; it needs pgx."""
     train: str = ""
     """Config of the training: a file or a name; gpu/connect_four by default."""
 
@@ -80,11 +80,9 @@ class RecordBenchmark:
           UserError: the folder is not empty, or the time is not positive.
         """
         if self.minutes <= 0:
-            raise UserError("bench record: --minutes must be positive")
+            raise UserError("--minutes must be positive")
         if self.train:
             load_config(self.train)
-        if self.peers and not (self.peers / "pgx_loop.py").exists():
-            raise UserError(f"--peers {self.peers}: not the folder benchmarks/peers of a checkout")
         if self.out.exists() and any(self.out.iterdir()):
             raise UserError(f"{self.out}: the folder is not empty; name a new one")
         for folder in ("parts", "logs"):
@@ -140,7 +138,7 @@ class RecordBenchmark:
 
     def join(self) -> dict[str, Any]:
         """Writes `record.json` and `record.md` from what the parts have written, and returns it."""
-        record: dict[str, Any] = {"benchmark": "azjax bench record", "parts": {}}
+        record: dict[str, Any] = {"benchmark": "python -m benchmarks.record", "parts": {}}
         for part in self.parts():
             figures = _read(self.out / "parts" / f"{file_name(part.kind, *part.names)}.json")
             if figures:
@@ -210,17 +208,18 @@ class RecordBenchmark:
     def _start(self, part: Part, seconds: float, host: _Host, *, waits: bool = False) -> Process:
         """Starts a part; if it `waits`, it goes on until everything is compiled."""
         turn = f"{host.programs}/{file_name(part.kind, *part.names)}" if waits else ""
-        peers = str(self.peers.resolve()) if self.peers else ""
         settings = Settings(
-            str(self.out), quick=self.quick, peers=peers, seconds=seconds, turn=turn
+            str(self.out), quick=self.quick, peers=self.peers, seconds=seconds, turn=turn
         )
         environment = host.environment | dict(os.environ)
         flags = part.flags if host.on_gpu else _FAST_TO_COMPILE if self.quick else ""
         environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {flags}".strip()
+        paths = (str(CHECKOUT), environment.get("PYTHONPATH", ""))
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         if waits:
             environment["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # several share the device
         facts = json.dumps(dataclasses.asdict(settings))
-        words = [sys.executable, "-m", "azjax.bench.record", facts, str(self._file(part))]
+        words = [sys.executable, "-m", "benchmarks.record.part", facts, str(self._file(part))]
         log = self.out / "logs" / f"{file_name(part.kind, *part.names)}.txt"
         return Process([*words, part.kind, *part.names], environment, log, turn)
 

@@ -5,8 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
-from azjax.bench.record.parts import READY, one_line
 from azjax.devices.cgroups import usable_memory
+from benchmarks.record.parts import READY, one_line
 
 _MEMORY = 4 * 2**30  # bytes of the host, of a part that waits
 

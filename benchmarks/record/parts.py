@@ -25,7 +25,6 @@ from rich.console import Console
 
 from azjax.bench.games import rules_of
 from azjax.bench.random_play import RandomPlayer, Rules, play, spread_out
-from azjax.bench.record.trace import profile
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, spread
 from azjax.bench.training import TrainingBenchmark
@@ -42,10 +41,12 @@ from azjax.runs.loggers import Value
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
 from azjax.training.loop import resume, train
+from benchmarks.record.trace import profile
 
 _PACKAGES = ("azjax", "jax", "jaxlib", "flax", "optax", "chex", "mctx", "orbax-checkpoint", "numpy")
 _IN_PGX = {"tic_tac_toe", "connect_four", "othello", "hex", "go_9x9", "go_19x19", "chess", "shogi"}
 _IN_PGX |= {"gardner_chess"}
+CHECKOUT = Path(__file__).parents[2]
 READY = ".ready"  # ends the name of the file by which a part says that it waits for its turn
 # What XLA may put into a GPU's command buffers; the last two are loops and branches.
 _IN_GRAPHS = "FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,DYNAMIC_SLICE_FUSION,CONDITIONAL,WHILE"
@@ -57,7 +58,7 @@ class Settings:
 
     folder: str  # of the record
     quick: bool = False
-    peers: str = ""  # the folder `benchmarks/peers` of a checkout
+    peers: bool = False  # whether pgx's recipe is measured
     seconds: float = 60.0  # that the part has
     turn: str = ""  # the file that exists when the part may be timed; "" for at once
 
@@ -261,10 +262,10 @@ def graphs(settings: Settings, say: Say, name: str) -> None:
 def peers(settings: Settings, say: Say, name: str) -> None:
     """Measures azjax or pgx's recipe with equal networks and sizes."""
     if not settings.peers:
-        raise UserError("--peers does not name the folder benchmarks/peers of a checkout")
+        raise UserError("not asked for by --peers")
     if name == "pgx" and find_spec("pgx") is None:
         raise UserError("pgx is not installed, so its recipe is not measured")
-    sys.path.insert(0, settings.peers)
+    sys.path.insert(0, str(CHECKOUT / "benchmarks" / "peers"))
     import azjax_loop  # type: ignore[import-not-found]
     import setting  # type: ignore[import-not-found]
 

@@ -1,4 +1,4 @@
-"""Runs one part of a record: python -m azjax.bench.record SETTINGS FILE PART [NAME]"""
+"""Runs one part of a record: python -m benchmarks.record.part SETTINGS FILE PART [NAME]"""
 
 import json
 import os
@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from azjax.bench.record.parts import KINDS, Settings, one_line
+from benchmarks.record.parts import KINDS, Settings, one_line
 
 
 def main() -> int:

@@ -1,1 +1,0 @@
-"""`azjax bench record`: one command that makes a record of a machine."""

@@ -1,0 +1,1 @@
+"""`python -m benchmarks.record`: one command that makes a record of a machine."""
