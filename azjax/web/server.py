@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     Answer = Callable[[dict[str, Any]], Awaitable[Response]]
 
 HOST, PORT = "127.0.0.1", 8765
-_MAX_BYTES = 1 << 16  # of a request
+_MAX_BYTES = 1 << 16  # of a request, and of its head
+_MAX_CONNECTIONS = 256
 _MAX_SEARCHES = 8  # at the same time; they take turns
 _MAX_START = 200  # letters of a position
-_REQUEST_S = 10.0  # for the body of a request
+_REQUEST_S = 10.0  # for the body of a request, and for the next one on an open connection
 _RETRY_S = 2  # after which a page asks again
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
@@ -107,9 +108,16 @@ def make_config(app: Starlette) -> Config:
     """Returns the settings of the server, with its limits of connections and of time."""
     import uvicorn
 
-    from azjax.web.connections import LimitedProtocol
-
-    return uvicorn.Config(app, http=LimitedProtocol, ws="none", log_level="error", access_log=False)
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="none",
+        log_level="error",
+        access_log=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=int(_REQUEST_S),
+        h11_max_incomplete_event_size=_MAX_BYTES,
+    )
 
 
 def make_app(search: AnytimeSearch | PerfectPlay, *, about: str) -> Starlette:

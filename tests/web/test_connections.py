@@ -15,7 +15,6 @@ from azjax.web import server
 from tests.web.sites import listening, untrained
 
 pytest.importorskip("uvicorn")
-connections = pytest.importorskip("azjax.web.connections")
 
 TIMEOUT_S = 60
 PAGE = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
@@ -50,14 +49,6 @@ def answer(client):
     with http.client.HTTPResponse(client) as found:
         found.begin()
         return found.status, found.read()
-
-
-def is_closed(client):
-    """Waits for the server to close the connection; whether it did so without an answer."""
-    try:
-        return client.recv(1) == b""
-    except ConnectionResetError:
-        return True
 
 
 def wait_for_a_search(port):
@@ -98,17 +89,6 @@ def test_a_client_that_goes_away_prints_nothing(port, capfd, reset):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("data", [b"", b"GET / HT", POSITION + b"POST /api"])
-def test_a_request_that_never_comes_is_not_waited_for(port, monkeypatch, data):
-    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
-    with connect(port, data) as client:
-        began = time.monotonic()
-        if data.startswith(POSITION):
-            assert answer(client)[0] == 200
-        assert is_closed(client)
-        assert time.monotonic() - began < 5
-
-
 def test_a_body_that_never_comes_is_not_waited_for(port, monkeypatch):
     monkeypatch.setattr(server, "_REQUEST_S", 0.3)
     with connect(port, POSITION[:-3]) as client:
@@ -117,53 +97,19 @@ def test_a_body_that_never_comes_is_not_waited_for(port, monkeypatch):
     assert "within 0.3 seconds" in json.loads(body)["error"]
 
 
-def test_a_client_that_reads_nothing_is_closed(port, monkeypatch):
-    monkeypatch.setattr(connections, "REQUEST_S", 0.5)
-    with connect(port) as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        client.setblocking(False)
-        deadline, closed = time.monotonic() + TIMEOUT_S, False
-        while not closed:
-            assert time.monotonic() < deadline
-            try:
-                client.send(PAGE)
-            except BlockingIOError:  # the server reads no more, because nobody reads its answers
-                time.sleep(0.05)
-            except ConnectionError:
-                closed = True
+def test_a_connection_without_a_next_request_is_closed(monkeypatch):
+    monkeypatch.setattr(server, "_REQUEST_S", 1)
+    app = server.make_app(make_anytime_search(untrained("tic_tac_toe")), about="a test")
+    with listening(app) as port, connect(port, PAGE) as client:
+        assert answer(client)[0] == 200
+        assert client.recv(1) == b""
 
 
-def test_a_search_that_takes_longer_than_a_request_may_is_answered(port, monkeypatch, endless):
-    monkeypatch.setattr(connections, "REQUEST_S", 0.3)
-    with connect(port, SEARCH) as client, http.client.HTTPResponse(client) as found:
-        found.begin()
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            assert json.loads(found.readline()) == {"simulations": 1}
-
-
-def test_a_new_connection_replaces_the_oldest_idle_one(port, monkeypatch):
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 3)
-    with contextlib.ExitStack() as stack:
-        idle = [stack.enter_context(connect(port, data)) for data in (b"", b"GET /", b"")]
-        for client in idle[:2]:
-            page = stack.enter_context(connect(port, PAGE))
-            assert answer(page)[0] == 200
-            assert is_closed(client)
-        idle[2].sendall(PAGE)
-        assert answer(idle[2])[0] == 200
-
-
-def test_a_connection_too_many_is_refused(port, monkeypatch, endless):
-    monkeypatch.setattr(connections, "MAX_CONNECTIONS", 2)
-    with connect(port, SEARCH) as first, connect(port, SEARCH) as second:
-        for client in (first, second):
-            assert client.recv(12) == b"HTTP/1.1 200"
-        with connect(port) as third:
-            status, body = answer(third)
-    assert status == 503
-    assert json.loads(body) == {"error": "The server has too many open connections."}
+def test_a_connection_too_many_is_refused(monkeypatch):
+    monkeypatch.setattr(server, "_MAX_CONNECTIONS", 2)
+    app = server.make_app(make_anytime_search(untrained("tic_tac_toe")), about="a test")
+    with listening(app) as port, connect(port), connect(port, PAGE) as client:
+        assert answer(client)[0] == 503
 
 
 def test_searches_beyond_the_limit_are_asked_to_come_again(port, endless):
