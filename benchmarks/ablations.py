@@ -34,11 +34,11 @@ from typing import Annotated, Any, Literal
 import jax
 import tyro
 
-from azjax.bench.training import count_evaluations
 from azjax.config import Config
 from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
 from azjax.games import make_game
+from azjax.plan.operations import count_evaluations
 from azjax.replay.auxiliary import check_auxiliary
 
 CONFIGS = Path(__file__).parent.parent / "configs"

@@ -166,9 +166,11 @@ def _launches(player: SearchPlayer) -> dict[str, Any]:
     """Returns the kernels of a move on a GPU, of both searches by their sizes."""
     # Imported here because only this needs the compilers for GPUs.
     from azjax.plan.compile import ahead_mesh, compile_ahead, placed
-    from azjax.plan.launches import launches
-    from azjax.plan.machines import kernel_seconds, machine
-    from azjax.plan.measure import measure_runs
+    from azjax.plan.machines import machine
+    from benchmarks.kernels import hlo
+    from benchmarks.kernels.clock import kernel_seconds
+    from benchmarks.kernels.launches import launches
+    from benchmarks.kernels.measure import measure_runs
 
     here, game = machine("h100"), player.game
     mesh = ahead_mesh(here)
@@ -188,7 +190,8 @@ def _launches(player: SearchPlayer) -> dict[str, Any]:
     def count(found: Any, games: int) -> dict[str, Any]:
         states = jax.eval_shape(jax.vmap(lambda _: game.init()), jnp.arange(games))
         move = jax.jit(lambda found, key, states: found(key, states))
-        program = launches(compile_ahead(move, placed((found, key, states), mesh)).program, runs)
+        compiled = compile_ahead(move, placed((found, key, states), mesh))
+        program = launches(hlo.parse(compiled.text), runs)
         seconds = program.total(lambda kernel: kernel_seconds(kernel, here))
         row = {"kernels": round(program.kernels), "ms": round(1e3 * seconds, 3)}
         return {"games": games} | row

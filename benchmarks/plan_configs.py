@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> None:
         changes = CHANGES.get((name, machine), [])
         if name == NOT_MEASURED:
             changes = [*changes, "--no-measure"]
-        command = [sys.executable, "-m", "azjax.cli", "plan", name, "--on", machine, "--json"]
+        command = [sys.executable, "-m", "benchmarks.kernels.cycle", name, "--on", machine]
         found = subprocess.run([*command, *changes], capture_output=True, text=True)
         if found.returncode:
             raise SystemExit(f"{name} on {machine}: {found.stderr}")

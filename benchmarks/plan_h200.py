@@ -1,15 +1,16 @@
 """Counts the kernels of programs that were measured on an H200, and writes them with their times.
 
 The programs are those of commit 7319b3b: loops of random play, and training cycles. Today's
-`azjax/plan` counts them, in a checkout of that commit:
+`benchmarks/kernels` counts them, in a checkout of that commit:
 
     git worktree add ../measured 7319b3b
     cp -r azjax/plan azjax/jaxprs ../measured/azjax/
+    cp -r benchmarks/kernels ../measured/benchmarks/
     cd ../measured && PYTHONPATH=.:envs:COMPILERS python ../azjax/benchmarks/plan_h200.py FILE
 
 COMPILERS is the folder of `make plan`. Repetitions of loops are counted over as many games as were
-measured, after random openings as long as the games there. Takes half an hour on two cores.
-`tests/plan/h200.json` is the result, which `tests/plan/test_h200.py` compares with the estimates.
+measured, after random openings as long as the games there. Takes half an hour on two cores. The
+result is `tests/bench/kernels/h200.json`, whose test compares it with the estimates.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from azjax.bench.games import rules_of
 from azjax.config.toml import load_config
 from azjax.games import game_from_name, make_game
 from azjax.plan.compile import ahead_mesh, compile_ahead, placed
-from azjax.plan.counting import Runs, count
-from azjax.plan.hlo import Path as Names
-from azjax.plan.hlo import Program
-from azjax.plan.kernels import READ
-from azjax.plan.launches import launches
 from azjax.plan.machines import machine
 from azjax.players.load import load_player
 from azjax.search.model import network_evaluate
 from azjax.selfplay import selfplay
 from azjax.selfplay.openings import start_games
 from azjax.training.trainer import make_trainer
+from benchmarks.kernels import hlo
+from benchmarks.kernels.counting import Runs, count
+from benchmarks.kernels.hlo import Path as Names
+from benchmarks.kernels.kernels import READ
+from benchmarks.kernels.launches import launches
 
 # Steps a second of random play, by the number of games at once.
 RATES = {
@@ -82,13 +83,13 @@ class MeasuredRuns(Runs):
         return super().shares(path, kernels)
 
 
-def rows(program: Program, runs: MeasuredRuns, parts: float) -> list[list[Any]]:
+def rows(text: str, runs: MeasuredRuns, parts: float) -> list[list[Any]]:
     """Returns [times, bytes, operations, products, dtype of these] of kernels, alike ones merged.
 
     A wait of the host has no other entry than its times.
     """
     found: Counter[tuple[Any, ...]] = Counter()
-    for x in launches(program, runs).launches:
+    for x in launches(hlo.parse(text), runs).launches:
         work = (x.kernel.bytes, x.kernel.operations, x.kernel.matrix_flops)
         rounded = *(float(f"{number:.3g}") for number in work), x.kernel.matrix_dtype
         found[() if x.kernel is READ else rounded] += x.times / parts
@@ -111,8 +112,8 @@ def random_play_rows(name: str, batch: int, mesh: Any) -> list[list[Any]]:
         counts = count(play, states, jnp.uint32(1000), jnp.int32(COUNTED_PLIES[batch]))
     states = jax.tree.map(lambda x: jax.ShapeDtypeStruct((batch, *x.shape), x.dtype), rules.start)
     numbers = (jax.ShapeDtypeStruct((), jnp.uint32), jax.ShapeDtypeStruct((), jnp.int32))
-    program = compile_ahead(jax.jit(play), placed((states, *numbers), mesh)).program
-    return rows(program, MeasuredRuns(counts.loops, counts.branches), PLIES)
+    text = compile_ahead(jax.jit(play), placed((states, *numbers), mesh)).text
+    return rows(text, MeasuredRuns(counts.loops, counts.branches), PLIES)
 
 
 def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
@@ -145,11 +146,11 @@ def cycle_rows(name: str, mesh: Any) -> list[list[Any]]:
 
         counts = count(play, variables, jax.random.PRNGKey(0))
     trainer = make_trainer(game, config, mesh)
-    program = compile_ahead(trainer.cycle, (trainer.abstract_state(),)).program
+    text = compile_ahead(trainer.cycle, (trainer.abstract_state(),)).text
     full = config.selfplay.full_search_fraction
     updates = config.learning.updates_per_cycle
     runs = MeasuredRuns(counts.loops, counts.branches, updates=updates, full=full)
-    return rows(program, runs, 1.0)
+    return rows(text, runs, 1.0)
 
 
 def main() -> None:

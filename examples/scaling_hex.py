@@ -26,9 +26,9 @@ from azjax_envs import Game, make
 from scipy.optimize import least_squares
 
 import azjax
-from azjax.bench.training import cycle_operations, forward_operations
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.network import make_network
+from azjax.plan.operations import cycle_operations, forward_operations
 
 CYCLES = {3: 512, 4: 1024, 5: 2048, 6: 4096}  # of training, by size of the board
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)  # of the networks' two layers
@@ -94,7 +94,8 @@ def load(spec: str, game: Game, widest: Path) -> azjax.Player:
 def operations(size: int, width: int) -> tuple[float, float]:
     """Returns the operations of a cycle of training, and of one evaluation."""
     game, config = make(f"hex_{size}x{size}"), config_of(size, width)
-    return cycle_operations(game, config), forward_operations(make_network(game, config.network))
+    network = make_network(game, config.network)
+    return sum(cycle_operations(config, game, network)), forward_operations(game, network)
 
 
 def rate(folder: Path, rows: list[list[str]], size: int, perfect: str | None = None) -> tuple:

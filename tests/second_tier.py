@@ -23,6 +23,8 @@ OPTIMIZED = (
 SECOND_TIER = (
     # Benchmarks and the commands of the README, as whole processes.
     "bench/test_benchmarks.py",
+    "bench/kernels/test_programs.py::test_a_cycle",
+    "bench/kernels/test_programs.py::test_compiled",
     "bench/test_peers.py",
     "bench/test_record.py::test_a_part_that_fails_ends_alone",
     "bench/test_record.py::test_the_quick_record_is_complete",

@@ -11,12 +11,13 @@ import mctx
 from azjax_envs import Game
 
 from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, show, spread
-from azjax.bench.training import evaluate_repeatedly, forward_operations
+from azjax.bench.training import evaluate_repeatedly
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
 from azjax.network.network import Network, Variables
 from azjax.network.two_headed import make_network
+from azjax.plan.operations import forward_operations
 from azjax.rollouts import random_openings
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.search import Exploration, SearchResult, search
@@ -56,7 +57,7 @@ class SearchBenchmark:
         game = game_from_name(self.game)
         settings = NetworkConfig(blocks=self.blocks, channels=self.channels, dtype=self.dtype)
         network = make_network(game, settings)
-        operations = (self.simulations + 1) * self.batch * forward_operations(network)
+        operations = (self.simulations + 1) * self.batch * forward_operations(game, network)
         key = jax.random.PRNGKey(0)
         # Folded and cast once, as a training cycle does, and not in every contestant.
         variables = jax.jit(lambda key: network.for_inference(network.init(key)))(key)

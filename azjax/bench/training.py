@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import io
 import itertools
-import os
 import sys
 import tempfile
 import time
@@ -25,16 +24,13 @@ from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, s
 from azjax.config import Config
 from azjax.config.toml import load_config
 from azjax.devices import describe_machine, use_all_cores
-from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.learning.batch import Batch
 from azjax.learning.loss import alphazero_loss
 from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
-from azjax.network.nnx_arrays import variable_shapes
-from azjax.network.two_headed import TwoHeadedNetwork, make_network
-from azjax.plan.measure import full_plies
+from azjax.plan.operations import count_evaluations, cycle_operations
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.loggers import Value
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
@@ -78,9 +74,9 @@ class TrainingBenchmark:
             say=functools.partial(print, file=sys.stderr),
         )
         game = make_game(config)
-        operations = cycle_operations(game, config)
         mesh, key = make_mesh(), jax.random.PRNGKey(config.seed)
         trainer = make_trainer(game, config, mesh)
+        operations = sum(cycle_operations(config, game, trainer.network))
         learning = LearningCycle(trainer.cycle, trainer.init(key))
         parts = _parts(game, trainer.network, config, mesh, learning.state)
         contestants: dict[str, Callable[[], Any]] = {"cycle": learning, **parts}
@@ -174,45 +170,6 @@ class _Clock:
 
 class _EnoughError(Exception):
     """The end of a run of which enough cycles were measured."""
-
-
-def count_evaluations(config: Config) -> int:
-    """Returns how often self-play of a cycle evaluates a position of each game."""
-    plies, full = config.selfplay.plies_per_cycle, full_plies(config)
-    fast = (plies - full) * config.selfplay.fast_simulations
-    return plies + full * config.search.num_simulations + fast
-
-
-def cycle_operations(game: Game, config: Config) -> float:
-    """Returns the network's operations in a cycle, on all devices together.
-
-    A gradient step is three forwards: one, and one for each of the gradients of inputs and weights.
-    """
-    evaluated = count_evaluations(config) * config.selfplay.parallel_games
-    learned = config.learning.updates_per_cycle * config.learning.batch_size
-    return (evaluated + 3 * learned) * forward_operations(make_network(game, config.network))
-
-
-def forward_operations(network: TwoHeadedNetwork) -> float:
-    """Returns the operations of one evaluation, as XLA counts them in programs for a CPU.
-
-    Raises:
-      UserError: JAX may not use the CPU.
-    """
-    observations = jax.ShapeDtypeStruct((1, *network.observation_shape), jnp.float32)
-    variables = variable_shapes(network)
-    variables = jax.eval_shape(network.for_inference, variables)
-    try:
-        cpu = jax.devices("cpu")[0]
-    except RuntimeError as error:
-        raise UserError(
-            "benchmarks count a network's operations by JAX's CPU backend, which JAX_PLATFORMS "
-            f"leaves out; add it: JAX_PLATFORMS={os.environ.get('JAX_PLATFORMS', '')},cpu"
-        ) from error
-    with jax.default_device(cpu):
-        lowered = jax.jit(network.apply).lower(variables, observations)
-        analysis: Any = lowered.cost_analysis()
-    return float(analysis["flops"])
 
 
 def evaluate_repeatedly(

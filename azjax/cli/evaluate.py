@@ -201,9 +201,8 @@ def solve(arguments: list[str]) -> None:
 
 
 def bench(arguments: list[str]) -> None:
-    """Measure search, training or games, or count kernels: azjax bench search"""
+    """Measure search, training or games: azjax bench search"""
     from azjax.bench.games import GamesBenchmark
-    from azjax.bench.launches import LaunchesBenchmark
     from azjax.bench.search import SearchBenchmark
     from azjax.bench.training import TrainingBenchmark
 
@@ -211,7 +210,6 @@ def bench(arguments: list[str]) -> None:
         "envs": GamesBenchmark,
         "search": SearchBenchmark,
         "train": TrainingBenchmark,
-        "launches": LaunchesBenchmark,
     }
     if arguments and arguments[0] in ("-h", "--help"):
         print("usage: azjax bench NAME ...   (azjax bench NAME --help shows its options)\n")

@@ -14,9 +14,9 @@ def plan(arguments: list[str]) -> None:
     """Compile a run for TPUs and GPUs that are not here: azjax plan connect_four --on v5e:2x2 h100
 
     Prints, before anyone rents the machine: whether the training cycle compiles and how long that
-    takes, the memory that a chip needs, the operations and kernel launches of a cycle, and an
-    estimate of its time. Keys of the config can be changed, as in `azjax train`. It needs compilers
-    for these machines: pip install "azjax[plan-tpu]", "azjax[plan-gpu]" or both.
+    takes, the memory that a chip needs, the operations and collectives of a cycle, and how long it
+    takes at least. Keys of the config can be changed, as in `azjax train`. It needs compilers for
+    these machines: pip install "azjax[plan-tpu]", "azjax[plan-gpu]" or both.
     """
     from azjax.config import Config
     from azjax.config.toml import load_config
@@ -32,9 +32,6 @@ def plan(arguments: list[str]) -> None:
         )
         on: tuple[str, ...] = ()
         """The machines: TPU slices such as v5e:4x4 or v4:2x2x1, GPUs such as h100 or h200x8."""
-        measure: bool = True
-        """Count on this machine, over some plies of real games, how often loops repeat whose end
-        depends on data. Otherwise four times is assumed."""
         json: bool = False
         """Print JSON."""
 
@@ -57,13 +54,12 @@ def plan(arguments: list[str]) -> None:
         jax.devices()
     from rich.console import Console
 
-    from azjax.plan.plan import make_plans
-    from azjax.plan.table import plan_table
+    from azjax.plan.plan import make_plans, plan_table
 
     with Console(stderr=True).status("") as status:
-        plans, runs = make_plans(config, machines, measure=options.measure, progress=status.update)
+        plans = make_plans(config, machines, progress=status.update)
     if options.json:
         facts = {"config": name, "jax": jax.__version__}
         print(json.dumps(facts | {"plans": [found.to_dict() for found in plans]}, indent=2))
     else:
-        Console().print(plan_table(name, plans, runs))
+        Console().print(plan_table(name, plans))

@@ -14,7 +14,6 @@ from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding
 
 from azjax.errors import UserError
-from azjax.plan.hlo import Program, parse
 from azjax.plan.machines import Machine, target_config
 from azjax.plan.quiet import quiet
 from azjax.sharding import AXIS, EVERYWHERE
@@ -28,7 +27,7 @@ _NO_TRITON = {"xla_gpu_enable_triton_gemm": False}
 class Compiled:
     """A program that was compiled for a machine."""
 
-    program: Program
+    text: str  # the program in XLA's words
     lower_seconds: float  # tracing, and lowering to StableHLO
     compile_seconds: float  # by XLA
     arguments: int  # bytes of one chip, with results that no argument's memory takes
@@ -131,7 +130,7 @@ def compile_ahead(function: Callable[..., Any], arguments: tuple[Any, ...]) -> C
     memory: Any = compiled.memory_analysis()
     results = memory.output_size_in_bytes - memory.alias_size_in_bytes
     return Compiled(
-        program=parse(compiled.as_text() or ""),
+        text=compiled.as_text() or "",
         lower_seconds=lowered_at - started,
         compile_seconds=compiled_at - lowered_at,
         arguments=memory.argument_size_in_bytes + max(0, results),

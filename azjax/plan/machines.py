@@ -1,4 +1,4 @@
-"""Accelerators that a program can be compiled for, and how long their kernels take."""
+"""Accelerators that a program can be compiled for, and their published figures."""
 
 import math
 import re
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from azjax.errors import UserError
-from azjax.plan.kernels import READ, Kernel
 
 
 @dataclass(frozen=True)
@@ -22,46 +21,23 @@ class Chip:
     bandwidth: float  # bytes per second, of the main memory
     matrix_rate: float  # bfloat16 operations per second, dense
     float32_rate: float  # operations per second of float32 products at JAX's default precision
-    link: float  # bytes per second between chips, in one direction
-    vector_rate: float  # operations per second outside matrix units
     usable: float = 0.98  # share of the memory that JAX gives to programs by default
-    matrix_share: float = 0.5  # of the rate that products reach
-    bandwidth_share: float = 0.8
-    kernel: float = 0.5e-6  # seconds of a kernel besides its work
-    product: float = 0.5e-6  # the same of a convolution or matrix product
-    read: float = 1e-6  # seconds until a predicate is read: by a GPU's host, by a TPU itself
     devices: int = 1  # of XLA, in each chip
 
 
-def _gpu(name: str, memory: float, bandwidth: float) -> Chip:
-    """Returns a Hopper GPU, SXM: NVIDIA's data sheets, and what was measured on an H200.
-
-    Float32 products are TF32, links are NVLink. The reciprocal rates fit the times of 24 loops of
-    random play and of three training cycles there (`tests/plan/h200.json`).
-    """
-    return Chip(
-        *(name, "cuda", memory, bandwidth, 989e12, 495e12, 450e9, 20e12, 0.75),
-        matrix_share=0.64,
-        bandwidth_share=0.55,
-        kernel=1.35e-6,
-        product=3.5e-6,
-        read=17.5e-6,
-    )
-
-
 # Google Cloud's pages of the TPU versions. A float32 product is one of bfloat16 by default.
+# NVIDIA's data sheets of the Hopper GPUs, SXM. A float32 product is TF32 there.
 CHIPS = {
     chip.name: chip
     for chip in (
-        Chip("v4", "tpu", 16 * 2**30, 0.614e12, 137e12, 137e12, 150e9, 2.1e12, devices=2),
-        Chip("v5e", "tpu", 16 * 2**30, 0.819e12, 197e12, 197e12, 200e9, 3.1e12),
-        Chip("v5p", "tpu", 95 * 2**30, 2.765e12, 459e12, 459e12, 600e9, 7.2e12),
-        Chip("v6e", "tpu", 32 * 2**30, 1.64e12, 918e12, 918e12, 448e9, 7.2e12),
-        _gpu("h100", 80e9, 3.35e12),
-        _gpu("h200", 141e9, 4.8e12),
+        Chip("v4", "tpu", 16 * 2**30, 0.614e12, 137e12, 137e12, devices=2),
+        Chip("v5e", "tpu", 16 * 2**30, 0.819e12, 197e12, 197e12),
+        Chip("v5p", "tpu", 95 * 2**30, 2.765e12, 459e12, 459e12),
+        Chip("v6e", "tpu", 32 * 2**30, 1.64e12, 918e12, 918e12),
+        Chip("h100", "cuda", 80e9, 3.35e12, 989e12, 495e12, 0.75),
+        Chip("h200", "cuda", 141e9, 4.8e12, 989e12, 495e12, 0.75),
     )
 }
-_COLLECTIVE_LATENCY = 10e-6  # seconds
 
 
 # How JAX names these chips, `jax.Device.device_kind`. Not v4, which has one device or two.
@@ -90,6 +66,11 @@ class Machine:
         """Number of XLA's devices, over which the run is split."""
         return self.chips * self.chip.devices
 
+    @property
+    def usable(self) -> float:
+        """Bytes of a device that JAX gives to programs by default."""
+        return self.chip.memory * self.chip.usable
+
 
 def machine(name: str) -> Machine:
     """Returns the machine of a name such as `v5e:4x4`, `h100` or `h100x8`.
@@ -112,38 +93,6 @@ def machine(name: str) -> Machine:
         f"({', '.join(c.name for c in CHIPS.values() if c.platform == 'tpu')}), or GPUs such as "
         f"h100 or h200x8 ({', '.join(c.name for c in CHIPS.values() if c.platform == 'cuda')}; "
         "more than eight by eights)"
-    )
-
-
-def kernel_seconds(kernel: Kernel, machine: Machine) -> float:
-    """Returns the estimated time of a kernel, a read of the host, or a collective of all chips.
-
-    A kernel takes a time of its own, and the longest of its products, its other operations and its
-    bytes. Kernels do not overlap.
-    """
-    chip, devices = machine.chip, machine.devices
-    if kernel is READ:
-        return chip.read
-    if kernel.collective:  # a ring sends everything almost twice
-        return _COLLECTIVE_LATENCY + kernel.sent * 2 * (devices - 1) / devices / chip.link
-    rate = chip.float32_rate if kernel.matrix_dtype == "f32" else chip.matrix_rate
-    return (chip.product if kernel.matrix_flops else chip.kernel) + max(
-        kernel.matrix_flops / (chip.matrix_share * rate),
-        kernel.operations / chip.vector_rate,
-        kernel.bytes / (chip.bandwidth_share * chip.bandwidth),
-    )
-
-
-def assumptions(chip: Chip) -> str:
-    """Returns the figures of a chip that its estimates use, in one line."""
-    waits = f"{chip.read * 1e6:g} us for each loop or branch whose predicate is data"
-    return (
-        f"{chip.name}: {chip.matrix_rate / 1e12:.0f} TFLOP/s in bfloat16 and "
-        f"{chip.float32_rate / 1e12:.0f} in float32, of which {chip.matrix_share:.0%} is reached; "
-        f"{chip.bandwidth / 1e9:,.0f} GB/s, of which {chip.bandwidth_share:.0%}; "
-        f"{chip.kernel * 1e6:g} us a kernel and {chip.product * 1e6:g} us a product besides; "
-        f"{waits}; {chip.link / 1e9:.0f} GB/s between chips, "
-        f"{_COLLECTIVE_LATENCY * 1e6:.0f} us a collective"
     )
 
 

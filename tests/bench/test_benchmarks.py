@@ -11,13 +11,7 @@ from azjax_envs import make
 from azjax.bench.games import GamesBenchmark
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, matrix_share, peak_memory
-from azjax.bench.training import (
-    LearningCycle,
-    TrainingBenchmark,
-    count_evaluations,
-    cycle_operations,
-    forward_operations,
-)
+from azjax.bench.training import LearningCycle, TrainingBenchmark
 from azjax.cli.main import main
 from azjax.config import (
     Config,
@@ -29,6 +23,7 @@ from azjax.config import (
 )
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
+from azjax.plan.operations import count_evaluations, cycle_operations, forward_operations
 
 
 @pytest.fixture
@@ -45,16 +40,17 @@ def accelerator(monkeypatch):
 
 
 def test_operations_are_counted_on_an_accelerator(accelerator, monkeypatch):
-    network = make_network(make("tic_tac_toe"), NetworkConfig(architecture="mlp", channels=8))
+    game = make("tic_tac_toe")
+    network = make_network(game, NetworkConfig(architecture="mlp", channels=8))
     assert jax.jit(jnp.dot).lower(jnp.ones(3), jnp.ones(3)).cost_analysis() is None
-    assert forward_operations(network) > 2 * 18 * 8
+    assert forward_operations(game, network) > 2 * 18 * 8
 
     def without_cpu(backend):
         raise RuntimeError(f"Unknown backend {backend}")
 
     monkeypatch.setattr(jax, "devices", without_cpu)
     with pytest.raises(UserError, match=r"add it: JAX_PLATFORMS=.*,cpu"):
-        forward_operations(network)
+        forward_operations(game, network)
 
 
 def test_search_benchmark_compares_with_the_network_and_with_stock_mctx(accelerator, capsys):
@@ -120,7 +116,8 @@ def test_operations_of_a_cycle_are_those_of_its_layers():
     layers = 18 * 64 + 64 * 9 + 64 * 32 + 32
     evaluations = 8 * 2 * (1 + 3) + 3 * 4 * 5
     expected = 2 * layers * evaluations
-    found = cycle_operations(make("tic_tac_toe"), config)
+    game = make("tic_tac_toe")
+    found = sum(cycle_operations(config, game, make_network(game, config.network)))
     assert expected <= found < 1.1 * expected  # with the biases and activations
 
 

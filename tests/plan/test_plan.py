@@ -12,7 +12,6 @@ import jax
 import pytest
 import tomli_w
 
-from azjax.bench.training import count_evaluations
 from azjax.config import NetworkConfig
 from azjax.devices import ACCELERATOR_FILES
 from azjax.errors import UserError
@@ -20,9 +19,8 @@ from azjax.games import make_game
 from azjax.plan import compile as compiler
 from azjax.plan.compile import DoesNotCompile
 from azjax.plan.machines import machine
-from azjax.plan.measure import assumed_runs, measure_runs
-from azjax.plan.plan import Plan, make_plan
-from azjax.plan.table import plan_table
+from azjax.plan.operations import count_evaluations
+from azjax.plan.plan import Plan, collectives, make_plan, plan_table
 from azjax.sharding import make_mesh
 from azjax.training.memory import replay_bytes, what_fits
 from azjax.training.trainer import make_trainer
@@ -80,23 +78,6 @@ def test_keys_of_the_config_can_be_changed(config, refused, monkeypatch):
     assert "did you mean --gate.games?" in said
 
 
-def test_repetitions_are_measured():
-    run = tiny.config(**RUN | {"selfplay": {"parallel_games": 16, "plies_per_cycle": 4}})
-    runs = measure_runs(run, make_game(run), games=4, plies=2)
-    loops = {path[-2]: numbers for path, numbers in runs.loops.items()}
-    backups, up = loops["backup"]
-    descents, down = loops["descent"]
-    assert backups == descents == 2 * 6  # two plies of six simulations
-    assert up == down + backups  # to the root, one level further
-
-
-def test_fast_searches_have_counts_of_their_own():
-    run = tiny.config(**RUN)
-    runs = measure_runs(run, make_game(run), games=4, plies=2)
-    descents = {path[-7]: n for path, (n, _) in runs.loops.items() if path[-2] == "descent"}
-    assert descents == {"full_search": 6, "fast_search": 3}
-
-
 def test_what_would_fit():
     run = tiny.config(**RUN)
     trainer = make_trainer(make_game(run), run, make_mesh(jax.devices()[:1]))
@@ -145,16 +126,14 @@ def test_a_run_that_cannot_be_split_is_a_column_of_the_table(capsys):
     from rich.console import Console
 
     run = tiny.config(**RUN)
-    game, runs = make_game(run), assumed_runs(run)
     mesh = make_mesh(jax.devices()[:3])
-    found = make_plan(run, game, machine("v5e:1x3"), mesh, runs)
+    found = make_plan(run, make_game(run), machine("v5e:1x3"), mesh)
     assert "must be a multiple of 3" in found.problem
     full = Plan(machine("h100"), problem="does not fit")
-    Console(width=200).print(plan_table("run", [found, full], runs))
+    Console(width=200).print(plan_table("run", [found, full]))
     shown = capsys.readouterr().out
     assert "v5e:1x3: selfplay.parallel_games = 16 must be a multiple of 3" in shown
     assert "h100: does not fit" in shown
-    assert "assume" in shown
 
 
 def check(plan: dict, chips: int) -> None:
@@ -165,22 +144,25 @@ def check(plan: dict, chips: int) -> None:
     assert count_evaluations(run) == 4 + 2 * 6 + 2 * 3
     one = forward_flops(run.network, game.num_actions, inputs)
     positions = count_evaluations(run) * run.selfplay.parallel_games
-    # On GPUs, the product with one column becomes a sum.
-    assert plan["flops"]["forwards"] == pytest.approx(positions * one, rel=0.03)
-    # An update is a forward and, but for the inputs' gradient, twice a forward.
+    assert plan["flops"]["forwards"] == pytest.approx(positions * one, rel=0.1)
     updates = 3 * run.learning.batch_size * one
-    assert 2 * updates < plan["flops"]["gradients"] <= 3 * updates
+    assert plan["flops"]["gradients"] == pytest.approx(3 * updates, rel=0.1)
     assert plan["chips"] == chips
-    launches = plan["launches"]
-    assert 0 < launches["forward"] < launches["simulation"] < launches["ply"] < launches["cycle"]
-    assert launches["cycle"] > 4 * launches["ply"] + 3 * launches["update"]
     assert plan["memory"]["left"] > 0.7 * plan["memory"]["usable"]
     assert plan["problem"] == ""
-    places = {loop["place"] for loop in plan["loops"]}
-    searches = ("full_search", "fast_search")
-    assert {f"descent in simulations in {search}" for search in searches} <= places
-    assert not any("backup" in place for place in places)
-    assert 0 < plan["estimate"]["forward_share"] < 1
+    bound = plan["bound"]
+    assert 0 < bound["cycle"] < 1e-3
+    assert bound["positions"] == pytest.approx(16 * 4 / bound["cycle"])
+
+
+def test_collectives_of_updates_count_as_often_as_these():
+    """As XLA writes them, for GPUs and for TPUs."""
+    text = """
+  %a = f32[9,200]{1,0} all-reduce-start(%x), metadata={op_name="jit(f)/updates/while/body/psum"}
+  %b = f32[9,200]{1,0} all-reduce-done(%a), metadata={op_name="jit(f)/updates/while/body/psum"}
+  %c = (f32[]{:T(128)}, bf16[8]{0:T(8,128)S(1)}) all-reduce(%y, %z), metadata={op_name="f/psum"}
+"""
+    assert collectives(text, 3) == {"all-reduce": {"calls": 4, "bytes": 3 * 9 * 200 * 4 + 4 + 16}}
 
 
 def plans(config: Path | str, *machines: str, flags: tuple[str, ...] = ()) -> list[dict]:
@@ -230,73 +212,6 @@ no_plugin = pytest.mark.skipif(
 
 
 @no_plugin
-def test_compiled_games_and_searches_are_counted():
-    words = "bench launches tic_tac_toe --simulations 4 --blocks 1 --channels 8 --json --batch 16"
-    found = subprocess.run(
-        [sys.executable, "-m", "azjax.cli", *words.split()],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    assert found.returncode == 0, found.stderr
-    facts = json.loads(found.stdout)["tic_tac_toe"]
-    assert 1 <= facts["step"] <= facts["all three"] < facts["simulation"]
-    assert facts["simulation"] == pytest.approx(facts["forward"] + facts["besides the forward"])
-    assert not facts["loops"]  # neither down nor up
-
-
-# Kernels of a simulation besides those of the network's forward, at most.
-BUDGETS = {
-    "connect_four": 60,
-    "othello": 60,
-    "hex": 60,
-    "gomoku": 60,
-    "dots_and_boxes": 60,
-    "mancala": 60,
-    "go_9x9": 110,
-    # A simulation takes 3 ms, by the estimate; 15 kernels are a hundredth of it.
-    "go_19x19": 170,
-    "gardner_chess": 120,
-    "chess": 120,
-    "shogi": 150,
-}
-
-
-@no_plugin
-def test_compiled_searches_keep_their_budgets():
-    # A game of dense masks, one that floods areas, and one of listed moves. The record has all.
-    games = ["connect_four", "go_9x9", "gardner_chess"]
-    words = "--json --blocks 1 --channels 32 --measured-games 16"
-    found = subprocess.run(
-        [sys.executable, "-m", "azjax.cli", "bench", "launches", *games, *words.split()],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-    )
-    assert found.returncode == 0, found.stderr
-    facts = json.loads(found.stdout)
-    for game in games:
-        assert 10 < facts[game]["besides the forward"] <= BUDGETS[game], game
-        assert facts[game]["waits for predicates"] == 0, game
-    assert facts["go_9x9"]["step"] <= 60
-
-
-def test_the_record_keeps_the_budgets():
-    record = Path(__file__).parents[2] / "benchmarks" / "results" / "bench_launches_h100.json"
-    facts = json.loads(record.read_text())
-    for game, budget in BUDGETS.items():
-        assert 10 < facts[game]["besides the forward"] <= budget, game
-        assert facts[game]["waits for predicates"] == 0, game
-        convolutions = 2 * 6 + 2  # of the blocks, before them, and of the heads
-        assert facts[game]["forward"] <= 2.5 * convolutions, game
-    assert facts["go_9x9"]["step"] <= 30
-    assert facts["go_19x19"]["step"] <= 40
-    assert facts["go_19x19"]["estimated us"] <= 3300
-    assert facts["connect_four"]["estimated share of the forward"] >= 0.7
-    assert facts["go_9x9"]["estimated share of the forward"] >= 0.6
-
-
-@no_plugin
 def test_compiled_for_a_gpu(config):
     (plan,) = plans(config, "h100")
     check(plan, 1)
@@ -311,7 +226,7 @@ def test_gardners_head_compiles_for_a_gpu_without_a_flag():
     tower = "--network.architecture resnet --network.blocks 1 --network.channels 96"
     head = "--network.policy-head planes --network.convolutions 0 --network.no-residual"
     few = "--learning.updates-per-cycle 1 --selfplay.full-search-fraction 1"
-    flags = (*tower.split(), *head.split(), *few.split(), "--no-measure")
+    flags = (*tower.split(), *head.split(), *few.split())
     (plan,) = plans("gpu/gardner_chess", "h100", flags=flags)
     assert plan["problem"] == ""
     assert plan["flags"] == []
@@ -321,22 +236,6 @@ def test_gardners_head_compiles_for_a_gpu_without_a_flag():
 @pytest.mark.skipif(not (COMPILERS / "libtpu").exists(), reason="no libtpu: make plan")
 @pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_2x2"])
 def test_small_configs_compile_for_a_tpu_slice_and_a_gpu(name):
-    for plan in plans(name, "v5e:2x2", "h100", flags=("--no-measure",)):
+    for plan in plans(name, "v5e:2x2", "h100"):
         assert plan["problem"] == ""
         assert plan["flags"] == []
-
-
-ROOT = Path(__file__).parents[2]
-TOO_LARGE = ROOT / "configs" / "papers" / "go.toml"
-CONFIGS = [path for path in (ROOT / "configs").rglob("*.toml") if path != TOO_LARGE]
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_the_record_has_every_config_on_a_tpu_slice_and_on_a_gpu(path):
-    record = json.loads((ROOT / "benchmarks" / "results" / "plan_configs.json").read_text())
-    name = str(path.relative_to(ROOT / "configs").with_suffix(""))
-    found = record["plans"][name]
-    for place in ("v5e:2x2", "h100"):
-        assert found[place]["problem"] == ""
-        assert found[place]["memory"]["left"] > 0
-    assert found["h100"]["flags"] == []

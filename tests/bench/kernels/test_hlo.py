@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from azjax.plan import hlo
-from azjax.plan.counting import Runs
-from azjax.plan.kernels import matrix_flops
-from azjax.plan.launches import launches
+from benchmarks.kernels import hlo
+from benchmarks.kernels.counting import Runs
+from benchmarks.kernels.kernels import matrix_flops
+from benchmarks.kernels.launches import launches
 
 # As XLA writes programs for GPUs: a counted loop of a product and a fusion, whose body has a loop
 # that goes on while data says so, and a branch.

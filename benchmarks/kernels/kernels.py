@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from azjax.plan.hlo import Instruction, Program, Table
+from benchmarks.kernels.hlo import Instruction, Program, Table
 
 # Bookkeeping: nothing runs on the device for these.
 _FREE = {

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from azjax.plan.counting import Runs
-from azjax.plan.hlo import Instruction, Path, Program
-from azjax.plan.kernels import READ, Kernel, is_kernel, kernel_of
+from benchmarks.kernels.counting import Runs
+from benchmarks.kernels.hlo import Instruction, Path, Program
+from benchmarks.kernels.kernels import READ, Kernel, is_kernel, kernel_of
 
 NETWORK = "network"  # the scope of evaluations, in `search/model.py`
 # Parts of JAX's names that are not scopes of the source.

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 from jax.extend import core
 
 from azjax.jaxprs.equations import called_function, evaluate, interpret, scan_sizes, while_sizes
-from azjax.plan.hlo import Path, path
 from azjax.types import Array
+from benchmarks.kernels.hlo import Path, path
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`azjax bench launches`: the kernels that each game and its search launch on a GPU."""
+"""Counts the kernels of games and searches on a GPU: python -m benchmarks.kernels.games chess"""
 
 import dataclasses
 import functools
@@ -21,12 +21,14 @@ from azjax.config.schema import GameConfig
 from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead, placed
-from azjax.plan.counting import Runs
-from azjax.plan.launches import NETWORK, Launches, launches, scopes
-from azjax.plan.machines import Machine, kernel_seconds, machine
-from azjax.plan.measure import measure_runs
+from azjax.plan.machines import Machine, machine
 from azjax.plan.quiet import quiet
 from azjax.types import Array, State
+from benchmarks.kernels import hlo
+from benchmarks.kernels.clock import kernel_seconds
+from benchmarks.kernels.counting import Runs
+from benchmarks.kernels.launches import NETWORK, Launches, launches, scopes
+from benchmarks.kernels.measure import measure_runs
 
 GAMES = (
     "connect_four",
@@ -150,7 +152,7 @@ class LaunchesBenchmark:
                 problems[part] = str(error)
                 continue
             flags |= set(compiled.flags)
-            found[part] = launches(compiled.program, runs)
+            found[part] = launches(hlo.parse(compiled.text), runs)
         facts: dict[str, Any] = {
             part: round(program.kernels, 1) for part, program in found.items() if part != "search"
         }
@@ -200,3 +202,7 @@ def _print_table(facts: dict[str, Any], games: list[str]) -> None:
         shown = [f"{x:.0%}" if 0 < (x or 0) < 1 else f"{x or 0:.0f}" for x in cells]
         table.add_row(name, *shown)
     Console().print(table)
+
+
+if __name__ == "__main__":
+    tyro.cli(LaunchesBenchmark).run()

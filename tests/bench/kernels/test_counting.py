@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import make
 
-from azjax.plan.counting import Counter, count
+from benchmarks.kernels.counting import Counter, count
 
 
 def count_up(limit):

@@ -12,13 +12,14 @@ from azjax_envs import Game
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
 from azjax.network.two_headed import make_network
-from azjax.plan.counting import Runs, count
+from azjax.plan.operations import full_plies
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.selfplay import draw_full_search_mask, play_plies
 from azjax.types import Array, Params
+from benchmarks.kernels.counting import Runs, count
 
 
 def assumed_runs(config: Config) -> Runs:
@@ -26,11 +27,6 @@ def assumed_runs(config: Config) -> Runs:
     full = full_plies(config) / config.selfplay.plies_per_cycle
     updates = config.learning.updates_per_cycle
     return Runs(known={("updates", "while"): updates, ("search", "cond"): [1 - full, full]})
-
-
-def full_plies(config: Config) -> int:
-    """Returns how many plies of a cycle get a full search."""
-    return round(config.selfplay.full_search_fraction * config.selfplay.plies_per_cycle)
 
 
 def measure_runs(
