@@ -40,13 +40,14 @@ from .players.load import load_player as load_player
 from .players.network_players import SearchPlayer as SearchPlayer
 from .players.uct import UCTPlayer as UCTPlayer
 from .players.weights_file import save_player as save_player
+from .running.loop import resume as resume
+from .running.loop import train as train
+from .running.player import trained_player as trained_player
+from .running.progress import Progress as Progress
 from .runs.loggers import Logger as Logger
 from .runs.metrics import read_metrics as read_metrics
-from .runs.progress import Progress as Progress
 from .runs.wandb_logger import WandbLogger as WandbLogger
 from .sharding import make_mesh as make_mesh
-from .training.loop import resume as resume
-from .training.loop import train as train
 from .training.state import TrainState as TrainState
 from .training.trainer import Trainer as Trainer
 from .training.trainer import make_trainer as make_trainer

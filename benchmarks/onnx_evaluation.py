@@ -17,8 +17,8 @@ import tyro
 
 from azjax.config.toml import load_config
 from azjax.games import make_game
+from azjax.keys import first_keys
 from azjax.network.two_headed import make_network
-from azjax.runs.keys import first_keys
 from azjax.web.onnx_model import export_model, make_evaluation
 from azjax.web.verify import check_model
 

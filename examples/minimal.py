@@ -23,7 +23,7 @@ import optax
 from azjax_envs import auto_reset, init_batch, make, random_action
 
 from azjax.config import NetworkConfig, SearchConfig
-from azjax.evaluation.match import match_scores
+from azjax.matches import match_scores
 from azjax.network import Variables, make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.players.random_player import RandomPlayer

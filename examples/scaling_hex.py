@@ -70,7 +70,7 @@ def train(folder: Path, size: int, width: int, seed: int) -> None:
         file = folder / f"{size}_{width}_{seed}_{cycle}.safetensors"
         if file in wanted:
             file.unlink(missing_ok=True)
-            azjax.save_player(file, config, trainer.player(state).variables)
+            azjax.save_player(file, config, azjax.trained_player(trainer, state).variables)
             print(file, flush=True)
         if cycle < CYCLES[size]:
             state, _ = trainer.cycle(state)

@@ -56,7 +56,7 @@ def mistakes(cycles: int, states: azjax.TrainState) -> list[float]:
     players = {}
     for lane in range(len(states.cycle)):
         state = jax.tree.map(lambda x, lane=lane: x[lane], states)
-        players[f"lane {lane}"] = trainer.player(state, simulations=8)
+        players[f"lane {lane}"] = azjax.trained_player(trainer, state, simulations=8)
     figures = azjax.report(GAME, players).players
     return [each.mistakes / each.positions for each in figures]
 

@@ -14,7 +14,8 @@ FILES = {
     for p in ROOT.rglob("*.py")
 }
 MODULES = sorted(p.stem for p in ROOT.glob("*.py"))
-TRAINING = {"training", "learning", "selfplay", "replay"}
+ALGORITHM = ("config", "network", "search", "selfplay", "replay", "learning", "training")
+TRAINING = {"selfplay", "replay", "learning", "training", "running"}
 PLAYING = {"players", "play", "web", "notebook", "evaluation", "exact"}
 
 # (importing file, imported package): the reason.
@@ -70,6 +71,26 @@ def test_what_plays_does_not_import_what_trains(package):
             assert (name, target) in EXCEPTIONS, f"{name} imports azjax.{target}"
 
 
+@pytest.mark.parametrize("package", ALGORITHM)
+def test_the_algorithm_imports_nothing_of_the_applications(package):
+    for file in (ROOT / package).rglob("*.py"):
+        others = imported(file) - {*ALGORITHM, *MODULES, "devices"}
+        assert not others, f"{file.relative_to(ROOT)} imports {sorted(others)}"
+
+
+def test_the_algorithm_is_imported_alone():
+    """Nothing that its imports import is of the applications either."""
+    shared = {"azjax", "azjax.devices", *(f"azjax.{name}" for name in (*ALGORITHM, *MODULES))}
+    script = (
+        "import sys, azjax.training.trainer\n"
+        "print(*{'.'.join(x.split('.')[:2]) for x in sys.modules if x.split('.')[0] == 'azjax'})"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) - shared == set()
+
+
 def test_every_exception_is_needed():
     for name, target in EXCEPTIONS:
         assert target in imported(ROOT / name)
@@ -84,5 +105,5 @@ def test_nothing_reaches_into_the_insides_of_others(surgery):
 
 def test_training_is_imported_where_there_is_no_fcntl():
     """As on Windows."""
-    script = "import sys; sys.modules['fcntl'] = None; import azjax, azjax.training.loop"
+    script = "import sys; sys.modules['fcntl'] = None; import azjax, azjax.running.loop"
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -14,8 +14,8 @@ from azjax.games import game_from_name
 from azjax.players.engines.command import parse_engine
 from azjax.players.spec import parse_run, parse_spec
 from azjax.players.weights_file import file_bytes, load_saved
+from azjax.running import loop
 from azjax.selfplay.openings import read_openings
-from azjax.training import loop
 from tests.oracles.clients import gtp_answers, uci_output
 
 PYTHON = re.compile(

@@ -31,10 +31,10 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import make_optimizer, update
 from azjax.network.network import Network, Variables
 from azjax.plan.operations import count_evaluations, cycle_operations
+from azjax.running.loop import run_cycles
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.loggers import Value
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
-from azjax.training.loop import run_cycles
 from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer, make_trainer
 from azjax.types import Array, Metrics

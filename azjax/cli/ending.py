@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
-from azjax.training.stop_signals import STOPPING, TOGETHER_S
+from azjax.running.stop_signals import STOPPING, TOGETHER_S
 
 
 def exit_at_once(code: int) -> None:

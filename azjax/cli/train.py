@@ -48,7 +48,7 @@ def train(arguments: list[str]) -> None:
     run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
     _start_jax(options.config, options.hosts)
     from azjax.cli.peers import lost_peers_named
-    from azjax.training.loop import train as run
+    from azjax.running.loop import train as run
 
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
         loggers = _loggers(run_dir, options.wandb)
@@ -72,7 +72,7 @@ def resume(arguments: list[str]) -> None:
     config = load_run_config(options.run_dir)
     _start_jax(config, options.hosts)
     from azjax.cli.peers import lost_peers_named
-    from azjax.training.loop import resume as run
+    from azjax.running.loop import resume as run
 
     with (
         lost_peers_named(options.hosts.heartbeat_timeout),

@@ -27,7 +27,7 @@ def match_on_host(
     opening_plies: int,
     say: Callable[[int, float, int], None] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, State]:
-    """Plays `azjax.evaluation.match.match_scores` with a loop on the host.
+    """Plays `azjax.matches.match_scores` with a loop on the host.
 
     Players that follow the history receive all moves of each game, with its opening.
 

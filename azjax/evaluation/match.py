@@ -16,6 +16,7 @@ from azjax.evaluation.batched_player import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
 from azjax.evaluation.host_match import match_on_host, scores_of_seats
 from azjax.evaluation.match_result import MatchResult, different_names, percent
+from azjax.matches import Games, after_ply, whose_turns
 from azjax.players.base import Player, is_jittable
 from azjax.pytrees import take
 from azjax.rollouts import random_openings
@@ -95,41 +96,6 @@ def play_match(
     return dataclasses.replace(result, opening_plies=opening_plies, losses_of_lost_openings=lost)
 
 
-def match_scores(
-    game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
-) -> tuple[Array, Array, State]:
-    """Plays a match of jittable players as a pure function, alone or inside a larger one.
-
-    In game i player a has the first seat, and game num_pairs + i is the other one of its pair.
-
-    Returns:
-      Player a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
-      [2 * num_pairs]; the states after the openings, [num_pairs, ...].
-    """
-    opening_key, play_key = jax.random.split(key)
-    start = random_openings(game, opening_key, num_pairs, opening_plies)
-
-    def play_seat(seat_and_key: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Plays all games in which player a has `seat`.
-
-        Where turns alternate, one player is to move in all of them and the other is not computed.
-        """
-        seat, seat_key = seat_and_key
-
-        def unfinished(games: _Games) -> Array:
-            return ~jnp.all(jax.vmap(game.is_terminal)(games.states))
-
-        games = _Games(seat_key, *start)
-        play = functools.partial(_play_ply, game, player_a, player_b, seat)
-        games = jax.lax.while_loop(unfinished, play, games)
-        returns = jax.vmap(game.returns)(games.states)  # [num_pairs, 2]
-        return (jnp.where(seat == 0, returns[:, 0], returns[:, 1]) + 1) / 2, games.lengths
-
-    seats = jnp.arange(2, dtype=jnp.int32)
-    scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
-    return scores.reshape(-1), lengths.reshape(-1), start[0]
-
-
 def prefixed(progress: Callable[[str], None] | None, text: str) -> Callable[[str], None] | None:
     """Returns a function that reports lines after a text, such as the name of a match."""
     return None if progress is None else lambda line: progress(f"{text}: {line}")
@@ -156,42 +122,10 @@ def _say(
     progress(line)
 
 
-class _Games(NamedTuple):
-    """The games of a match in which player a has one seat."""
-
-    key: Array  # PRNG key of the plies to come
-    states: State  # [N, ...]
-    lengths: Array  # int32 [N], plies so far
-
-
-def _play_ply(
-    game: Game, player_a: Player, player_b: Player, seat: Array | int, games: _Games
-) -> _Games:
-    """Plays one ply of all games that are not over; player a has `seat`."""
-    key, key_a, key_b = jax.random.split(games.key, 3)
-    turn_a, turn_b = _whose_turns(game, seat, games.states)
-    actions_a = _act_if_needed(player_a, key_a, games.states, turn_a)
-    actions_b = _act_if_needed(player_b, key_b, games.states, turn_b)
-    return _after(game, key, games, jnp.where(turn_a, actions_a, actions_b))
-
-
-def _whose_turns(game: Game, seat: Array | int, states: State) -> tuple[Array, Array]:
-    """Returns in which games player a, who has `seat`, is to move, and in which player b."""
-    running = ~jax.vmap(game.is_terminal)(states)
-    movers = jax.vmap(game.current_player)(states)
-    return running & (movers == seat), running & (movers != seat)
-
-
-def _after(game: Game, key: Array, games: _Games, actions: Array) -> _Games:
-    """Returns the games after a ply."""
-    running = ~jax.vmap(game.is_terminal)(games.states)
-    return _Games(key, jax.vmap(game.step)(games.states, actions), games.lengths + running)
-
-
 def _match_on_devices(
     game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
 ) -> tuple[np.ndarray, np.ndarray, State]:
-    """Plays `match_scores` with the pairs split over this process's devices.
+    """Plays `azjax.matches.match_scores` with the pairs split over this process's devices.
 
     Each player has a compiled program of its own, which its other matches share. The host calls
     them ply by ply, so that Ctrl-C ends a match after a ply.
@@ -223,14 +157,14 @@ def _match_on_devices(
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _start_on_mesh(
     game: Game, mesh: Mesh, num_pairs: int, opening_plies: int, keys: Array
-) -> tuple[_Games, _Games]:
+) -> tuple[Games, Games]:
     """Returns the games of both seats, [devices * num_pairs, ...], after their openings."""
 
-    def on_one_device(keys: Array) -> tuple[_Games, _Games]:
+    def on_one_device(keys: Array) -> tuple[Games, Games]:
         opening_key, play_key = jax.random.split(keys[0])
         start = random_openings(game, opening_key, num_pairs, opening_plies)
         first, second = jax.random.split(play_key)
-        return _Games(first[None], *start), _Games(second[None], *start)
+        return Games(first[None], *start), Games(second[None], *start)
 
     return shard(on_one_device, mesh, (SPLIT,), SPLIT)(keys)
 
@@ -245,13 +179,13 @@ class _Turn(NamedTuple):
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _turns_on_mesh(
-    game: Game, mesh: Mesh, seat: Array, games: _Games
-) -> tuple[_Games, tuple[_Turn, _Turn]]:
+    game: Game, mesh: Mesh, seat: Array, games: Games
+) -> tuple[Games, tuple[_Turn, _Turn]]:
     """Returns the games with the key of the next ply, and the turns of both players."""
 
-    def on_one_device(seat: Array, games: _Games) -> tuple[_Games, tuple[_Turn, _Turn]]:
+    def on_one_device(seat: Array, games: Games) -> tuple[Games, tuple[_Turn, _Turn]]:
         key, *keys = jax.random.split(games.key[0], 3)
-        turns = _whose_turns(game, seat, games.states)
+        turns = whose_turns(game, seat, games.states)
         parts = [
             _Turn(k[None], turn, turn.any()[None]) for k, turn in zip(keys, turns, strict=True)
         ]
@@ -262,23 +196,17 @@ def _turns_on_mesh(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _play_on_mesh(
-    game: Game, mesh: Mesh, games: _Games, turn_a: Array, actions_a: Array, actions_b: Array
-) -> _Games:
+    game: Game, mesh: Mesh, games: Games, turn_a: Array, actions_a: Array, actions_b: Array
+) -> Games:
     """Plays one ply: player a's actions in the games of `turn_a`, player b's in the others."""
 
-    def on_one_device(games: _Games, turn_a: Array, actions_a: Array, actions_b: Array) -> _Games:
+    def on_one_device(games: Games, turn_a: Array, actions_a: Array, actions_b: Array) -> Games:
         actions = jnp.where(turn_a, actions_a, actions_b).astype(jnp.int32)
-        return _after(game, games.key, games, actions)
+        return after_ply(game, games.key, games, actions)
 
     return shard(on_one_device, mesh, (SPLIT, SPLIT, SPLIT, SPLIT), SPLIT)(
         games, turn_a, actions_a, actions_b
     )
-
-
-def _act_if_needed(player: Player, key: Array, states: State, turn: Array) -> Array:
-    """Returns the player's actions, computed only if it is to move in any game."""
-    idle = jnp.zeros(turn.shape, jnp.int32)
-    return jax.lax.cond(turn.any(), lambda: player(key, states).astype(jnp.int32), lambda: idle)
 
 
 def _rows(states: State) -> np.ndarray:

@@ -6,6 +6,7 @@ import io
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 from IPython.display import HTML, display
 from matplotlib.figure import Figure
@@ -14,13 +15,22 @@ from azjax.players.load import load_run_config
 from azjax.runs import plots
 from azjax.runs.loggers import Value
 from azjax.runs.metrics import evaluation_text, read_metrics
-from azjax.runs.progress import Progress
 
 # Time between two drawings: at least this long, and this many times the time of a drawing.
 _PAUSE_S, _PAUSE_FACTOR = 3.0, 10.0
 
 
-def live_curves() -> Callable[[Progress], None]:
+class _Progress(Protocol):
+    """What the curves need of an `azjax.Progress`."""
+
+    @property
+    def run_dir(self) -> Path: ...
+
+    @property
+    def last(self) -> bool: ...
+
+
+def live_curves() -> Callable[[_Progress], None]:
     """Returns curves that show a run below the cell while it trains.
 
         azjax.train(config, run_dir, on_cycle=live_curves())
@@ -33,7 +43,7 @@ def live_curves() -> Callable[[Progress], None]:
     assert handle is not None  # because of display_id
     due = 0.0
 
-    def draw(progress: Progress) -> None:
+    def draw(progress: _Progress) -> None:
         """Draws the run as it is now, if the last drawing is old enough or the run ends here."""
         nonlocal due
         started, run_dir = time.monotonic(), progress.run_dir

@@ -20,7 +20,7 @@ from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
 from azjax.plan.machines import Machine
 from azjax.plan.operations import cycle_operations
-from azjax.training.memory import replay_bytes, what_fits
+from azjax.running.memory import replay_bytes, what_fits
 from azjax.training.trainer import Trainer, make_trainer
 
 _FIGURES = ("lower_seconds", "compile_seconds", "flags", "memory", "flops", "collectives", "bound")

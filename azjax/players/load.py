@@ -15,6 +15,7 @@ from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, resolve_game
+from azjax.keys import first_keys
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
 from azjax.players.card import describe_in_short, describe_training, run_metadata
@@ -43,7 +44,6 @@ from azjax.players.spec import (
 )
 from azjax.players.uct import UCTPlayer
 from azjax.players.weights_file import SavedPlayer, load_saved, pretrained, save_player
-from azjax.runs.keys import first_keys
 from azjax.search.search import Search, search_of
 from azjax.search.search import search as azjax_search
 

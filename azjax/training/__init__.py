@@ -1,1 +1,1 @@
-"""The training state, the cycle, and the loop that runs it."""
+"""The training state, and the cycle and the gate as pure functions of it."""

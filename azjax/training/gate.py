@@ -6,11 +6,12 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 
-from azjax.evaluation.match import match_scores
-from azjax.players.network_players import SearchPlayer
+from azjax.matches import match_scores
+from azjax.network.network import Variables
+from azjax.search.search import Exploration
 from azjax.sharding import AXIS
 from azjax.training.state import Experiment, TrainState
-from azjax.types import Metrics
+from azjax.types import Array, Metrics, State
 
 # Neither network is random: without random plies all games would be the same.
 _OPENING_PLIES = 2
@@ -29,17 +30,10 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
     config = experiment.config
     key = jax.random.fold_in(state.key, 2 * state.cycle + 1)
     key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
-    player = functools.partial(
-        SearchPlayer,
-        game=experiment.game,
-        network=experiment.network,
-        config=config.search,
-        search=experiment.search,
-    )
     scores, _, _ = match_scores(
         experiment.game,
-        player(variables=state.learner.variables),
-        player(variables=state.gated),
+        functools.partial(_act, experiment, state.learner.variables),
+        functools.partial(_act, experiment, state.gated),
         key,
         config.gate.games // (2 * jax.lax.axis_size(AXIS)),
         _OPENING_PLIES,
@@ -51,3 +45,17 @@ def gate(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics
     )
     metrics = {"gate/score": score, "gate/passed": passed.astype(jnp.float32)}
     return replace(state, gated=gated), metrics
+
+
+def _act(experiment: Experiment, variables: Variables, key: Array, states: State) -> Array:
+    """Returns the moves of a network's search without noise in states [B, ...], int32 [B]."""
+    found = experiment.search(
+        experiment.game,
+        experiment.evaluate,
+        variables,
+        key,
+        states,
+        config=experiment.config.search,
+        exploration=Exploration(),
+    )
+    return found.action

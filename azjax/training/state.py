@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,6 @@ from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
 from azjax.replay.buffer import Replay
-from azjax.runs.checkpoint import Checkpoints
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.search.search import Search
 from azjax.selfplay.openings import Games, Openings
@@ -94,17 +92,3 @@ STATE_SPECS = TrainState(
     cycle=_everywhere,
 )
 """How each part of the state lies on the mesh."""
-
-
-def save_state(
-    checkpoints: Checkpoints, state: TrainState, *, selection_metric: float | None = None
-) -> None:
-    """Starts to write `state`. Its arrays may be donated right after; see `Checkpoints.save`."""
-    checkpoints.save(int(state.cycle), *state.split(), selection_metric=selection_metric)
-
-
-def restore_state(
-    checkpoints: Checkpoints, abstract: TrainState, *, warn: Callable[[str], None]
-) -> TrainState:
-    """Restores the newest intact state; see `Checkpoints.restore_newest`."""
-    return abstract.join(*checkpoints.restore_newest(*abstract.split(), warn=warn))

@@ -13,21 +13,20 @@ from jax.sharding import Mesh, PartitionSpec
 
 from azjax.config import Config
 from azjax.errors import UserError
+from azjax.keys import first_keys
 from azjax.learning.loss import Loss, loss_of
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
-from azjax.players.network_players import SearchPlayer, player_search_config
 from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import empty_replay
-from azjax.runs.keys import first_keys
 from azjax.search.search import Search, search_of
 from azjax.search.search import search as azjax_search
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import play_plies
-from azjax.sharding import AXIS, EVERYWHERE, local, make_mesh, shard, shardings
+from azjax.sharding import AXIS, EVERYWHERE, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
 from azjax.training.state import STATE_SPECS, Experiment, TrainState
@@ -53,20 +52,6 @@ class Trainer:
     cycle: Step  # donates its argument
     gate: Step  # likewise
     asynchronous: bool  # whether a step returns before its results are there
-
-    def player(self, state: TrainState, *, simulations: int | None = None) -> SearchPlayer:
-        """Returns the player of a training state, on this process's first device.
-
-        Its arrays are lost when the next cycle takes the state, so play before that. By default it
-        has the number of simulations of the run's evaluations.
-        """
-        return SearchPlayer(
-            game=self.game,
-            network=self.network,
-            variables=local(state.acting),
-            config=player_search_config(self.config.player, simulations),
-            search=self.search,
-        )
 
     def abstract_state(self) -> TrainState:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""

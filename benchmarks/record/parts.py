@@ -37,10 +37,10 @@ from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.players.load import export_player
 from azjax.rollouts import random_openings
+from azjax.running.loop import resume, train
 from azjax.runs.loggers import Value
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
-from azjax.training.loop import resume, train
 from benchmarks.record.trace import profile
 
 _PACKAGES = ("azjax", "jax", "jaxlib", "flax", "optax", "chex", "mctx", "orbax-checkpoint", "numpy")

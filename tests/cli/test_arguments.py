@@ -11,7 +11,7 @@ import pytest
 from azjax.cli import main as cli
 from azjax.cli.main import COMMANDS
 from azjax.config.toml import load_config, shipped_configs
-from azjax.training import loop as train_module
+from azjax.running import loop as train_module
 from tests import tiny
 
 

@@ -16,10 +16,10 @@ from azjax.cli import play as play_commands
 from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
 from azjax.exact import solver
+from azjax.running import loop as train_module
+from azjax.running import memory
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILES
-from azjax.training import loop as train_module
-from azjax.training import memory
 from tests import tiny
 
 CYCLES = 2

@@ -3,7 +3,7 @@
 import pytest
 
 from azjax.cli import main as cli
-from azjax.training import loop as train_module
+from azjax.running import loop as train_module
 from tests import tiny
 
 

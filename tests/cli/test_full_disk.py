@@ -10,7 +10,7 @@ from tests import tiny
 # Limits the size of files to less than TensorBoard needs, when the first checkpoint is saved.
 FULL = """
 import resource, signal, sys
-import azjax.training.loop as loop
+import azjax.running.loop as loop
 from azjax.cli.main import main
 
 save = loop.save_state

@@ -10,7 +10,7 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.errors import UserError
-from azjax.evaluation.match import match_scores, play_match
+from azjax.evaluation.match import play_match
 from azjax.evaluation.match_result import (
     MatchResult,
     MatchTable,
@@ -18,6 +18,7 @@ from azjax.evaluation.match_result import (
     percent,
     short_names,
 )
+from azjax.matches import match_scores
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
 from tests.oracles.players import HostLowest, Lowest

@@ -13,7 +13,7 @@ from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.evaluation import rating
 from azjax.evaluation.bradley_terry import fit_ratings
-from azjax.training.loop import train
+from azjax.running.loop import train
 from tests import tiny
 from tests.network.own_networks import Dense
 

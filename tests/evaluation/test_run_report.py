@@ -11,8 +11,8 @@ from azjax.errors import UserError
 from azjax.evaluation.run_report import report_run, save_report
 from azjax.exact.solver import facts_text, solve
 from azjax.players.load import load_player, untrained_player
-from azjax.training import loop as train_module
-from azjax.training.loop import train
+from azjax.running import loop as train_module
+from azjax.running.loop import train
 from tests import tiny
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from azjax.config.toml import save_config
 from azjax.errors import UserError
-from azjax.runs.progress import Progress
+from azjax.running.progress import Progress
 from azjax.runs.run_logger import RunLogger
 from tests import tiny
 
@@ -62,7 +62,7 @@ def write(run_dir, cycles):
 
 
 def progress(run_dir, last):
-    return Progress(run_dir, 1, {}, None, last)
+    return Progress(run_dir, 1, {}, None, last, None)
 
 
 def test_a_run_is_drawn_in_one_place(recorded, tmp_path):

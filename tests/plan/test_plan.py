@@ -21,8 +21,8 @@ from azjax.plan.compile import DoesNotCompile
 from azjax.plan.machines import machine
 from azjax.plan.operations import count_evaluations
 from azjax.plan.plan import Plan, collectives, make_plan, plan_table
+from azjax.running.memory import replay_bytes, what_fits
 from azjax.sharding import make_mesh
-from azjax.training.memory import replay_bytes, what_fits
 from azjax.training.trainer import make_trainer
 from tests import tiny
 

@@ -9,8 +9,8 @@ import textwrap
 import pytest
 
 from azjax.errors import UserError
+from azjax.running.loop import resume, train
 from azjax.runs.lock import LOCK_FILES, run_lock
-from azjax.training.loop import resume, train
 from tests import tiny
 
 HOLDER = """

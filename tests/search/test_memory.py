@@ -10,9 +10,9 @@ from azjax_envs import init_batch, make
 
 from azjax.config import Config, NetworkConfig, SearchConfig, SelfPlayConfig
 from azjax.network.two_headed import make_network
+from azjax.running.memory import search_bytes
 from azjax.search.model import network_evaluate
 from azjax.search.search import Exploration, search
-from azjax.training.memory import search_bytes
 from tests.oracles.searches import POLICIES
 from tests.oracles.wide import Wide
 

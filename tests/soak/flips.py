@@ -24,8 +24,8 @@ import jax
 import small_run
 
 from azjax.errors import UserError
+from azjax.running.saved_state import save_state
 from azjax.runs.checkpoint import Checkpoints
-from azjax.training.state import save_state
 
 
 @dataclasses.dataclass(frozen=True)

@@ -15,8 +15,9 @@ import tomli_w
 
 from azjax.config.toml import config_from_dict
 from azjax.games import make_game
+from azjax.running.saved_state import restore_state
 from azjax.runs.checkpoint import Checkpoints
-from azjax.training.state import TrainState, restore_state
+from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer, make_trainer
 
 

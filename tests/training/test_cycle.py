@@ -210,7 +210,7 @@ def test_gate(threshold, passes, monkeypatch):
 @pytest.mark.parametrize("change", [1.0, -1.0])
 def test_the_gate_lets_the_better_one_through(change, monkeypatch):
     def larger_wins(game, player_a, player_b, key, pairs, opening_plies):
-        a, b = (sum(map(jnp.sum, jax.tree.leaves(x.variables))) for x in (player_a, player_b))
+        a, b = (sum(map(jnp.sum, jax.tree.leaves(x.args[1]))) for x in (player_a, player_b))
         return jnp.full(2 * pairs, (a > b).astype(jnp.float32)), None, None
 
     monkeypatch.setattr(gate_module, "match_scores", larger_wins)

@@ -8,8 +8,8 @@ import pytest
 
 from azjax.config.toml import save_config
 from azjax.players.load import load_network
+from azjax.running.saved_state import restore_state, save_state
 from azjax.runs.checkpoint import Checkpoints
-from azjax.training.state import restore_state, save_state
 from tests import tiny
 
 EVERYTHING = {

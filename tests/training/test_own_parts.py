@@ -79,7 +79,7 @@ def test_everything_of_ones_own(devices):
         assert all((c == copies[0]).all() for c in copies)
     untrained = trainer.network.init(KEY)
     assert jax.tree.structure(untrained) == jax.tree.structure(state.learner.variables)
-    player = trainer.player(state, simulations=2)
+    player = azjax.trained_player(trainer, state, simulations=2)
     assert player.search is mctx_search
     assert azjax.act(player, KEY, init_batch(GAME, KEY, 4)).shape == (4,)
 

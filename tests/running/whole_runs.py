@@ -6,10 +6,10 @@ import pytest
 from rich.console import Console
 
 from azjax.games import make_game
+from azjax.running.saved_state import restore_state
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.run_logger import RunLogger
 from azjax.sharding import make_mesh
-from azjax.training.state import restore_state
 from tests import tiny
 
 QUIET = {"evaluation": {"every": 0}}

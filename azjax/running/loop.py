@@ -29,22 +29,23 @@ from azjax.network.two_headed import dtype_of
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
+from azjax.running.evaluation import check_opponents, evaluate
+from azjax.running.memory import check_memory
+from azjax.running.pipeline import MetricsInFlight, Pipeline
+from azjax.running.progress import OnCycle, Progress
+from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
+from azjax.running.saved_state import restore_state, save_state
+from azjax.running.start import first_state, read_start
+from azjax.running.stop_signals import StopSignals
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.runs.loggers import Logger
 from azjax.runs.metrics import METRICS_FILE, read_metrics
-from azjax.runs.progress import OnCycle, Progress
 from azjax.runs.run_logger import RunLogger
 from azjax.search.search import Search
 from azjax.sharding import local
-from azjax.training.evaluation import check_opponents, evaluate
-from azjax.training.memory import check_memory
-from azjax.training.pipeline import MetricsInFlight, Pipeline
-from azjax.training.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
-from azjax.training.start import first_state, read_start
-from azjax.training.state import TrainState, restore_state, save_state
-from azjax.training.stop_signals import StopSignals
+from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer, make_trainer
 
 

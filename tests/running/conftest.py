@@ -1,6 +1,6 @@
 import pytest
 
-from azjax.training import loop as train_module
+from azjax.running import loop as train_module
 from tests import tiny
 
 

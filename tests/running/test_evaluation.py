@@ -2,7 +2,7 @@
 
 import pytest
 
-from azjax.training.evaluation import selection_metric
+from azjax.running.evaluation import selection_metric
 
 
 @pytest.mark.parametrize(

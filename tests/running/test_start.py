@@ -10,8 +10,8 @@ import azjax
 from azjax.players.load import START_FILE, export_player, load_network, saved_player
 from azjax.players.spec import parse_run
 from azjax.players.weights_file import load_saved
-from azjax.training.loop import resume, train
-from azjax.training.start import first_state, read_start, with_network
+from azjax.running.loop import resume, train
+from azjax.running.start import first_state, read_start, with_network
 from tests import tiny
 
 # One config for all runs, so that it is compiled once.

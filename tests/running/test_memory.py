@@ -3,8 +3,8 @@ import re
 import pytest
 
 from azjax.errors import UserError
-from azjax.training import memory
-from azjax.training.memory import check_memory, device_memory, replay_bytes, search_bytes
+from azjax.running import memory
+from azjax.running.memory import check_memory, device_memory, replay_bytes, search_bytes
 from tests import tiny
 
 # Tic-tac-toe's state: two boards of 9 bits and whose turn it is, see the game.

@@ -2,7 +2,12 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from azjax.players.network_players import SearchPlayer
+from azjax.running.player import trained_player
+from azjax.training.state import TrainState
+from azjax.training.trainer import Trainer
 
 
 class Progress(NamedTuple):
@@ -11,16 +16,16 @@ class Progress(NamedTuple):
     run_dir: Path  # where the run is
     cycle: int  # cycles done
     metrics: dict[str, float]  # of this cycle, by name, as in `metrics.jsonl`
-    state: Any  # the `TrainState`; the next cycle overwrites its arrays
+    state: TrainState  # the next cycle overwrites its arrays
     last: bool  # the run ends here
-    trainer: Any = None  # the run's `Trainer`
+    trainer: Trainer  # of the run
 
-    def player(self, *, simulations: int | None = None) -> Any:
-        """Returns the `SearchPlayer` of this cycle's network, as `Trainer.player` does.
+    def player(self, *, simulations: int | None = None) -> SearchPlayer:
+        """Returns the player of this cycle's network, see `trained_player`.
 
         Its arrays are lost when the next cycle begins, so let it play before you return.
         """
-        return self.trainer.player(self.state, simulations=simulations)
+        return trained_player(self.trainer, self.state, simulations=simulations)
 
 
 OnCycle = Callable[[Progress], bool | None]

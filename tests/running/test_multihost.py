@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from azjax.config.toml import load_config
+from azjax.running.saved_state import restore_state
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import read_metrics
-from azjax.training.state import restore_state
 from tests import tiny
 
 HEARTBEAT_S = 10

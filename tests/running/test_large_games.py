@@ -11,8 +11,8 @@ from rich.console import Console
 
 from azjax.players.load import load_player
 from azjax.replay.buffer import TopPolicy
+from azjax.running.loop import train
 from azjax.runs.metrics import read_metrics
-from azjax.training.loop import train
 from tests import tiny
 
 # More plies than the longest game has, so that games end and updates are made.

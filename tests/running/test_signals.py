@@ -8,14 +8,14 @@ import pytest
 
 from azjax.config.toml import load_config, save_config
 from azjax.evaluation.match import play_match
+from azjax.running import stop_signals
+from azjax.running.loop import resume, train
+from azjax.running.saved_state import restore_state
+from azjax.running.stop_signals import StopSignals
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.metrics import read_metrics
-from azjax.training import stop_signals
-from azjax.training.loop import resume, train
-from azjax.training.state import restore_state
-from azjax.training.stop_signals import StopSignals
 from tests import tiny
-from tests.training.whole_runs import QUIET, at_cycle, console, newest_cycle, restore
+from tests.running.whole_runs import QUIET, at_cycle, console, newest_cycle, restore
 
 pytestmark = pytest.mark.usefixtures("compile_once")
 
@@ -72,7 +72,7 @@ def test_a_signal_gives_the_evaluation_up(cycle, tmp_path, monkeypatch):
     config, out = tiny.config(), console()
     straight = tiny.on_host(train(config, tmp_path / "straight", console=console()))
     with monkeypatch.context() as patched:
-        patched.setattr("azjax.training.evaluation.play_match", endless_match)
+        patched.setattr("azjax.running.evaluation.play_match", endless_match)
         state = train(config, tmp_path / "run", console=out)
     assert int(state.cycle) == newest_cycle(tmp_path / "run") == cycle
     assert [x["cycle"] for x in read_metrics(tmp_path / "run")] == list(range(cycle + 1))[

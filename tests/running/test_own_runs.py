@@ -16,8 +16,8 @@ from azjax.cli import main as cli
 from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.players.load import export_player
+from azjax.running.saved_state import restore_state
 from azjax.runs.checkpoint import Checkpoints
-from azjax.training.state import restore_state
 from tests import tiny
 from tests.network.own_networks import Dense
 

@@ -9,10 +9,11 @@ from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.report import report
 from azjax.players.load import load_player
+from azjax.running.player import trained_player
+from azjax.running.stop_signals import StopSignals
 from azjax.runs.metrics import CLASS_METRIC
 from azjax.runs.run_logger import RunLogger
 from azjax.training.state import TrainState
-from azjax.training.stop_signals import StopSignals
 from azjax.training.trainer import Trainer
 
 
@@ -30,7 +31,7 @@ def evaluate(
     came, at which the evaluation is given up: it can be repeated.
     """
     settings = trainer.config.evaluation
-    player = trainer.player(state)
+    player = trained_player(trainer, state)
     key = jax.random.fold_in(jax.random.PRNGKey(trainer.config.seed), cycle)
     scores: list[float] = []
     mistakes = positions = 0

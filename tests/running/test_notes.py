@@ -11,9 +11,9 @@ from rich.console import Console
 
 from azjax.errors import UserError
 from azjax.games import make_game
+from azjax.running import loop
+from azjax.running.loop import resume, train
 from azjax.runs.metrics import read_metrics
-from azjax.training import loop
-from azjax.training.loop import resume, train
 from azjax.training.trainer import make_trainer
 from tests import tiny
 

@@ -14,14 +14,14 @@ import pytest
 from azjax.config.toml import load_config
 from azjax.errors import UserError
 from azjax.games import make_game
+from azjax.running import loop as train_module
+from azjax.running.loop import resume, train
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILES
 from azjax.runs.metrics import read_metrics
 from azjax.runs.run_logger import RunLogger
-from azjax.training import loop as train_module
-from azjax.training.loop import resume, train
 from tests import tiny
-from tests.training.whole_runs import QUIET, at_cycle, console, newest_cycle, restore
+from tests.running.whole_runs import QUIET, at_cycle, console, newest_cycle, restore
 
 pytestmark = pytest.mark.usefixtures("compile_once")
 GATED = {"selfplay": {"actor": "gated"}, "gate": {"threshold": 0.3}}
