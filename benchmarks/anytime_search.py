@@ -3,7 +3,7 @@
     python benchmarks/anytime_search.py mistakes connect_four othello --simulations 64 600
     python benchmarks/anytime_search.py match go_7x7 othello --simulations 64 400 --games 200
 
-Engines and pages search one position in pieces (`azjax/search/anytime.py`). Here the same rules
+Engines and pages search one position in pieces (`azjax/engine/anytime.py`). Here the same rules
 search many positions at once, for a player that comes with azjax. `mistakes` counts them in the
 positions with exact values, next to those of the whole Gumbel search, which knows its number of
 simulations. `match` plays the two rules against each other.
@@ -41,7 +41,7 @@ RULES: tuple[Rule, ...] = ("gumbel", "gumbel, most visited", "puct")
 @dataclasses.dataclass(frozen=True)
 class Arguments:
     what: tyro.conf.Positional[Literal["mistakes", "match"]]
-    """Mistakes in positions with exact values, or a match of Gumbel's rule against PUCT."""
+    """Mistakes in positions with exact values, or matches of Gumbel's rule."""
     players: tyro.conf.Positional[tuple[str, ...]]
     """Players with search, named as in `azjax eval`."""
     simulations: tuple[int, ...] = (64,)
@@ -50,6 +50,8 @@ class Arguments:
     """Different moves of a step, by Gumbel's rule."""
     games: int = 200
     """Games of a match, after four random plies."""
+    against: Literal["puct", "halving"] = "puct"
+    """The opponent of a match: PUCT, or the search that knows its number of simulations."""
     json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
     """Write the results there."""
 
@@ -125,7 +127,7 @@ def main(options: Arguments) -> None:
             raise SystemExit(f"{name} must be a player with a network and a search")
         for simulations in options.simulations:
             found = (
-                _match(player, simulations, options.games)
+                _matches(player, simulations, options)
                 if options.what == "match"
                 else _mistakes(player, simulations, options.widths)
             )
@@ -137,8 +139,7 @@ def main(options: Arguments) -> None:
 
 def _mistakes(base: SearchPlayer, simulations: int, widths: tuple[int, ...]) -> dict[str, Any]:
     """Returns the mistakes in each suite by each rule, and by the whole Gumbel search."""
-    whole = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
-    players: dict[str, Any] = {"whole search": dataclasses.replace(base, config=whole)}
+    players: dict[str, Any] = {"whole search": _halving(base, simulations)}
     players |= {rule: anytime_player(base, rule, simulations) for rule in RULES}
     for width in widths:
         if width > 1:
@@ -154,14 +155,24 @@ def _mistakes(base: SearchPlayer, simulations: int, widths: tuple[int, ...]) -> 
     return result
 
 
-def _match(base: SearchPlayer, simulations: int, games: int) -> dict[str, Any]:
-    """Returns the result of a match: wins, draws and losses of Gumbel's rule in each seat."""
-    gumbel, puct = (anytime_player(base, rule, simulations) for rule in ("gumbel", "puct"))
-    found = play_match(base.game, gumbel, puct, jax.random.key(1), num_games=games, opening_plies=4)
-    return {
-        "gumbel against puct": found.to_dict(),
-        "elo": [round(x) for x in (found.elo_low, found.elo, found.elo_high)],
-    }
+def _matches(base: SearchPlayer, simulations: int, options: Arguments) -> dict[str, Any]:
+    """Returns wins, draws and losses of Gumbel's rule in each seat, for each width."""
+    puct = anytime_player(base, "puct", simulations)
+    opponent = _halving(base, simulations) if options.against == "halving" else puct
+    result = {}
+    for width in options.widths:
+        gumbel = anytime_player(base, "gumbel", simulations, width)
+        key, games = jax.random.key(1), options.games
+        found = play_match(base.game, gumbel, opponent, key, num_games=games, opening_plies=4)
+        result[f"{width} wide against {options.against}"] = found.to_dict() | {
+            "elo": [round(x) for x in (found.elo_low, found.elo, found.elo_high)]
+        }
+    return result
+
+
+def _halving(base: SearchPlayer, simulations: int) -> SearchPlayer:
+    config = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
+    return dataclasses.replace(base, config=config)
 
 
 if __name__ == "__main__":

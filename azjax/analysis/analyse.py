@@ -1,12 +1,10 @@
 """Searches all positions of a game, many at once, and finds where it was decided."""
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import mctx
 import numpy as np
 from azjax_envs import Game
 
@@ -19,9 +17,7 @@ from azjax.players.base import Player
 from azjax.players.engines.pool import EnginePlayer, Judgement
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import take
-from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
-from azjax.search.model import network_evaluate
-from azjax.search.search import search, search_output, search_result
+from azjax.search import TreeNodes
 from azjax.types import Array, State
 
 _BATCH = 32  # positions searched at once
@@ -161,38 +157,25 @@ def _expected(player: EnginePlayer, record: GameRecord, judgement: Judgement) ->
 
 @jax.jit
 def _search(player: SearchPlayer, key: Array, states: State) -> _Found:
-    if player.search is not search:  # a search of the user's own tells no tree
+    if player.has_custom_search:  # a search of the user's own tells no tree
         result = player.analyse(key, states)
         line = jnp.full((len(result.action), _LINE), -1).at[:, 0].set(result.action)
         return _Found(result.action, result.value, result.visits, line)
-    game: Any = player.game
-    evaluate = network_evaluate(game, player.network)
-    listed = ListedMoves(game) if has_few_legal_actions(game) else None
-    if listed is not None:
-        game, evaluate = listed, listed.evaluation(evaluate)
-        states = jax.vmap(listed.list_moves)(states)
-    output = search_output(game, evaluate, player.variables, key, states, config=player.config)
-    result = search_result(output)
-    line = jax.vmap(functools.partial(_line, listed))(output.search_tree, result.action)
-    value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
-    if listed is not None:
-        result = listed.of_all_actions(states, result)
-    return _Found(result.action, value, result.visits, line)
+    result, nodes = player.analyse_with_tree(key, states)
+    line = jax.vmap(_line)(nodes, result.action)
+    return _Found(result.action, result.value, result.visits, line)
 
 
-def _line(listed: ListedMoves | None, tree: mctx.Tree, first: Array) -> Array:
+def _line(tree: TreeNodes, first: Array) -> Array:
     """Returns the line of one game's tree: the given move, then always the most visited one."""
-    count = tree.node_visits.shape[0]
-    numbers = jnp.arange(count)
+    numbers = jnp.arange(len(tree.visits))
 
     def next_move(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
         node, move = carry
-        below = (tree.parents == node) & (tree.node_visits > 0) & (numbers > 0)
-        wanted = below & ((move < 0) | (tree.action_from_parent == move))
-        child = jnp.argmax(jnp.where(wanted, tree.node_visits, -1))
-        played = jnp.where(wanted.any(), tree.action_from_parent[child], move)
-        if listed is not None:
-            played = jnp.where(played < 0, -1, tree.embeddings.actions[node, played])
+        below = (tree.parents == node) & (tree.visits > 0) & (numbers > 0)
+        wanted = below & ((move < 0) | (tree.actions == move))
+        child = jnp.argmax(jnp.where(wanted, tree.visits, -1))
+        played = jnp.where(wanted.any(), tree.actions[child], move)
         # After a node without children no parent is found any more.
         child = jnp.where(wanted.any(), child, -2).astype(jnp.int32)
         return (child, jnp.int32(-1)), played.astype(jnp.int32)

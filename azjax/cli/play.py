@@ -16,7 +16,7 @@ from azjax.errors import UserError
 if TYPE_CHECKING:
     from azjax_envs import Game
 
-    from azjax.play.stdin import Lines
+    from azjax.engine.stdin import Lines
     from azjax.players.base import Player
 
 
@@ -144,9 +144,9 @@ def gtp(arguments: list[str]) -> None:
     options = parse(gtp, Arguments, arguments, "gtp")
     if options.memory < 1:
         raise UserError(f"--memory {options.memory}: must be at least 1 megabyte")
-    from azjax.play.gtp.game import check_game
-    from azjax.play.gtp.server import serve_gtp
-    from azjax.play.player_search import make_engine_search
+    from azjax.engine.gtp.game import check_game
+    from azjax.engine.gtp.server import serve_gtp
+    from azjax.engine.player_search import make_engine_search
 
     player = _start_engine(options, check_game)
     serve_gtp(make_engine_search(player, memory_mb=options.memory), _standard_input(), _write)
@@ -170,9 +170,9 @@ def usi(arguments: list[str]) -> None:
 
 def _serve_dialect(command: Callable[[list[str]], None], name: str, arguments: list[str]) -> None:
     options = parse(command, _Engine, arguments, name)
-    from azjax.play.player_search import make_engine_search
-    from azjax.play.uci.engine import check_game
-    from azjax.play.uci.server import serve_uci
+    from azjax.engine.player_search import make_engine_search
+    from azjax.engine.uci.engine import check_game
+    from azjax.engine.uci.server import serve_uci
     from azjax.players.engines.uci_games import DIALECTS
 
     player = _start_engine(options, functools.partial(check_game, DIALECTS[name]))
@@ -193,7 +193,7 @@ def _start_engine(options: _Engine, check_game: "Callable[[Game], None]") -> "Pl
     """
     import jax
 
-    from azjax.play.player_search import make_engine_search
+    from azjax.engine.player_search import make_engine_search
 
     jax.config.update("jax_cpu_enable_async_dispatch", False)  # before anything is computed
     player, card = _load(options.run, options.game, trust=options.trust)
@@ -206,7 +206,7 @@ def _start_engine(options: _Engine, check_game: "Callable[[Game], None]") -> "Pl
 
 
 def _standard_input() -> "Lines":
-    from azjax.play.stdin import Lines
+    from azjax.engine.stdin import Lines
 
     # Some services start programs without a standard input; then the input has ended at once.
     return Lines(sys.stdin.fileno() if sys.stdin else os.open(os.devnull, os.O_RDONLY))

@@ -16,9 +16,7 @@ from azjax.notebook.tree_drawing import Node, draw
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
 from azjax.pytrees import expand, first, take
-from azjax.search.model import network_evaluate
-from azjax.search.policies import algorithm_of
-from azjax.search.search import search_output
+from azjax.search.search import tree_nodes
 from azjax.types import Array, State
 
 
@@ -157,49 +155,37 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
         raise UserError("the game is over: there is no move to search for")
     found = jax.device_get(first(_search(player, key, states)))
-    tree, found_policy, action, movers, over = found
+    nodes, prior, policy, action, movers, over = found
     # A root with few legal moves leaves places without a node.
-    kept = np.flatnonzero(tree.node_visits)
-    parents = np.where(kept > 0, np.searchsorted(kept, tree.parents[kept]), tree.NO_PARENT)
-    prior, policy, name = None, None, "UCT"
-    if isinstance(player, SearchPlayer):
-        name = algorithm_of(player.config).name
-        logits = tree.children_prior_logits[0]
-        odds = np.exp(logits - logits.max())
-        prior, policy = odds / odds.sum(), found_policy
+    kept = np.flatnonzero(nodes.visits)
+    parents = np.where(kept > 0, np.searchsorted(kept, nodes.parents[kept]), -1)
+    nodes = take(nodes, kept)._replace(parents=parents)
     return SearchTree(
         game=player.game,
-        title=name,
-        states=take(tree.embeddings, kept),
+        title=player.algorithm.name if isinstance(player, SearchPlayer) else "UCT",
         movers=movers[kept],
         over=over[kept],
-        parents=parents,
-        actions=tree.action_from_parent[kept],
-        rewards=tree.extra_data.rewards[kept],
-        discounts=tree.extra_data.discounts[kept],
-        evaluations=tree.raw_values[kept],
-        visits=tree.node_visits[kept],
-        values=tree.node_values[kept],
         prior=prior,
         policy=policy,
         action=int(action),
+        **nodes._asdict(),
     )
 
 
 @jax.jit
 def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tuple[Any, ...]:
-    """Returns the tree, the policy [B, A], the action [B], each node's mover and end [B, N]."""
+    """Returns the trees, priors and policies [B, A], actions [B], each node's mover and end."""
     game = player.game
+    prior, policy = None, None
     if isinstance(player, SearchPlayer):
-        evaluate = network_evaluate(game, player.network)
-        output = search_output(game, evaluate, player.variables, key, states, config=player.config)
-        tree, policy, action = output.search_tree, output.action_weights, output.action
+        result, nodes = player.analyse_with_tree(key, states)
+        prior, policy, action = result.prior, result.policy, result.action
     else:
         tree = uct_search(player, key, states)
-        policy = tree.summary().visit_probs
-        action = jnp.argmax(policy, axis=-1)
-    movers = jax.vmap(jax.vmap(game.current_player))(tree.embeddings)
-    return tree, policy, action, movers, jax.vmap(jax.vmap(game.is_terminal))(tree.embeddings)
+        nodes, action = tree_nodes(tree), jnp.argmax(tree.summary().visit_probs, axis=-1)
+    movers = jax.vmap(jax.vmap(game.current_player))(nodes.states)
+    over = jax.vmap(jax.vmap(game.is_terminal))(nodes.states)
+    return nodes, prior, policy, action, movers, over
 
 
 def _back_up(tree: SearchTree) -> SearchTree:

@@ -118,42 +118,6 @@ def _turn(game: Game, depth: Array | int, stack: _Stack) -> _Stack:
     return pushed._replace(top=jnp.where(finished, top - 1, jnp.where(pushing, top + 1, top)))
 
 
-class Deepening(NamedTuple):
-    """A search that is one ply deep, then two, and so on; it can stop after every turn."""
-
-    stack: _Stack  # one ply deeper
-    depth: Array  # int32 [], plies searched so far
-    values: Array  # float32 [num_actions], as `minimax_values` of this depth
-
-    def ended(self, most: int) -> Array:
-        """Returns whether a win is found, or `most` plies are searched, bool []."""
-        return (self.depth >= most) | (self.values.max() >= 1)
-
-
-def start_deepening(game: Game, most: int, state: State) -> Deepening:
-    """Returns a search of one ply, which can go on up to `most` plies."""
-    values = minimax_values(game, 1, state)
-    return Deepening(_stack(game, max(most, 2), state), jnp.int32(1), values)
-
-
-def deepen(game: Game, most: int, state: State, search: Deepening, turns: Array) -> Deepening:
-    """Continues a search for `turns`, int32 []. It stops early at its end."""
-    sign, fresh = _sign(game, state), _stack(game, max(most, 2), state)
-
-    def turn(carry: tuple[Array, Deepening]) -> tuple[Array, Deepening]:
-        left, now = carry
-        stack = _turn(game, now.depth + 1, now.stack)
-        done = stack.top < 0
-        values = jnp.where(done, sign * stack.values, now.values)
-        stack = jax.tree.map(lambda x, y: jnp.where(done, x, y), fresh, stack)
-        return left - 1, Deepening(stack, now.depth + done, values)
-
-    def goes_on(carry: tuple[Array, Deepening]) -> Array:
-        return (carry[0] > 0) & ~carry[1].ended(most)
-
-    return jax.lax.while_loop(goes_on, turn, (turns, search))[1]
-
-
 def _give(
     game: Game,
     stack: _Stack,

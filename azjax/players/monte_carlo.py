@@ -65,39 +65,9 @@ class MonteCarloPlayer:
         return jax.lax.fori_loop(0, self.playouts_per_action, add_playout, start)
 
 
-_AT_ONCE = 16  # playouts
 _MEMORY = 256 << 20  # bytes for the states of playouts
 _COPIES = 4  # of each state, while a move is made
 
 
 def _state_bytes(game: Game) -> int:
     return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
-
-
-def add_playouts(
-    game: Game, key: Array, state: State, mask: Array, totals: Array, counts: Array, rounds: Array
-) -> tuple[Array, Array]:
-    """Adds playouts after a position's moves in turn, some at a time, so that it can stop.
-
-    Args:
-      state: one position.
-      mask: the moves to try, bool [A].
-      totals: the mover's summed results so far, float32 [A].
-      counts: playouts so far, int32 [A].
-      rounds: how many times to add some playouts, int32 [].
-
-    Returns:
-      (totals, counts).
-    """
-    moves, count = jnp.argsort(~mask, stable=True), mask.sum()
-    mover = game.current_player(state)
-
-    def add(_: Array, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-        totals, counts = carry
-        done = counts.sum()
-        actions = moves[(done + jnp.arange(_AT_ONCE)) % count]
-        children = jax.vmap(game.step, in_axes=(None, 0))(state, actions)
-        returns = playout_returns(game, jax.random.fold_in(key, done), children)
-        return totals.at[actions].add(returns[:, mover]), counts.at[actions].add(1)
-
-    return jax.lax.fori_loop(0, rounds, add, (totals, counts))

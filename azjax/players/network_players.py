@@ -13,7 +13,14 @@ from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
 from azjax.search.model import mask_logits, network_evaluate, transition
 from azjax.search.policies import Algorithm, algorithm_of
-from azjax.search.search import Exploration, Search, search
+from azjax.search.search import (
+    Exploration,
+    Search,
+    SearchResult,
+    TreeNodes,
+    search,
+    search_with_tree,
+)
 from azjax.types import Array, State, static
 
 
@@ -76,7 +83,11 @@ class ValuePlayer(_NetworkPlayer):
 @register_player
 @dataclass(frozen=True, eq=False)
 class SearchPlayer(_NetworkPlayer):
-    """AlphaZero: a search guided by the network, without noise."""
+    """AlphaZero: a search guided by the network, without noise.
+
+    Without a search of the user's own, it plays the moves that engines and pages play with the same
+    number of simulations; see `azjax.engine.anytime`.
+    """
 
     config: SearchConfig = static()
     search: Search = static(default=search, repr=False)
@@ -104,18 +115,38 @@ class SearchPlayer(_NetworkPlayer):
 
     def analyse(self, key: Array, states: State) -> Analysis:
         """Searches states [B, ...]."""
+        if not self.has_custom_search:
+            return self.analyse_with_tree(key, states)[0]
+        evaluate = network_evaluate(self.game, self.network)
         result = self.search(
             self.game,
-            network_evaluate(self.game, self.network),
+            evaluate,
             self.variables,
             key,
             states,
             config=self.config,
             exploration=Exploration(),
         )
-        # The root's mean value would include bad moves that the search tried.
-        value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
-        return result._replace(value=value)
+        return _with_value_of_move(result)
+
+    def analyse_with_tree(self, key: Array, states: State) -> tuple[Analysis, TreeNodes]:
+        """Searches states [B, ...] by azjax's own search, and returns the trees besides."""
+        result, nodes = search_with_tree(
+            self.game,
+            network_evaluate(self.game, self.network),
+            self.variables,
+            key,
+            states,
+            config=self.config,
+            steps="anytime",
+        )
+        return _with_value_of_move(result), nodes
+
+
+def _with_value_of_move(result: SearchResult) -> SearchResult:
+    """Returns a result with the values of the moves; mean values would include bad moves."""
+    value = jnp.take_along_axis(result.action_values, result.action[:, None], axis=1)[:, 0]
+    return result._replace(value=value)
 
 
 def player_search_config(config: PlayerConfig, simulations: int | None = None) -> SearchConfig:

@@ -37,7 +37,7 @@ class UCTPlayer:
 
     @property
     def network(self) -> None:
-        """It has none, see `azjax.search.anytime.TreePlayer`."""
+        """It has none, see `azjax.engine.anytime.TreePlayer`."""
 
     @property
     def variables(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def uct_search(player: UCTPlayer, key: Array, states: State) -> mctx.Tree:
     recurrent_fn = make_recurrent_fn(player.game, evaluate)
     tie_break, value = evaluate((), root_key, states)
     tie_break = mask_logits(tie_break, jax.vmap(player.game.legal_action_mask)(states))
-    selection = player.algorithm.anytime_selection()
+    selection = player.algorithm.anytime_selection(player.simulations)
     return mctx.search(
         (),
         search_key,

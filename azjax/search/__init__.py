@@ -8,5 +8,7 @@ from azjax.search.model import transition as transition
 from azjax.search.search import Exploration as Exploration
 from azjax.search.search import Search as Search
 from azjax.search.search import SearchResult as SearchResult
+from azjax.search.search import TreeNodes as TreeNodes
 from azjax.search.search import search as search
 from azjax.search.search import search_result as search_result
+from azjax.search.search import search_with_tree as search_with_tree

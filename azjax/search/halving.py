@@ -148,20 +148,28 @@ def _width_table(considered: int, simulations: int) -> np.ndarray:
 
 
 def select_behind(
-    key: Array, tree: mctx.Tree, width: int, *, values: Callable[..., Array]
+    key: Array,
+    tree: mctx.Tree,
+    width: int,
+    *,
+    values: Callable[..., Array],
+    simulations: int | Array,
 ) -> tuple[Array, Array]:
     """Selects the root's actions whose visits are furthest behind the improved policy.
 
     This is the rule of the nodes below (Danihelka et al. 2022, section 5), for `width` different
-    actions. It has no schedule, so a search by it can stop at any time. Arguments and results are
-    those of `select_round`.
+    actions. It has no schedule, so a search by it can stop at any time. It stops at `simulations`
+    visits of the root's actions. The other arguments and the results are those of `select_round`.
     """
     del key
     visits = tree.children_visits[0]
     policy = jax.nn.softmax(tree.children_prior_logits[0] + values(tree, 0))
     behind = policy - visits / (1 + jnp.sum(visits))
     behind = jnp.where(tree.root_invalid_actions, -jnp.inf, behind)
+    left = simulations - jnp.sum(visits)
     if width == 1:
-        return jnp.argmax(behind).astype(jnp.int32)[None], jnp.ones(1, bool)
-    most, actions = jax.lax.top_k(behind, width)
-    return actions.astype(jnp.int32), most > -jnp.inf
+        return jnp.argmax(behind).astype(jnp.int32)[None], (left > 0)[None]
+    most, actions = jax.lax.top_k(behind, min(width, len(behind)))
+    is_open = (most > -jnp.inf) & (jnp.arange(len(most)) < left)
+    more = (0, width - len(most))  # a game may have fewer actions
+    return jnp.pad(actions.astype(jnp.int32), more), jnp.pad(is_open, more)

@@ -22,6 +22,7 @@ from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.halving import (
+    Phase,
     rounds_of_all,
     rounds_of_full,
     select_behind,
@@ -34,9 +35,10 @@ from azjax.types import Array, Params
 
 # Above every bound of a tried action, and small enough that float32 keeps the logits.
 _UNTRIED = 1000.0
+_WIDTH = 4
 
 
-Steps = Literal["rounds", "fixed", "single"]
+Steps = Literal["rounds", "fixed", "single", "anytime"]
 """The steps of a search by Gumbel:
 
 - "rounds": each is a round of sequential halving. Visits equal those of mctx, but a position with
@@ -44,6 +46,8 @@ Steps = Literal["rounds", "fixed", "single"]
 - "fixed": the rounds of a position that has all considered actions. One with fewer legal actions
   visits as many in each step as it has, so it gets fewer simulations.
 - "single": one simulation each, as mctx makes them.
+- "anytime": no halving. Each visits the moves whose visits are furthest behind the improved policy.
+  Players search so, since it needs no number of simulations beforehand.
 """
 
 
@@ -85,6 +89,7 @@ class Gumbel:
 
     num_simulations: int
     config: GumbelConfig
+    width: int = _WIDTH  # simulations of an anytime search's step
     name: ClassVar[str] = "Gumbel"
 
     def search(
@@ -95,6 +100,8 @@ class Gumbel:
         *,
         steps: Steps = "rounds",
     ) -> mctx.PolicyOutput:
+        if steps == "anytime":
+            return self._search_anytime(positions, keys, exploration)
         params, recurrent_fn, root, mask = positions
         considered = min(self.config.max_considered_actions, mask.shape[-1])
         simulations = self.num_simulations
@@ -137,13 +144,52 @@ class Gumbel:
             gumbel_scale=_by_position(exploration.gumbel_scale, root),
         )
 
-    def anytime_selection(self) -> Selection:
-        """Returns the selection below the root for the root, too.
+    def _search_anytime(
+        self, positions: Positions, keys: SearchKeys, exploration: Exploration
+    ) -> mctx.PolicyOutput:
+        """Searches as `search.anytime` does, and plays a move of the improved policy."""
+        params, recurrent_fn, root, mask = positions
+        key, noise_key = jax.random.split(keys.tree)
+        # A position with a choice has at least two moves to visit in a step.
+        steps = math.ceil(self.num_simulations / min(self.width, 2))
+        tree = mctx.search(
+            params,
+            key,
+            root=root.replace(prior_logits=normalise_logits(root.prior_logits, mask)),
+            recurrent_fn=recurrent_fn,
+            root_action_selection_fn=no_selection,
+            interior_action_selection_fn=no_selection,
+            num_simulations=self.width * steps,
+            invalid_actions=~mask,
+            loop_fn=make_loop_fn(
+                params,
+                recurrent_fn,
+                self.anytime_selection(self.num_simulations),
+                phases=[Phase(self.width, steps)],
+                goes_on=functools.partial(unfinished, simulations=self.num_simulations),
+                deterministic=True,
+                pack_states=True,
+            ),
+        )
+        prior = tree.children_prior_logits[:, tree.ROOT_INDEX]
+        scores = jax.vmap(self.scores)(tree)
+        noise = jax.random.gumbel(noise_key, scores.shape, scores.dtype)
+        noisy = scores + _by_position(exploration.gumbel_scale, root) * noise
+        visits = tree.children_visits[:, tree.ROOT_INDEX]
+        # Among equals the higher prior; it decides alone where nothing was visited.
+        order = jnp.lexsort((prior, jnp.where(visits > 0, noisy, -jnp.inf)))
+        policy = jax.nn.softmax(mask_logits(scores, mask))
+        action = order[:, -1].astype(jnp.int32)
+        return mctx.PolicyOutput(action=action, action_weights=policy, search_tree=tree)
 
-        Sequential halving would have to know the number of simulations. So each move gets visits in
+    def anytime_selection(self, simulations: int | Array) -> Selection:
+        """Returns the selection below the root for the root, too, until it has `simulations`.
+
+        Sequential halving would have to know their number at the start. So each move gets visits in
         proportion to the improved policy (Danihelka et al. 2022, section 5).
         """
-        return Selection(functools.partial(select_behind, values=self.values), self._select)
+        select_root = functools.partial(select_behind, values=self.values, simulations=simulations)
+        return Selection(select_root, self._select)
 
     def scores(self, tree: mctx.Tree) -> Array:
         root = tree.ROOT_INDEX
@@ -179,6 +225,7 @@ class PUCT:
 
     num_simulations: int
     config: PUCTConfig
+    width: ClassVar[int] = 1
     name: ClassVar[str] = "PUCT"
 
     def search(
@@ -199,7 +246,7 @@ class PUCT:
             _by_position(exploration.dirichlet_fraction, root),
             total=self.config.dirichlet_concentration,
         )
-        selection = self.anytime_selection()
+        selection = self.anytime_selection(self.num_simulations)
         key, _, tree_key = jax.random.split(keys.tree, 3)  # as in mctx: the second is for noise
         tree = mctx.search(
             params,
@@ -216,8 +263,9 @@ class PUCT:
         action = draw_moves(key, shares, _by_position(exploration.temperature, root))
         return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
 
-    def anytime_selection(self) -> Selection:
-        """Returns the selection of every PUCT search, which need not know when it stops."""
+    def anytime_selection(self, simulations: int | Array) -> Selection:
+        """Returns the selection of every PUCT search; the number makes no difference."""
+        del simulations
         select = functools.partial(
             mctx.muzero_action_selection,
             pb_c_init=self.config.pb_c_init,
@@ -247,9 +295,11 @@ class UCT:
 
     num_simulations: int
     exploration: float = math.sqrt(2.0)
+    width: ClassVar[int] = 1
 
-    def anytime_selection(self) -> Selection:
-        """Returns the selection by UCB1 for all nodes."""
+    def anytime_selection(self, simulations: int | Array) -> Selection:
+        """Returns the selection by UCB1 for all nodes; the number makes no difference."""
+        del simulations
         return Selection(
             one_at_the_root(lambda key, tree, node: self._select(tree, node)),
             lambda key, tree, node, depth: self._select(tree, node),

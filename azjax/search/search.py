@@ -39,6 +39,23 @@ class Search(Protocol):
         """Searches positions; arguments as in `search`."""
 
 
+class TreeNodes(NamedTuple):
+    """The search trees of B positions: node 0 is the root, and each simulation added one node.
+
+    Where a position has few legal moves, places without a node lie between the others: they have no
+    visits.
+    """
+
+    states: State  # [B, N, ...]
+    parents: Array  # int32 [B, N], -1 at the root
+    actions: Array  # int32 [B, N], the move from the parent, -1 at the root
+    rewards: Array  # float32 [B, N], of that move, for its mover
+    discounts: Array  # float32 [B, N], factor of the node's value for that mover: -1, 0 or 1
+    evaluations: Array  # float32 [B, N], values by `evaluate`
+    visits: Array  # int32 [B, N], evaluations in the node and below it
+    values: Array  # float32 [B, N], their mean, from the perspective of the mover there
+
+
 class SearchResult(NamedTuple):
     """The result of searching B positions; values are from the mover's perspective."""
 
@@ -75,11 +92,47 @@ def search(
         those of `evaluate`.
       steps: "rounds" makes a round of Gumbel's sequential halving in each step, with mctx's visits
         but for positions with one legal move. "single" makes one simulation in each step, as mctx
-        does, and "fixed" no more steps than a position needs that has all considered actions; see
-        `azjax.search.policies.Steps`.
+        does, and "fixed" no more steps than a position needs that has all considered actions.
+        "anytime" is the search of azjax's players and engines; see `azjax.search.policies.Steps`.
 
     Raises:
       ValueError: the key, the states or the results of `evaluate` have wrong shapes or dtypes.
+    """
+    result, _ = search_with_tree(
+        game,
+        evaluate,
+        params,
+        key,
+        states,
+        config=config,
+        exploration=exploration,
+        root_logits=root_logits,
+        steps=steps,
+    )
+    return result
+
+
+def search_with_tree(
+    game: Game,
+    evaluate: Evaluate,
+    params: Params,
+    key: Array,
+    states: State,
+    *,
+    config: SearchConfig,
+    exploration: Exploration = _NO_EXPLORATION,
+    root_logits: Array | None = None,
+    steps: Steps = "rounds",
+) -> tuple[SearchResult, TreeNodes]:
+    """Searches B positions at once, as `search` does, and returns the trees besides.
+
+    Arguments and errors are those of `search`. Under `jit`, trees that nobody reads cost nothing.
+
+    Example:
+        ```python
+        result, tree = search_with_tree(game, evaluate, params, key, states, config=config)
+        depth_one = tree.parents == 0  # bool [B, N]
+        ```
     """
     check_states(game, states)
     find = functools.partial(
@@ -91,13 +144,34 @@ def search(
         steps=steps,
     )
     if not has_few_legal_actions(game):
-        return search_result(find(game, evaluate, states=states, root_logits=root_logits))
+        output = find(game, evaluate, states=states, root_logits=root_logits)
+        return search_result(output), tree_nodes(output.search_tree)
     listed = ListedMoves(game)
     positions = jax.vmap(listed.list_moves)(states)
     if root_logits is not None:
         root_logits = listed.logits_of(positions, root_logits)
     output = find(listed, listed.evaluation(evaluate), states=positions, root_logits=root_logits)
-    return listed.of_all_actions(positions, search_result(output))
+    nodes = tree_nodes(output.search_tree)
+    rows, above = jnp.arange(len(nodes.parents))[:, None], jnp.maximum(nodes.parents, 0)
+    moves = nodes.states.actions[rows, above, jnp.maximum(nodes.actions, 0)].astype(jnp.int32)
+    nodes = nodes._replace(
+        states=nodes.states.state, actions=jnp.where(nodes.actions >= 0, moves, nodes.actions)
+    )
+    return listed.of_all_actions(positions, search_result(output)), nodes
+
+
+def tree_nodes(tree: mctx.Tree) -> TreeNodes:
+    """Returns the nodes of compact trees."""
+    return TreeNodes(
+        states=tree.embeddings,
+        parents=tree.parents,
+        actions=tree.action_from_parent,
+        rewards=tree.extra_data.rewards,
+        discounts=tree.extra_data.discounts,
+        evaluations=tree.raw_values,
+        visits=tree.node_visits,
+        values=tree.node_values,
+    )
 
 
 def search_of(config: SearchConfig, given: Search | None = None) -> Search:

@@ -11,11 +11,12 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
+from azjax.engine.anytime import AnytimeSearch
+from azjax.engine.decision import continue_search
+from azjax.engine.search_analysis import SearchAnalysis
 from azjax.files import notation
 from azjax.files.game_record import record_from_state, start_game
 from azjax.files.positions import read_position
-from azjax.search.analysis import SearchAnalysis
-from azjax.search.anytime import AnytimeSearch, continue_search
 from azjax.types import Array, State
 from azjax.web.exact_api import PerfectPlay
 from azjax.web.onnx_model import facts_of, facts_of_game

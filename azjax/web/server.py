@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from azjax_envs import Game
 
+from azjax.engine.anytime import AnytimeSearch, make_anytime_search
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
 from azjax.players.exact import ExactPlayer, ExactTablePlayer
 from azjax.players.network_players import SearchPlayer
-from azjax.search.anytime import AnytimeSearch, make_anytime_search
 from azjax.web.api import IllegalMove, describe_position, search_position
 from azjax.web.exact_api import PerfectPlay, describe_perfect_play
 from azjax.web.page import render_page

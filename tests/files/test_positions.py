@@ -6,10 +6,10 @@ import subprocess
 import pytest
 from azjax_envs import make
 
+from azjax.engine.uci.position import read_position as read_command
 from azjax.files.game_record import replay, start_game
 from azjax.files.notation import next_number, numbered_moves, shown_line, shown_moves
 from azjax.files.positions import read_position
-from azjax.play.uci.position import read_position as read_command
 from azjax.players.engines.uci_games import DIALECTS
 from tests.absent import skip_without
 

@@ -7,8 +7,8 @@ import pytest
 from azjax_envs import make
 from sgfmill import sgf, sgf_grammar
 
+from azjax.engine.gtp.handicap import handicap_points
 from azjax.files.sgf_parser import parse_sgf
-from azjax.play.gtp.handicap import handicap_points
 from tests.oracles import gnugo
 from tests.oracles.clients import gtp_answers
 from tests.players.engines.programs import needs

@@ -9,18 +9,18 @@ import time
 import jax
 import numpy as np
 
+from azjax.engine.gtp.server import serve_gtp
+from azjax.engine.search_analysis import SearchAnalysis
+from azjax.engine.uci.server import serve_uci
 from azjax.games import make_game
 from azjax.network.two_headed import make_network
-from azjax.play.gtp.server import serve_gtp
-from azjax.play.uci.server import serve_uci
 from azjax.players.engines.uci_games import DIALECTS
 from azjax.players.weights_file import save_player
-from azjax.search.analysis import SearchAnalysis
 from tests import tiny
 
 
 class Script:
-    """Lines that have all arrived already; replaces `azjax.play.stdin.Lines`."""
+    """Lines that have all arrived already; replaces `azjax.engine.stdin.Lines`."""
 
     def __init__(self, lines):
         self._lines = list(reversed(lines))

@@ -7,11 +7,11 @@ from azjax_envs import init_batch, make
 
 import azjax
 from azjax.cli.web import load_search_player
+from azjax.engine.player_search import PlayerSearch, make_engine_search
 from azjax.errors import UserError
 from azjax.evaluation.rating import rate_run
 from azjax.evaluation.run_report import report_run
 from azjax.notebook.trees import search_tree
-from azjax.play.player_search import PlayerSearch, make_engine_search
 from azjax.players.load import export_player, untrained_player
 from tests import tiny
 

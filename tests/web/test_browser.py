@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from azjax_envs import HasScore, HasWinningCells
 
+from azjax.engine.anytime import make_anytime_search
 from azjax.players.load import load_player
-from azjax.search.anytime import make_anytime_search
 from azjax.web import server
 from azjax.web.site import write_site
 from tests.web.person import DESKTOP, IDLE, PHONE, click, picture, wait

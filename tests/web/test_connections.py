@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from azjax.search.anytime import make_anytime_search
+from azjax.engine.anytime import make_anytime_search
 from azjax.web import server
 from tests.web.sites import listening, untrained
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from azjax_envs import available_games, make
 
-from azjax.search.anytime import make_anytime_search
+from azjax.engine.anytime import make_anytime_search
 from azjax.web import server
 from tests.web.person import DESKTOP
 from tests.web.sites import listening, untrained

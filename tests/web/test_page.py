@@ -8,7 +8,7 @@ import re
 import pytest
 from azjax_envs.tic_tac_toe import TicTacToe
 
-from azjax.search.anytime import make_anytime_search
+from azjax.engine.anytime import make_anytime_search
 from azjax.web import server
 from tests.web.person import DESKTOP, IDLE, PHONE, picture, wait
 from tests.web.sites import listening, untrained

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
-from azjax.search.anytime import make_anytime_search
+from azjax.engine.anytime import make_anytime_search
 from azjax.search.model import make_recurrent_fn, mask_logits
 from azjax.search.policies import algorithm_of
 from azjax.web.onnx_model import export_model, run_model

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from azjax_envs.game import legal_actions
 
+from azjax.engine.anytime import make_anytime_search
 from azjax.errors import UserError
 from azjax.players.load import load_player
-from azjax.search.anytime import make_anytime_search
 from azjax.web import api, server
 from azjax.web.exact_api import PerfectPlay
 from tests.web.sites import listening, untrained

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.play.gtp import analysis
-from azjax.play.gtp.analysis import info_line
-from azjax.play.gtp.game import vertices
+from azjax.engine.gtp import analysis
+from azjax.engine.gtp.analysis import info_line
+from azjax.engine.gtp.game import vertices
 from tests.oracles.clients import IdleSearch, gtp_answers
 
 GO = make("go_5x5")

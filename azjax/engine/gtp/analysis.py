@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
-from azjax.play.gtp.game import GtpGame, read_vertex, vertices
-from azjax.play.gtp.protocol import PLAYERS, GtpError, Reply, read_number, read_player
-from azjax.play.last_search import effective_start, end_search, start_search
-from azjax.search.analysis import SearchAnalysis
-from azjax.search.anytime import SearchInProgress, continue_search
+from azjax.engine.decision import Decision, continue_search
+from azjax.engine.gtp.game import GtpGame, read_vertex, vertices
+from azjax.engine.gtp.protocol import PLAYERS, GtpError, Reply, read_number, read_player
+from azjax.engine.search_analysis import SearchAnalysis
+from azjax.engine.search_reuse import effective_start, end_search, start_search
 
 _MAX_LINE = 16  # moves of a principal variation
 
@@ -25,7 +25,7 @@ def choose_move(
     player: int,
     since: float,
     *,
-    on_progress: Callable[[SearchInProgress], None] = lambda progress: None,
+    on_progress: Callable[[Decision], None] = lambda progress: None,
     root_actions: Sequence[int] = (),
     pick: Callable[[SearchAnalysis], int] = lambda analysis: analysis.action,
 ) -> tuple[GtpGame, SearchAnalysis]:
@@ -42,7 +42,7 @@ def choose_move(
     """
     clock = game.clocks[player]
     record = game.give_turn(player).record
-    progress = start_search(game.search, record, game.last, root_actions)
+    progress = start_search(game.search, record, game.last, root_actions, anew=clock is None)
     simulations, seconds = float(game.search.num_simulations), math.inf
     if clock is not None:
         simulations = math.inf
@@ -140,7 +140,7 @@ class _Options:
 
 def _writers(
     game: GtpGame, reply: Reply, options: _Options, kata: bool
-) -> tuple[Callable[[SearchAnalysis], None], Callable[[SearchInProgress], None]]:
+) -> tuple[Callable[[SearchAnalysis], None], Callable[[Decision], None]]:
     """Returns what writes a line now, and what does so if the last line is old enough."""
     written = time.monotonic()
 
@@ -149,7 +149,7 @@ def _writers(
         written = time.monotonic()
         reply.write(info_line(game.game, analysis, options.max_moves, kata=kata))
 
-    def write_when_due(progress: SearchInProgress) -> None:
+    def write_when_due(progress: Decision) -> None:
         if time.monotonic() - written >= options.interval:
             write(progress.analysis())
 

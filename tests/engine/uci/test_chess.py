@@ -6,8 +6,8 @@ import chess
 import pytest
 from azjax_envs import make
 
-from azjax.play.uci.go import best_move
-from azjax.play.uci.position import read_position
+from azjax.engine.uci.go import best_move
+from azjax.engine.uci.position import read_position
 from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import best_moves, uci_output
 

@@ -13,15 +13,15 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 from azjax_envs.go import Go
 
+from azjax.engine.clock import TimeControl
+from azjax.engine.gtp.analysis import analyze, choose_move, genmove_analyze
+from azjax.engine.gtp.game import COLOURS, UNMADE_PASS, GtpGame, format_score, read_vertex, vertices
+from azjax.engine.gtp.handicap import handicap_points
+from azjax.engine.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
+from azjax.engine.search_analysis import SearchAnalysis
 from azjax.files.read import read_tree
 from azjax.files.sgf import Point, SgfLine, format_sgf, read_line, vertex_of
-from azjax.play.clock import TimeControl
-from azjax.play.gtp.analysis import analyze, choose_move, genmove_analyze
-from azjax.play.gtp.game import COLOURS, UNMADE_PASS, GtpGame, format_score, read_vertex, vertices
-from azjax.play.gtp.handicap import handicap_points
-from azjax.play.gtp.protocol import GtpError, Reply, read_number, read_player, read_seconds
 from azjax.players.engines.gtp_games import kind_of
-from azjax.search.analysis import SearchAnalysis
 
 Answered = tuple[GtpGame, str]
 Command = Callable[..., Answered | GtpGame]

@@ -1,20 +1,20 @@
 """A search of one position that runs until it is stopped: an anytime search.
 
     search = make_anytime_search(player, memory_mb=256)
-    for progress in continue_search(search.start(state), seconds=5):
+    for progress in continue_search(search.start(state), seconds=5):  # of decision.py
         print(progress.analysis().value)
 
-The search is the player's own: Gumbel, PUCT, or UCT with random playouts. Sequential halving has
-to know its number of simulations beforehand, so Gumbel's rule for the moves below the root holds at
-the root, too. K calls of n simulations give exactly the result of one search of K * n.
+The search is the player's own: Gumbel, PUCT, or UCT with random playouts. It visits the moves that
+`azjax.search.search(..., steps="anytime")` visits. Sequential halving has to know its number of
+simulations beforehand, so Gumbel's rule for the moves below the root holds at the root, too. A
+search in pieces by `continue_search` gives exactly the result of one in one piece.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -26,9 +26,10 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
+from azjax.engine.decision import slowest_each
+from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
-from azjax.search.analysis import SearchAnalysis, analyse_tree
 from azjax.search.loop import LoopState, no_selection, simulate_once
 from azjax.search.model import (
     Evaluate,
@@ -39,16 +40,12 @@ from azjax.search.model import (
     network_predict,
     playout_evaluate,
 )
-from azjax.search.policies import AnytimeAlgorithm, Gumbel, normalise_logits
+from azjax.search.policies import AnytimeAlgorithm, normalise_logits
 from azjax.search.tree import compact, replant, tree_capacity, with_capacity
 from azjax.types import Array, State, static
 
 MEMORY_MB = 256
 _MAX_NODES = 2**16
-_WIDTH = 1
-_STEP_S = 0.05  # a request to stop waits at most about this long
-_TINY_S = 1e-6
-_FORGETTING = 0.9  # for how long the slowest of a search's steps is remembered
 
 
 class TreePlayer(Protocol):
@@ -78,7 +75,6 @@ class AnytimeSearch:
     variables: Variables
     algorithm: AnytimeAlgorithm = static()
     max_nodes: int = static()  # capacity of the tree, including the root
-    width: int = static(default=1)  # simulations of a step, which begin with different moves
 
     def start(
         self,
@@ -122,7 +118,7 @@ class AnytimeSearch:
 
         The first real search can take the memory of what it returns, by `start(..., after=...)`.
         """
-        key, bounds = jax.random.PRNGKey(0), (np.int32(0), np.int32(1))
+        key, bounds = jax.random.PRNGKey(0), np.array([0, 1, 1], np.int32)
         allowed = np.ones(self.game.num_actions, bool)
         root, _ = _evaluate_root.eval_shape(self, key, state, allowed)
         tree = jax.eval_shape(functools.partial(with_capacity, nodes=self.places), root)
@@ -139,7 +135,7 @@ class AnytimeSearch:
     @property
     def places(self) -> int:
         """Places for nodes in the tree: the last step may have fewer nodes than places."""
-        return self.max_nodes + self.width - 1
+        return self.max_nodes + self.algorithm.width - 1
 
     @property
     def num_simulations(self) -> int:
@@ -170,21 +166,31 @@ class SearchInProgress:
     seconds_each: float = 0.0  # of a simulation, the slowest of late; 0 before the first
 
     @property
+    def width(self) -> int:
+        """Simulations of a step, which are made together."""
+        return self.search.algorithm.width
+
+    @property
     def full(self) -> bool:
         """Whether the tree is full."""
         return self.simulations >= self.search.max_nodes - 1
 
-    def run(self, simulations: int) -> SearchInProgress:
-        """Runs more simulations, at most until the tree is full, and waits for them."""
-        search = self.search
-        upper = min(self.simulations + simulations, search.max_nodes - 1)
+    def run(self, simulations: int, *, most: float = 0) -> SearchInProgress:
+        """Runs more simulations, at most until the tree is full, and waits for them.
+
+        Args:
+          simulations: how many at least. The last step ends with them, even if it could make more.
+          most: total number of simulations up to which the last step may make more.
+        """
+        search, limit = self.search, self.search.max_nodes - 1
+        upper = min(self.simulations + simulations, limit)
         # Bounds are arguments: one compiled program serves every number of simulations.
-        bounds = np.int32(self.simulations), np.int32(upper)
+        bounds = np.array([self.simulations, upper, min(max(upper, most), limit)], np.int32)
         began = time.monotonic()
-        key, tree = _run(search, self.key, self.tree, bounds)
-        jax.block_until_ready(tree.node_visits)
-        slowest = slowest_each(began, upper - self.simulations, self.seconds_each)
-        return replace(self, key=key, tree=tree, simulations=upper, seconds_each=slowest)
+        made, (key, tree) = _run(search, self.key, self.tree, bounds)
+        made = int(made)
+        slowest = slowest_each(began, made - self.simulations, self.seconds_each)
+        return replace(self, key=key, tree=tree, simulations=made, seconds_each=slowest)
 
     def analysis(self) -> SearchAnalysis:
         """Returns what the search has found so far; the search can continue afterwards."""
@@ -233,48 +239,8 @@ def make_anytime_search(player: TreePlayer, *, memory_mb: int = MEMORY_MB) -> An
         network=player.network,
         variables=player.variables,
         algorithm=player.algorithm,
-        width=_WIDTH if isinstance(player.algorithm, Gumbel) else 1,
         max_nodes=max(2, min(nodes, _MAX_NODES)),
     )
-
-
-def slowest_each(began: float, count: int, before: float) -> float:
-    """Returns the seconds of a simulation, the slowest of late.
-
-    Args:
-      began: when the last step began, by `time.monotonic()`.
-      count: simulations of this step.
-      before: the seconds known before the step.
-    """
-    return max((time.monotonic() - began) / max(count, 1), _FORGETTING * before)
-
-
-def continue_search(
-    progress: SearchInProgress,
-    *,
-    simulations: float = math.inf,
-    seconds: float = math.inf,
-    since: float | None = None,
-) -> Iterator[SearchInProgress]:
-    """Continues a search in steps of at most about 50 ms; the caller may leave the loop.
-
-    Args:
-      simulations: total number at which to stop, earlier ones included.
-      seconds: time after which to stop. No step begins that would probably take longer.
-      since: when the seconds begin, by `time.monotonic()`; None for now.
-    """
-    end = (time.monotonic() if since is None else since) + seconds
-    step = 0
-    while not progress.full and progress.simulations < simulations:
-        left = end - time.monotonic()
-        if left <= progress.seconds_each:
-            return
-        # Steps grow at most twofold, because the first ones may have waited for something else.
-        # None takes more than a quarter of the time left, because others may need the cores.
-        fitting = min(_STEP_S, left / 4) / max(progress.seconds_each, _TINY_S)
-        step = max(int(min(fitting, 2 * step)), 1)
-        progress = progress.run(int(min(step, simulations - progress.simulations)))
-        yield progress
 
 
 # Both are traced once for all programs, because that takes a second of a large network or game.
@@ -349,30 +315,27 @@ def _renumber(
 
 @functools.partial(jax.jit, donate_argnames="tree")
 def _run(
-    search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: tuple[Array, Array]
-) -> tuple[Array, mctx.Tree]:
-    """Runs the simulations from bounds[0] to bounds[1] - 1, in the memory of the given tree."""
-    lower, upper = bounds
+    search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: Array
+) -> tuple[Array, LoopState]:
+    """Runs steps in the memory of the given tree; returns (number of simulations, key and tree).
+
+    `bounds` are three numbers, int32 [3]: simulations of the tree, those at which to stop, and the
+    most that the last step may reach.
+    """
+    lower, upper, most = bounds
     recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, search.evaluation()))
-    selection = search.algorithm.anytime_selection()
+    selection, width = search.algorithm.anytime_selection(most), search.algorithm.width
 
     def step(carry: tuple[Array, LoopState]) -> tuple[Array, LoopState]:
         made, state = carry
-
-        def select_root(key: Array, tree: mctx.Tree, width: int) -> tuple[Array, Array]:
-            actions, is_open = selection.root(key, tree, width)
-            return actions, is_open & (jnp.arange(width) < upper - made)
-
-        limited = selection._replace(root=select_root)
         _, tree = state = simulate_once(
-            search.variables, recurrent_fn, limited, search.width, made + 1, state
+            search.variables, recurrent_fn, selection, width, made + 1, state
         )
         # The next step takes the places after the last node.
-        new = jax.lax.dynamic_slice_in_dim(tree.parents[0], made + 1, search.width)
+        new = jax.lax.dynamic_slice_in_dim(tree.parents[0], made + 1, width)
         return made + jnp.sum(new >= 0, dtype=jnp.int32), state
 
-    _, state = jax.lax.while_loop(lambda carry: carry[0] < upper, step, (lower, (key, tree)))
-    return state
+    return jax.lax.while_loop(lambda carry: carry[0] < upper, step, (lower, (key, tree)))
 
 
 def _compute_states_first(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:

@@ -6,7 +6,7 @@ from azjax_envs import make
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from azjax.play.stdin import TOO_LONG
+from azjax.engine.stdin import TOO_LONG
 from tests.oracles.clients import gtp_answers
 
 GO = make("go_5x5")

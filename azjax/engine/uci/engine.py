@@ -5,18 +5,19 @@ from dataclasses import dataclass
 
 from azjax_envs import Game
 
+from azjax.engine.anytime import MEMORY_MB
+from azjax.engine.decision import EngineSearch
+from azjax.engine.search_reuse import LastSearch
+from azjax.engine.stdin import Lines
+from azjax.engine.uci.position import ClientGame
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
-from azjax.play.last_search import LastSearch
-from azjax.play.stdin import Lines
-from azjax.play.uci.position import ClientGame
 from azjax.players.engines.uci_games import Dialect
-from azjax.search.anytime import MEMORY_MB, AnytimeSearch
 
 _MAX_MESSAGE = 300
 
 Write = Callable[[str], None]
-MakeSearch = Callable[[int], AnytimeSearch]
+MakeSearch = Callable[[int], EngineSearch]
 
 
 # Without a record, because computing the start compiles the rules. Clients wait long for `readyok`,
@@ -41,7 +42,7 @@ class EngineState:
     last: LastSearch | None = None
 
     @property
-    def search(self) -> AnytimeSearch:
+    def search(self) -> EngineSearch:
         """The search, whose tree has the size that the client has set."""
         return self.make_search(self.megabytes)
 

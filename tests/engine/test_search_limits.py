@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from azjax.search import anytime
-from azjax.search.anytime import continue_search
+from azjax.engine import decision
+from azjax.engine.decision import continue_search
 
 
 @dataclasses.dataclass
@@ -27,9 +27,10 @@ class SteadyProgress:
     clock: FakeClock
     simulations: int = 0
     full = False
+    width = 1
     seconds_each = 0.01
 
-    def run(self, count):
+    def run(self, count, most):
         self.clock.now += count / 100
         return SteadyProgress(self.clock, self.simulations + count)
 
@@ -37,7 +38,7 @@ class SteadyProgress:
 @pytest.fixture
 def clock(monkeypatch):
     clock = FakeClock()
-    monkeypatch.setattr(anytime, "time", clock)
+    monkeypatch.setattr(decision, "time", clock)
     return clock
 
 

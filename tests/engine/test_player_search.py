@@ -9,14 +9,12 @@ import pyffish
 import pytest
 from azjax_envs import make
 
+from azjax.engine.gtp.server import serve_gtp
+from azjax.engine.player_search import make_engine_search
+from azjax.engine.uci.server import serve_uci
 from azjax.errors import UserError
-from azjax.files.game_record import start_game
-from azjax.play.gtp.server import serve_gtp
-from azjax.play.player_search import make_engine_search
-from azjax.play.uci.server import serve_uci
 from azjax.players.engines.uci_games import DIALECTS
 from azjax.players.load import best_player, load_player
-from azjax.players.minimax import minimax_values
 from tests.oracles.clients import Script, best_moves
 
 GARDNER = make("gardner_chess")
@@ -35,15 +33,15 @@ def test_a_mate_is_found_and_worth_a_won_game(spec, capsys):
     assert capsys.readouterr().err == "azjax: preparing gardner_chess; the next start is faster\n"
     assert best_moves(lines) == ["e1e5"]
     info = [line for line in lines if line.startswith("info depth")][-1].split()
-    assert int(info[info.index("cp") + 1]) > 500
     assert info[-1] == "e1e5"
-    assert (info[info.index("nodes") + 1] == "200") == (spec == "uct:200")
+    searches = spec == "uct:200"
+    assert info[info.index("nodes") + 1] == ("200" if searches else "1")
+    assert (int(info[info.index("cp") + 1]) > 500) == searches
 
 
-@pytest.mark.parametrize("spec", ["uct:1000000", "minimax:9", "mc:1000000"])
-def test_a_clock_is_kept(spec):
+def test_a_clock_is_kept():
     lines, written = ["isready", "go movetime 1000", "go movetime 20"], []
-    search = make_engine_search(load_player(spec, game=GARDNER))
+    search = make_engine_search(load_player("uct:1000000", game=GARDNER))
 
     def write(text):
         written.append((time.monotonic(), text))
@@ -54,23 +52,6 @@ def test_a_clock_is_kept(spec):
     # All of the time is used. A busy machine may be late; without a clock these take minutes.
     assert 0.5 < first < 10
     assert second < 10
-
-
-def test_minimax_goes_deeper_with_time():
-    """Stopped at any turn it has what a whole search of one ply less finds."""
-    game = make("tic_tac_toe")
-    search = make_engine_search(load_player("minimax:9", game=game))
-    state = start_game(game).play(0).play(4).play(1).current.state  # O must stop a row
-    progress, depths = search.start(state), set()
-    while not progress.full:
-        progress = progress.run(3)
-        depth = int(progress.work.depth)
-        if depth in (2, 5) and depth not in depths:
-            depths.add(depth)
-            whole = np.asarray(minimax_values(game, depth, state))
-            np.testing.assert_array_equal(progress.work.values, whole)
-    assert depths == {2, 5}
-    assert progress.analysis().action == 2
 
 
 @pytest.mark.parametrize("spec", ["random", "mc:2", "uct:9", "minimax:1"])

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from azjax.play.stdin import Lines
+from azjax.engine.stdin import Lines
 
 _MAX_DIGITS = 10
 PLAYERS = {"b": 0, "black": 0, "w": 1, "white": 1}

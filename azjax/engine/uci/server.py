@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from azjax_envs import Game
 
+from azjax.engine.anytime import MEMORY_MB
+from azjax.engine.search_reuse import warm_up
+from azjax.engine.stdin import TOO_LONG, Lines
+from azjax.engine.uci.engine import START, EngineState, MakeSearch, Write, check_game
+from azjax.engine.uci.go import go
+from azjax.engine.uci.position import read_position
 from azjax.files.game_record import start_game
-from azjax.play.last_search import warm_up
-from azjax.play.stdin import TOO_LONG, Lines
-from azjax.play.uci.engine import START, EngineState, MakeSearch, Write, check_game
-from azjax.play.uci.go import go
-from azjax.play.uci.position import read_position
 from azjax.players.engines.uci_games import Dialect
-from azjax.search.anytime import MEMORY_MB
 
 _MAX_MB = 2**16
 _MAX_LINES = 500

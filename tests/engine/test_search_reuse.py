@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from azjax.play.last_search import LastSearch, effective_start
+from azjax.engine.search_reuse import LastSearch, effective_start
 
 
 @pytest.mark.parametrize(

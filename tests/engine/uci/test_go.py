@@ -6,12 +6,12 @@ import pyffish
 import pytest
 from azjax_envs import make
 
+from azjax.engine.clock import Clock
+from azjax.engine.uci import go as go_module
+from azjax.engine.uci.go import read_go
+from azjax.engine.uci.position import read_position
+from azjax.engine.uci.server import serve_uci
 from azjax.files.game_record import start_game
-from azjax.play.clock import Clock
-from azjax.play.uci import go as go_module
-from azjax.play.uci.go import read_go
-from azjax.play.uci.position import read_position
-from azjax.play.uci.server import serve_uci
 from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import IdleProgress, IdleSearch, Script, best_moves, uci_output
 

@@ -11,13 +11,13 @@ from azjax_envs import Game
 from azjax_envs.game import HasScore, legal_actions
 from azjax_envs.go.game import GoState
 
+from azjax.engine.clock import Clock, TimeControl
+from azjax.engine.decision import EngineSearch
+from azjax.engine.gtp.protocol import GtpError
+from azjax.engine.search_reuse import LastSearch, warm_up
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, Position, record_from_state, start_game
-from azjax.play.clock import Clock, TimeControl
-from azjax.play.gtp.protocol import GtpError
-from azjax.play.last_search import LastSearch, warm_up
 from azjax.players.engines import gtp_games
-from azjax.search.anytime import AnytimeSearch
 from azjax.types import Array, State
 
 COLOURS = ("black", "white")  # player 0 has the black stones
@@ -38,7 +38,7 @@ class SquareGame(Game[Any], Protocol):
 class GtpGame:
     """The state of a GTP engine. Commands return another one and change nothing in place."""
 
-    search: AnytimeSearch
+    search: EngineSearch
     record: GameRecord
     undo_lengths: tuple[int, ...] = ()  # number of moves before each command that made moves
     clocks: tuple[Clock | None, Clock | None] = (None, None)  # None: no limit

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from azjax.play.stdin import MAX_BYTES, TOO_LONG, Lines
+from azjax.engine.stdin import MAX_BYTES, TOO_LONG, Lines
 
 
 @pytest.fixture

@@ -7,15 +7,15 @@ Sources: G. Farneback, "Specification of the Go Text Protocol, version 2", draft
 import inspect
 from collections.abc import Sequence
 
+from azjax.engine.decision import EngineSearch
+from azjax.engine.gtp.commands import SEARCHES, commands_for
+from azjax.engine.gtp.game import GtpGame, check_game
+from azjax.engine.gtp.protocol import GtpError, Reply, Write
+from azjax.engine.stdin import TOO_LONG, Lines
 from azjax.files.game_record import start_game
-from azjax.play.gtp.commands import SEARCHES, commands_for
-from azjax.play.gtp.game import GtpGame, check_game
-from azjax.play.gtp.protocol import GtpError, Reply, Write
-from azjax.play.stdin import TOO_LONG, Lines
-from azjax.search.anytime import AnytimeSearch
 
 
-def serve_gtp(search: AnytimeSearch, lines: Lines, write: Write) -> None:
+def serve_gtp(search: EngineSearch, lines: Lines, write: Write) -> None:
     """Answers commands until `quit` or the end of the input, whatever the commands are.
 
     Without time settings, a move takes the search's own number of simulations. Each command is

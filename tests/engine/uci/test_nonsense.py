@@ -8,7 +8,7 @@ from azjax_envs import make
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from azjax.play.stdin import TOO_LONG
+from azjax.engine.stdin import TOO_LONG
 from tests.oracles.clients import best_moves, uci_output
 
 GARDNER = make("gardner_chess")

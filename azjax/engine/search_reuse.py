@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from azjax_envs.game import legal_actions
 
+from azjax.engine.decision import Decision, EngineSearch
+from azjax.engine.search_analysis import SearchAnalysis
 from azjax.files.game_record import GameRecord
-from azjax.search.analysis import SearchAnalysis
-from azjax.search.anytime import AnytimeSearch, SearchInProgress
 
 _FORGETTING = 0.9  # for how long the slowest end of a search is remembered
 # Another process can take the core away for some milliseconds at any time.
@@ -24,7 +24,7 @@ _LARGEST_RESERVE = 0.1  # as a share of the move's time
 class LastSearch:
     """An engine's newest search."""
 
-    progress: SearchInProgress
+    progress: Decision
     record: GameRecord | None  # the game whose current position was searched; None: no real one
     closing_s: float = 0.0  # from the last simulation to the written move, the slowest of late
 
@@ -42,7 +42,7 @@ class LastSearch:
 
 
 def warm_up(
-    search: AnytimeSearch,
+    search: EngineSearch,
     start: GameRecord,
     answer: Callable[[SearchAnalysis], object],
     prepare: Callable[[], object] = lambda: None,
@@ -90,24 +90,27 @@ def effective_start(since: float, seconds: float, last: LastSearch | None) -> fl
 
 
 def start_search(
-    search: AnytimeSearch,
+    search: EngineSearch,
     record: GameRecord,
     last: LastSearch | None,
     root_actions: Sequence[int] = (),
-) -> SearchInProgress:
+    *,
+    anew: bool = False,
+) -> Decision:
     """Starts to search a record's position in the memory of the last search.
 
-    The tree of the last search is continued if the game went on from its position.
+    The tree of the last search is continued if the game went on from its position. A search `anew`
+    has a tree of its own: with a fixed number of simulations it finds what was measured.
     """
     state = record.current.state
     if last is None:
         return search.start(state, root_actions=root_actions)
-    moves = last.moves_to(record)
+    moves = None if anew else last.moves_to(record)
     return search.start(state, root_actions=root_actions, after=last.progress, moves=moves)
 
 
 def end_search(
-    progress: SearchInProgress, record: GameRecord, last: LastSearch | None, ended: float
+    progress: Decision, record: GameRecord, last: LastSearch | None, ended: float
 ) -> LastSearch:
     """Returns what to keep of a search of a record's position, once its move is written.
 

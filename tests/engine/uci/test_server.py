@@ -8,10 +8,10 @@ import pyffish
 import pytest
 from azjax_envs import make
 
+from azjax.engine.stdin import TOO_LONG
+from azjax.engine.uci.go import to_centipawns
+from azjax.engine.uci.server import serve_uci
 from azjax.errors import UserError
-from azjax.play.stdin import TOO_LONG
-from azjax.play.uci.go import to_centipawns
-from azjax.play.uci.server import serve_uci
 from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import IdleSearch, Script, best_moves, uci_output
 

@@ -5,7 +5,7 @@ import random
 import pytest
 from azjax_envs import make
 
-from azjax.play.uci.position import read_position
+from azjax.engine.uci.position import read_position
 from azjax.players.engines.uci_games import DIALECTS
 from tests.oracles.clients import best_moves, engine_command, uci_output, untrained
 from tests.oracles.shogi import cshogi

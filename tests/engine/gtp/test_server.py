@@ -6,12 +6,12 @@ import re
 import pytest
 from azjax_envs import make
 
+from azjax.engine.clock import Clock, TimeControl
+from azjax.engine.gtp import analysis
+from azjax.engine.gtp.game import vertices
+from azjax.engine.gtp.server import serve_gtp
+from azjax.engine.stdin import TOO_LONG
 from azjax.errors import UserError
-from azjax.play.clock import Clock, TimeControl
-from azjax.play.gtp import analysis
-from azjax.play.gtp.game import vertices
-from azjax.play.gtp.server import serve_gtp
-from azjax.play.stdin import TOO_LONG
 from tests.oracles.clients import IdleSearch, Script, gtp_answers
 
 GO = make("go_5x5")

@@ -8,8 +8,8 @@ import jax
 import pytest
 from azjax_envs import make
 
+from azjax.engine.stdin import MAX_BYTES
 from azjax.evaluation.match import play_match
-from azjax.play.stdin import MAX_BYTES
 from azjax.players.engines.process import EngineProcess
 from azjax.players.load import load_player
 from azjax.players.random_player import RandomPlayer

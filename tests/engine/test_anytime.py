@@ -10,24 +10,33 @@ import pytest
 from azjax_envs import make
 
 from azjax.config import GumbelConfig, NetworkConfig, PUCTConfig, SearchConfig
+from azjax.engine.anytime import make_anytime_search
+from azjax.engine.decision import continue_search
 from azjax.files.game_record import start_game
 from azjax.network.two_headed import make_network
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import expand
-from azjax.search.anytime import continue_search, make_anytime_search
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import PUCT
 
 # Alternating turns and a head with draws; repeated turns and a head without.
-HEADS = {"tic_tac_toe": "wdl", "dots_and_boxes_2x2": "tanh", "gomoku": "wdl"}
+HEADS = {"dots_and_boxes_2x2": "tanh"}
 GAMES = ("tic_tac_toe", "dots_and_boxes_2x2")
+# Positions with many moves, with fewer than a step visits, and with two.
+OPENINGS = {
+    "tic_tac_toe": [[0, 4], [0, 1, 2, 4, 3], [0, 1, 2, 4, 3, 5], [0, 1, 2, 4, 3, 5, 7]],
+    "dots_and_boxes_2x2": [[0, 1, 2], [0, 1, 2, 3, 4, 5, 6, 7], [*range(9)], [*range(10)]],
+    "gardner_chess": [[]],
+}
 SIMULATIONS = 60
 
 
 @functools.cache
 def player(name):
     game = make(name)
-    tower = NetworkConfig(architecture="mlp", blocks=1, channels=16, value_head=HEADS[name])
+    tower = NetworkConfig(
+        architecture="mlp", blocks=1, channels=16, value_head=HEADS.get(name, "wdl")
+    )
     network = make_network(game, tower)
     # Larger than an untrained network's, so that priors and values differ from move to move.
     variables = jax.jit(network.init)(jax.random.PRNGKey(3))
@@ -46,7 +55,10 @@ def anytime_search(name, max_nodes=256, algorithm="gumbel", width=1):
     of = player(name)
     of = dataclasses.replace(of, config=dataclasses.replace(of.config, algorithm=algorithm))
     search = make_anytime_search(of, memory_mb=1)
-    return dataclasses.replace(search, max_nodes=max_nodes, width=width)
+    if algorithm == "gumbel":
+        rule = dataclasses.replace(search.algorithm, width=width)
+        search = dataclasses.replace(search, algorithm=rule)
+    return dataclasses.replace(search, max_nodes=max_nodes)
 
 
 @functools.cache
@@ -63,7 +75,8 @@ def fixed_search(name, algorithm):
         )
         root = functools.partial(interior, depth=0)
     else:
-        of_root, interior = PUCT(SIMULATIONS, player(name).config.puct).anytime_selection()
+        algorithm = PUCT(SIMULATIONS, player(name).config.puct)
+        of_root, interior = algorithm.anytime_selection(SIMULATIONS)
 
         def root(key, tree, node):
             del node
@@ -346,6 +359,32 @@ def test_the_tree_takes_the_given_memory():
         for nodes, mb in zip(sizes, (1, 16, 32), strict=True):
             kept = 8 if game.num_actions <= 2 * nodes else 4
             assert 0.9 * mb < nodes * (state + kept * game.num_actions + 28) / 2**20 <= mb
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_2x2", "gardner_chess"])
+def test_a_batch_searches_each_position_as_if_it_were_alone(name):
+    """The moves and visits of a player's batch are those of a search in pieces, of any sizes."""
+    of = player(name)
+    config = dataclasses.replace(of.config, num_simulations=19)
+    of = dataclasses.replace(of, config=config)
+    game, search = of.game, make_anytime_search(of, memory_mb=1)
+    assert search.algorithm.width > 1
+    states = [after(game, actions).current.state for actions in ([], *OPENINGS[name])]
+    states = [state for state in states if game.legal_action_mask(state).sum() > 1]
+    found = jax.jit(of.analyse)(
+        jax.random.PRNGKey(0), jax.tree.map(lambda *x: np.stack(x), *states)
+    )
+    progress = None
+    for i, state in enumerate(states):
+        progress = search.start(state, after=progress)
+        while progress.simulations < 19:
+            progress = progress.run(min(2 + i, 19 - progress.simulations), most=19)
+        alone = progress.analysis()
+        np.testing.assert_array_equal(found.visits[i], alone.visits, str(i))
+        assert alone.visits.sum() == 19
+        assert found.action[i] == alone.action
+        np.testing.assert_allclose(found.value[i], alone.value, atol=1e-5)
+        np.testing.assert_allclose(found.prior[i], alone.prior, atol=1e-6)
 
 
 def test_several_moves_a_step_count_their_simulations():

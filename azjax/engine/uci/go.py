@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from azjax.engine.clock import Clock
+from azjax.engine.decision import Decision, continue_search
+from azjax.engine.search_analysis import SearchAnalysis
+from azjax.engine.search_reuse import effective_start, end_search, start_search
+from azjax.engine.stdin import TOO_LONG
+from azjax.engine.uci.engine import EngineState
+from azjax.engine.uci.position import revive
 from azjax.files.game_record import GameRecord
-from azjax.play.clock import Clock
-from azjax.play.last_search import effective_start, end_search, start_search
-from azjax.play.stdin import TOO_LONG
-from azjax.play.uci.engine import EngineState
-from azjax.play.uci.position import revive
-from azjax.search.analysis import SearchAnalysis
-from azjax.search.anytime import SearchInProgress, continue_search
 
 _REPORT_S = 1.0
 _MAX_NUMBER = 10**12
@@ -146,9 +146,7 @@ def go(engine: EngineState, words: Sequence[str], run_command: RunCommand) -> En
     return replace(engine, last=end_search(progress, record, engine.last, ended))
 
 
-def _start(
-    engine: EngineState, limits: Limits, record: GameRecord | None
-) -> SearchInProgress | None:
+def _start(engine: EngineState, limits: Limits, record: GameRecord | None) -> Decision | None:
     """Starts the search of a position; says why there is none if the game is over, or unknown."""
     if record is None:
         engine.report_error("the position is not known: there is no move")
@@ -158,7 +156,9 @@ def _start(
         engine.write(f"info depth 0 score {'mate' if lost else 'cp'} 0\n")
         return None
     root_actions = _root_actions(engine, limits.moves, record)
-    return start_search(engine.search, record, engine.last, root_actions)
+    # Only a clock is a reason to keep what was found before.
+    anew = not limits.waits and math.isinf(limits.seconds) and math.isinf(limits.depth)
+    return start_search(engine.search, record, engine.last, root_actions, anew=anew)
 
 
 def best_move(record: GameRecord, analysis: SearchAnalysis) -> str:
@@ -188,8 +188,8 @@ def _read_limits(engine: EngineState, words: Sequence[str], record: GameRecord |
 
 
 def _steps(
-    engine: EngineState, progress: SearchInProgress | None, limits: Limits, since: float
-) -> Iterator[SearchInProgress]:
+    engine: EngineState, progress: Decision | None, limits: Limits, since: float
+) -> Iterator[Decision]:
     """Continues a search whose time runs since the command's arrival and ends with the answer."""
     if progress is None:
         return iter(())
@@ -203,7 +203,7 @@ def _steps(
     )
 
 
-def _depth(progress: SearchInProgress | None, limits: Limits) -> float:
+def _depth(progress: Decision | None, limits: Limits) -> float:
     """Returns the length of the principal variation, computed only if there is a limit on it."""
     if progress is None or math.isinf(limits.depth):
         return 0
@@ -220,7 +220,7 @@ class _Reported(NamedTuple):
 
 
 def _report(
-    engine: EngineState, record: GameRecord | None, progress: SearchInProgress, last: _Reported
+    engine: EngineState, record: GameRecord | None, progress: Decision, last: _Reported
 ) -> _Reported:
     """Writes `info` lines every second, and early on whenever the tree has doubled."""
     now = time.monotonic()
