@@ -28,10 +28,9 @@ from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
-from azjax.search.halving import Phase
-from azjax.search.loop import make_loop_fn, no_selection
+from azjax.search import search
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import algorithm_of
+from azjax.search.policies import Exploration, Gumbel, Positions, SearchKeys, algorithm_of
 from azjax.types import Array, State, static
 
 Rule = Literal["gumbel", "gumbel, most visited", "puct"]
@@ -75,38 +74,24 @@ class AnytimePlayer:
     def name(self) -> str:
         return f"{self.rule}: {self.config.num_simulations}, {self.width} wide"
 
-    @property
-    def phases(self) -> list[Phase]:
-        """The steps of a search, the last one with what is left."""
-        steps, left = divmod(self.config.num_simulations, self.width)
-        return [Phase(self.width, steps)] + [Phase(left, 1)] * bool(left)
-
     def __call__(self, key: Array, states: State) -> Array:
-        variables = self.base.variables
         evaluate = network_evaluate(self.game, self.base.network)
         mask = jax.vmap(self.game.legal_action_mask)(states)
-        logits, value = evaluate(variables, key, states)
-        logits = mask_logits(logits, mask)
-        recurrent_fn = make_recurrent_fn(self.game, evaluate)
-        algorithm = algorithm_of(self.config)
-        tree = mctx.search(
-            variables,
-            key,
-            root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
-            recurrent_fn=recurrent_fn,
-            root_action_selection_fn=no_selection,
-            interior_action_selection_fn=no_selection,
-            num_simulations=self.config.num_simulations,
-            invalid_actions=~mask,
-            loop_fn=make_loop_fn(
-                variables, recurrent_fn, algorithm.anytime_selection(), phases=self.phases
-            ),
+        logits, value = evaluate(self.base.variables, key, states)
+        root = mctx.RootFnOutput(
+            prior_logits=mask_logits(logits, mask), value=value, embedding=states
         )
-        visits = tree.summary().visit_counts
-        if self.rule == "gumbel":
-            scores = jnp.where(visits > 0, jax.vmap(algorithm.scores)(tree), -jnp.inf)
-        else:
-            scores = visits + jax.nn.softmax(logits) / 2  # among equals the higher prior
+        recurrent_fn = make_recurrent_fn(self.game, evaluate)
+        positions = Positions(self.base.variables, recurrent_fn, root, mask)
+        algorithm = algorithm_of(self.config)
+        if isinstance(algorithm, Gumbel):
+            algorithm = dataclasses.replace(algorithm, width=self.width)
+        keys = SearchKeys(*jax.random.split(key, 3))
+        found = algorithm.search(positions, keys, Exploration(), steps="anytime")
+        if self.rule != "gumbel, most visited":
+            return found.action
+        visits = found.search_tree.summary().visit_counts
+        scores = visits + jax.nn.softmax(logits) / 2  # among equals the higher prior
         return jnp.argmax(scores, axis=-1).astype(jnp.int32)
 
 
@@ -170,9 +155,32 @@ def _matches(base: SearchPlayer, simulations: int, options: Arguments) -> dict[s
     return result
 
 
-def _halving(base: SearchPlayer, simulations: int) -> SearchPlayer:
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
+class HalvingPlayer:
+    """Plays by Gumbel's sequential halving, as in self-play but without noise."""
+
+    base: SearchPlayer
+    config: SearchConfig = static()
+    jittable: ClassVar[bool] = True
+
+    @property
+    def game(self) -> Game:
+        return self.base.game
+
+    @property
+    def name(self) -> str:
+        return f"halving: {self.config.num_simulations}"
+
+    def __call__(self, key: Array, states: State) -> Array:
+        evaluate = network_evaluate(self.game, self.base.network)
+        variables, config = self.base.variables, self.config
+        return search(self.game, evaluate, variables, key, states, config=config).action
+
+
+def _halving(base: SearchPlayer, simulations: int) -> HalvingPlayer:
     config = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
-    return dataclasses.replace(base, config=config)
+    return HalvingPlayer(base, config)
 
 
 if __name__ == "__main__":

@@ -196,7 +196,11 @@ class Gumbel:
         return tree.children_prior_logits[root] + self.values(tree, root)
 
     def constants(self) -> dict[str, float | bool]:
-        return {"scale": self.config.value_scale, "rescale": self.config.rescale_values}
+        return {
+            "scale": self.config.value_scale,
+            "rescale": self.config.rescale_values,
+            "width": self.width,
+        }
 
     @property
     def values(self) -> Callable[..., Array]:

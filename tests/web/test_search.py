@@ -43,7 +43,7 @@ const evaluate = async (before, action) => {
 const PUCT = { exploration: 1.25, base: 19652 };
 const begin = async () => makeNode(await evaluate([], -1));
 const search = async (start, moves) => {
-  const root = (await follow(start, moves, evaluate)).at(-1);
+  const root = await follow(start, moves, evaluate);
   for (let i = 0; i < 64; i++) await simulate(root, evaluate, PUCT);
   return analyse(root, PUCT);
 };
@@ -141,7 +141,7 @@ def random_trees(seed, trees, actions, nodes):
 
 def jax_visits(table, config, roots, simulations):
     """Returns the root's visits after 1, 2, ... simulations by stock mctx, [sims, roots, A]."""
-    selection = algorithm_of(config).anytime_selection()
+    selection = algorithm_of(config).anytime_selection(simulations)
     roots = jnp.asarray(roots, jnp.int32)
     mask = table.legal_action_mask(roots)
     logits, value = table.evaluate(None, None, roots)
@@ -166,10 +166,10 @@ def jax_visits(table, config, roots, simulations):
     return np.cumsum(np.eye(table.num_actions, dtype=int)[first_moves[:, 1:].T], axis=0)
 
 
-def page_searches(table, config, roots, simulations):
-    """Returns the page's analyses after 1, 2, ... simulations, of each root."""
+def page_searches(table, config, roots, simulations, **constants):
+    """Returns the page's analyses after each step of a search, of each root."""
     facts = {name: np.asarray(fact).tolist() for name, fact in table.facts.items()}
-    rule = json.dumps(algorithm_of(config).constants())
+    rule = json.dumps(algorithm_of(config).constants() | constants)
     return run(
         f"""await (async () => {{
           const names = ["player", "over", "returns", "legal", "prior", "value"];
@@ -183,8 +183,8 @@ def page_searches(table, config, roots, simulations):
           for (const start of {list(roots)}) {{
             const root = makeNode(await evaluate(start, -1));
             found.push([]);
-            for (let i = 0; i < {simulations}; i++) {{
-              await simulate(root, evaluate, {rule});
+            for (let i = 0; i < {simulations}; ) {{
+              i += await simulate(root, evaluate, {rule}, {simulations} - i);
               found.at(-1).push(analyse(root, {rule}));
             }}
           }}
@@ -220,7 +220,8 @@ def test_the_page_visits_as_stock_mctx_does_visit_by_visit(config):
     trees, simulations, actions = 6, 120, 5
     table = random_trees(1, trees, actions, nodes=500)
     want = jax_visits(table, config, range(trees), simulations)
-    for root, found in enumerate(page_searches(table, config, range(trees), simulations)):
+    searches = page_searches(table, config, range(trees), simulations, width=1)
+    for root, found in enumerate(searches):
         for count in range(simulations):
             got = visits_of(found[count], actions)
             assert got == want[count, root].tolist(), (root, count)
@@ -260,14 +261,15 @@ def test_the_page_searches_an_exported_model_as_jax_searches_the_game(name, plie
         state = game.step(state, jnp.int32(action))
     progress = make_anytime_search(player, memory_mb=1).start(state)
     table = exported_table(player, state)
-    (found,) = page_searches(table, config, [0], 64)
-    for count in (1, 7, 64):
-        progress = progress.run(count - progress.simulations)
-        want, got = progress.analysis(), found[count - 1]
-        assert visits_of(got, game.num_actions) == want.visits.tolist(), count
+    (found,) = page_searches(table, config, [0], 62)  # the last step is not full
+    for got in found:
+        progress = progress.run(1, most=62)
+        want = progress.analysis()
+        assert visits_of(got, game.num_actions) == want.visits.tolist(), progress.simulations
         assert got["action"] == want.action
         sign = 1 if game.current_player(state) == 0 else -1
         assert got["value"] == pytest.approx(sign * want.value, abs=1e-5)
+    assert progress.simulations == 62
 
 
 def exported_table(player, state):
@@ -312,15 +314,3 @@ def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
     })()""")
     assert visits == [[0, 1], [1, 1]]
     assert action == 1
-
-
-@needs_node
-def test_the_tree_below_a_played_move_is_kept():
-    before, kept, after = run("""await (async () => {
-      const start = await begin();
-      const before = await search(start, []);
-      const kept = (await follow(start, [0], evaluate)).at(-1).visits;
-      return [before, kept, await search(start, [0])];
-    })()""")
-    assert kept == dict(before["visits"])[0] > 8
-    assert sum(count for _, count in after["visits"]) == kept - 1 + 64

@@ -1,7 +1,8 @@
 // Gumbel search and PUCT for any game, with `evaluate(state, action) -> facts`. Values are from
 // player 0's perspective, so that a player may move twice in a row. `rule` is {exploration, base} of
-// PUCT, or {scale, rescale} of the values in Gumbel search. Both visit the moves that a search in JAX
-// visits (search/policies.py). Where two moves are equal, PUCT takes the first; JAX draws one.
+// PUCT, or {scale, rescale, width} in Gumbel search: how values are scaled, and how many moves of the
+// root a step visits. Both visit the moves that a search in JAX visits (search/policies.py). Where two
+// moves are equal, PUCT takes the first; JAX draws one.
 
 const MAX_VISITS_INIT = 50; // Gumbel AlphaZero's
 const TINY = 1.1754944e-38; // the smallest prior, so that its logarithm is finite
@@ -29,14 +30,15 @@ function unsearched(legal) {
     children: new Array(legal.length),
     visits: 0,
     total: 0, // sum of the values of all visits
-    passed: false, // the game has gone on from this node
   };
 }
 
-/** The index in `node.legal` of the move to visit next. */
-function select(node, rule) {
+/** The indices in `node.legal` of the most urgent moves, at most `count`; the first among equals. */
+function select(node, rule, count = 1) {
   const urgency = isPuct(rule) ? byPuct(node, rule) : byGumbel(node, rule);
-  return urgency.indexOf(Math.max(...urgency));
+  if (count === 1) return [urgency.indexOf(Math.max(...urgency))];
+  const order = [...urgency.keys()].sort((a, b) => urgency[b] - urgency[a]); // stable
+  return order.slice(0, count);
 }
 
 const isPuct = (rule) => "exploration" in rule;
@@ -93,45 +95,49 @@ function improvedLogits(node, { scale, rescale }) {
   return node.priors.map((prior, i) => Math.log(prior) + factor * completed[i]);
 }
 
-/** One simulation: down to a new position or an end, and its value back up. */
-export async function simulate(root, evaluate, rule) {
-  const path = [root];
-  let node = root;
-  while (!node.over) {
-    const i = select(node, rule);
-    if (node.children[i]) {
-      path.push((node = node.children[i]));
-      continue;
-    }
-    const child = makeNode(await evaluate(node.state, node.legal[i]));
-    node.children[i] = child;
-    path.push((node = child));
-    break;
-  }
-  for (const passed of path) {
-    passed.visits += 1;
-    passed.total += node.value;
-  }
-}
-
-/** The nodes of the game so far, from the start to the position after `moves`. The tree keeps only
- *  these nodes and the nodes below the last. A position that the game returns to by undo is searched
- *  from the beginning: the move played there has extra visits as a root, the others have lost
- *  theirs. */
-export async function follow(start, moves, evaluate) {
-  const path = [start];
-  for (const action of moves) {
-    const node = path.at(-1);
-    const i = node.legal.indexOf(action);
-    if (i < 0) throw new Error(`move ${action} is not legal after ${path.length - 1} moves`);
-    node.children[i] ??= makeNode(await evaluate(node.state, action));
-    node.children = node.children.map((child, j) => (j === i ? child : undefined));
-    node.passed = true;
+/** One step: simulations that begin with different moves of the root, at most `most`. Each goes down
+ *  to a new position or an end, and its value back up. Returns their number. */
+export async function simulate(root, evaluate, rule, most = Infinity) {
+  const paths = select(root, rule, Math.min(rule.width ?? 1, most)).map((i) => descend(root, i, rule));
+  for (const { path, node, i } of paths) {
+    if (node.over) continue;
+    node.children[i] = makeNode(await evaluate(node.state, node.legal[i]));
     path.push(node.children[i]);
   }
-  const last = path.at(-1);
-  if (last.passed) Object.assign(last, unsearched(last.legal));
-  return path;
+  for (const { path } of paths) {
+    const { value } = path.at(-1);
+    for (const passed of path) {
+      passed.visits += 1;
+      passed.total += value;
+    }
+  }
+  return paths.length;
+}
+
+/** The way of a simulation that begins with the root's move number i: its nodes, the last one, and the
+ *  number of the move there that leads to no node yet. */
+function descend(root, i, rule) {
+  const path = [root];
+  let node = root;
+  while (!node.over && node.children[i]) {
+    path.push((node = node.children[i]));
+    if (!node.over) [i] = select(node, rule);
+  }
+  return { path, node, i };
+}
+
+/** The node after `moves`, from the start of the game. It is searched from the beginning: a search of
+ *  some simulations finds the same wherever it runs. */
+export async function follow(start, moves, evaluate) {
+  let node = start;
+  for (const [count, action] of moves.entries()) {
+    const i = node.legal.indexOf(action);
+    if (i < 0) throw new Error(`move ${action} is not legal after ${count} moves`);
+    const child = node.children[i] ?? makeNode(await evaluate(node.state, action));
+    Object.assign(node, unsearched(node.legal)); // only the game's own positions are kept
+    node = node.children[i] = child;
+  }
+  return Object.assign(node, unsearched(node.legal));
 }
 
 /** What a search has found: visits by action, the best move, its line, the value after that move. */

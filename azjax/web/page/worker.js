@@ -114,25 +114,24 @@ const methods = {
   },
 
   async position(from, moves) {
-    const path = await follow(await nodeOf(from), moves, evaluate);
-    return describe(path.at(-1));
+    return describe(await follow(await nodeOf(from), moves, evaluate));
   },
 
   async search(from, moves, simulations, report) {
     const call = calls;
     const began = performance.now();
-    const root = (await follow(await nodeOf(from), moves, evaluate)).at(-1);
+    const root = await follow(await nodeOf(from), moves, evaluate);
     let lastPause = began;
     let done = 0;
-    for (; done < simulations; done++) {
-      await simulate(root, evaluate, game.rule);
+    while (done < simulations) {
+      done += await simulate(root, evaluate, game.rule, simulations - done);
       const now = performance.now();
       if (now - began > MAX_MS) break;
       if (now - lastPause < PAUSE_MS) continue;
       const found = analyse(root, game.rule);
       // In games with clicks each name takes an evaluation, so the line comes at the end.
       const line = game.actions ? found.line.map(({ action }) => nameOf(action)) : [];
-      report({ ...found, line, simulations: done + 1, ms: now - began });
+      report({ ...found, line, simulations: done, ms: now - began });
       await new Promise((resume) => setTimeout(resume));
       lastPause = performance.now();
       if (call !== calls) return null;
