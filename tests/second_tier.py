@@ -239,4 +239,11 @@ SECOND_TIER = (
     "running/test_notes.py::test_a_learning_rate_that_jumps_is_announced",
     "web/test_browser.py::test_a_person_plays_to_the_end_against_the_network[dots_and_boxes",
     "web/test_browser.py::test_a_person_plays_to_the_end_against_the_network[go_3x3",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[go_5x5-terminal",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[go_5x5-notebook",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[go_5x5-analysis",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[go_5x5-local_server",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[gardner_chess-terminal",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[gardner_chess-notebook",
+    "test_same_player.py::test_every_door_leads_to_the_same_player[gardner_chess-local_server",
 )

@@ -16,7 +16,7 @@ FILES = {
 MODULES = sorted(p.stem for p in ROOT.glob("*.py"))
 ALGORITHM = ("config", "network", "search", "selfplay", "replay", "learning", "training")
 TRAINING = {"selfplay", "replay", "learning", "training", "running"}
-PLAYING = {"players", "play", "web", "notebook", "evaluation", "exact"}
+PLAYING = {"players", "play", "engine", "web", "notebook", "evaluation", "exact"}
 
 # (importing file, imported package): the reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {}

@@ -67,12 +67,13 @@ class IdleProgress:
     root_actions: tuple[int, ...] = ()
     simulations: int = 0
     seconds_each = 0.0
+    width = 1
 
     @property
     def full(self):
         return self.simulations >= self.search.max_nodes - 1
 
-    def run(self, simulations):
+    def run(self, simulations, *, most=0):
         upper = min(self.simulations + simulations, self.search.max_nodes - 1)
         return dataclasses.replace(self, simulations=upper)
 
