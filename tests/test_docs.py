@@ -16,13 +16,6 @@ from azjax_envs import available_games, make
 import azjax
 from azjax.cli.main import COMMANDS
 from azjax.config import Config
-from azjax.players.card import (
-    describe_headline,
-    describe_strength,
-    describe_training,
-    describe_weakness,
-    is_perfect,
-)
 from azjax.players.weights_file import load_saved, pretrained
 from azjax.search import Exploration, SearchResult
 from docs import draw_boards, hooks
@@ -190,18 +183,25 @@ def test_every_game_has_a_page():
     assert names == set(re.findall(r"\((\w+)\.md\)", index)) - {"index"}
 
 
+def lines(text):
+    """Returns the sentences of a player without capitals, and what it is weakest in."""
+    found = [f"{line[:1].lower()}{line[1:]}".removesuffix(".") for line in text.splitlines()]
+    if not found[-1].startswith("weakest: "):
+        perfect = found[0].startswith("makes no mistake in any of ")
+        found.append("nothing" if perfect else "not measured")
+    training = found[-2].removeprefix("trained for ")
+    return [*found[:-2], training, found[-1].removeprefix("weakest: ")]
+
+
 def players_tables():
     """Returns the tables of the players that come with azjax, from their cards."""
     short = ["| player | strength | trained for |", "|---|---|---|"]
     long = ["| player | results | weakest |", "|---|---|---|"]
     for name, file in pretrained().items():
         (page,) = (p for p in GAME_PAGES if re.fullmatch(rf"{p.stem}(_\d+(x\d+)*)?", name))
-        about = load_saved(file).metadata
-        headline, training = describe_headline(about), describe_training(about)
+        headline, strength, *_, training, weakest = lines(load_saved(file).describe("short"))
         short.append(f"| [`{name}`]({page.name}) | {headline} | {training} |")
-        strength, weakest = describe_strength(about)[0], describe_weakness(about)
-        nothing = "nothing" if is_perfect(about) else "not measured"
-        long.append(f"| `{name}` | {strength} | {weakest or nothing} |")
+        long.append(f"| `{name}` | {strength} | {weakest} |")
     return "\n".join([*short, *long])
 
 

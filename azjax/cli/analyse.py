@@ -107,7 +107,6 @@ def analyse(arguments: list[str]) -> None:
 def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
     """Returns the player that a user named, or the one that comes with azjax for a game."""
     from azjax.games import game_from_name
-    from azjax.players.card import beginner
     from azjax.players.load import load_player
     from azjax.players.spec import NetworkSpec, parse_spec
     from azjax.players.weights_file import load_saved, pretrained
@@ -125,7 +124,9 @@ def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "P
     # A network knows its game, whose komi may be another one than that of the file.
     given = parsed.how != "search" or parsed.simulations is not None
     player = load_player(parsed, simulations=None if given else simulations, trust=trust)
-    if parsed.source == "file" and (why := beginner(load_saved(parsed.path, trust=trust).metadata)):
+    if parsed.source == "file" and (
+        why := load_saved(parsed.path, trust=trust).describe("beginner")
+    ):
         better = _STRONGER.get(player.game.name, "an engine")
         line = f'the judge {parsed.text} is a beginner, {why}; a better one is --player "{better}"'
         print(printable(line), file=sys.stderr)

@@ -1,4 +1,7 @@
-"""A player's card: how it was trained, how strong it is, and what it is bad at."""
+"""A player's card: how it was trained, how strong it is, and what it is bad at.
+
+The card is written when the player is exported. Whoever loads the file shows the text as it is.
+"""
 
 import json
 import re
@@ -22,164 +25,168 @@ _OPPONENTS = {
     "uct:": "UCT-",
 }
 _ENGINES = ("gtp:", "uci:", "usi:")
-_TOLD = ("cycles", "minutes", "before", "report", "weakest", "values", "matches")
+_TEXTS = {"card", "short", "training", "beginner"}
+_MAX_LETTERS = 100_000  # of a text
 
 
-def run_metadata(run_dir: Path, cycle: int | None, *, before: str = "") -> dict[str, Any]:
-    """Returns what a player's file keeps of its run.
+def run_metadata(
+    run_dir: Path, cycle: int | None, config: PlayerConfig, *, before: str = ""
+) -> dict[str, str]:
+    """Returns what a player's file keeps of its run, as texts; see `card_texts`.
 
     The results are those of the run's report, if it is about this checkpoint.
 
     Args:
       before: the training of the player that the run began with, where there was one.
 
-    Returns:
-      "cycles"; "minutes" and "machine" of the training, where they are known; "before", if it is
-      not empty; "report", for each
-      position suite the "suite", "player", "positions" and "mistakes"; "weakest", the class of
-      positions with the largest share of mistakes by search, if there are any; "values", the
-      "suite", "player", "positions" and "right" of the first moves' values, where they are known;
-      and "matches", for each opponent the "player", "opponent", "games",
-      "score", and the scores when moving "first" and "second".
+    Raises:
+      UserError: the report is not as `azjax report` writes it.
     """
-    metadata: dict[str, Any] = {"cycles": cycle, "report": [], "matches": []}
-    seconds, machine = training_time(run_dir, cycle)
+    results: dict[str, Any] = {"cycles": cycle, "before": before, "report": [], "matches": []}
+    seconds, results["machine"] = training_time(run_dir, cycle)
     if seconds:
-        metadata["minutes"] = round(seconds / 60, 1)
-    if machine:
-        metadata["machine"] = machine
-    if before:
-        metadata["before"] = before
+        results["minutes"] = seconds / 60
     file = run_dir / "report.json"
-    if not file.is_file():
-        return metadata
     try:
-        written = json.loads(file.read_text(encoding="utf-8-sig"))
-        if written.get("cycle") == cycle:
-            metadata |= _results(written)
-        return checked_metadata(file, metadata)
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+        if file.is_file():
+            written = json.loads(file.read_text(encoding="utf-8-sig"))
+            if written.get("cycle") == cycle:
+                results |= _results(written)
+        return card_texts(config, results)
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         raise UserError(
             f"{file}: not as `azjax report` writes it; delete it, or write it again with "
             f"`azjax report {quote(str(run_dir))}`"
         ) from error
 
 
-def describe_player(config: PlayerConfig, metadata: dict[str, Any]) -> str:
-    """Returns the card of a player: a sentence for people, and lines with all details.
+def card_texts(config: PlayerConfig, results: dict[str, Any]) -> dict[str, str]:
+    """Returns the texts about a player.
 
-    It is "" if the file tells of no training.
+    Args:
+      results: "cycles", "report" and "matches", and where they are known "minutes", "machine",
+        "before", "values" and "weakest"; see `_results`.
+
+    Returns:
+      "training", how long and where; if there was a training or there are results, "card", a
+      sentence for people and lines with all details, and "short", the headline, strength, training
+      and weakness, a sentence on each line; and "beginner", the result that shows a player with
+      search to be one. A beginner scored at most a tenth of the points against some engine.
     """
-    if not any(metadata.get(key) for key in _TOLD):
-        return ""
-    return "\n".join(printable(line) for line in _lines(config, metadata))
+    texts = {"training": _training(results)}
+    if any(value for key, value in results.items() if key != "machine"):
+        texts["card"] = "\n".join(_lines(config, results))
+        sentences = [*_strength(results), f"trained for {_training(results)}"]
+        if weakness := _weakness(results):
+            sentences.append(f"weakest: {weakness}")
+        if headline := _headline(results):
+            sentences.insert(0, headline)
+        texts["short"] = "\n".join(f"{text[:1].upper()}{text[1:]}." for text in sentences)
+    if match := _lost_to_an_engine(results):
+        texts["beginner"] = f"{_match_text(match)}, {_how(match['player'])}"
+    return texts
 
 
-def describe_in_short(metadata: dict[str, Any]) -> str:
-    """Returns a player's strength, training and weakness, a sentence on each line.
-
-    The first line is the headline, if there are results. It is "" if the file tells of no training.
-    """
-    if not any(metadata.get(key) for key in _TOLD):
-        return ""
-    sentences = [*describe_strength(metadata), f"trained for {describe_training(metadata)}"]
-    if weakness := describe_weakness(metadata):
-        sentences.append(f"weakest: {weakness}")
-    if headline := describe_headline(metadata):
-        sentences.insert(0, headline)
-    return "\n".join(f"{text[:1].upper()}{text[1:]}." for text in map(printable, sentences))
+def checked_texts(path: str | Path, metadata: dict[str, Any]) -> dict[str, str]:
+    """Returns what a file tells of its player, if these are texts."""
+    told = [metadata[key] for key in metadata if key in _TEXTS]
+    if all(isinstance(text, str) and len(text) <= _MAX_LETTERS for text in told):
+        return metadata
+    raise UserError(f"{path}: its results are not as `azjax export` writes them")
 
 
-def describe_headline(metadata: dict[str, Any]) -> str:
+def shown(text: str) -> str:
+    """Returns a text of several lines, which no terminal obeys."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def _headline(results: dict[str, Any]) -> str:
     """Returns a player's strength in a few words: "as strong as UCT-1000, with 64 simulations".
 
     It is the result of the match with the most simulations, or of one that shows a beginner.
     Without matches, and of a perfect player, it is the number of mistakes in the first position
     suite. Without results it is "".
     """
-    if is_perfect(metadata):
-        score = metadata["report"][0]
+    if _is_perfect(results):
+        score = results["report"][0]
         positions = f"{score['positions']:,} {score['suite'].removeprefix('all ')}"
-        return printable(f"makes no mistake in any of the {positions}, {_how(score['player'])}")
-    if lost := _lost_to_an_engine(metadata):
-        return printable(f"a beginner that {_outcome(lost)}")
-    if matches := metadata.get("matches"):
+        return f"makes no mistake in any of the {positions}, {_how(score['player'])}"
+    if lost := _lost_to_an_engine(results):
+        return f"a beginner that {_outcome(lost)}"
+    if matches := results["matches"]:
         # A longer name has more simulations.
-        return printable(_outcome(max(matches, key=lambda x: (len(x["player"]), x["player"]))))
-    if metadata["report"]:
-        score = metadata["report"][0]
+        return _outcome(max(matches, key=lambda x: (len(x["player"]), x["player"])))
+    if results["report"]:
+        score = results["report"][0]
         mistakes = f"{score['mistakes'] or 'no'} mistake{'s' * (score['mistakes'] != 1)}"
         positions = f"{score['positions']:,} {re.sub(r' [(].*?[)]', '', score['suite'])}"
-        return printable(f"made {mistakes} in {positions}, {_how(score['player'])}")
+        return f"made {mistakes} in {positions}, {_how(score['player'])}"
     return ""
 
 
-def is_perfect(metadata: dict[str, Any]) -> bool:
+def _is_perfect(results: dict[str, Any]) -> bool:
     """Returns whether a player makes no mistake in any position of its game."""
-    first = next(iter(metadata["report"]), None)
+    first = next(iter(results["report"]), None)
     return first is not None and first["suite"].startswith("all ") and not first["mistakes"]
 
 
-def describe_strength(metadata: dict[str, Any]) -> list[str]:
+def _strength(results: dict[str, Any]) -> list[str]:
     """Returns a player's results as texts, one for each way in which it plays.
 
     They are such as "with 64 simulations: 99.0% of ...; 100.0% of the points ...". Each has the
     first position suite, all values and all matches.
     """
-    results: dict[str, list[str]] = {}
-    for score in metadata["report"]:
-        if score["player"] not in results:
-            results[score["player"]] = [_score_text(score)]
-    for values in metadata.get("values", ()):
-        results.setdefault(values["player"], []).append(_values_text(values))
-    for match in metadata.get("matches", ()):
-        results.setdefault(match["player"], []).append(_match_text(match))
-    return [printable(f"{_how(name)}: {'; '.join(texts)}") for name, texts in results.items()]
+    texts: dict[str, list[str]] = {}
+    for score in results["report"]:
+        if score["player"] not in texts:
+            texts[score["player"]] = [_score_text(score)]
+    for values in results.get("values", ()):
+        texts.setdefault(values["player"], []).append(_values_text(values))
+    for match in results["matches"]:
+        texts.setdefault(match["player"], []).append(_match_text(match))
+    return [f"{_how(name)}: {'; '.join(found)}" for name, found in texts.items()]
 
 
-def describe_weakness(metadata: dict[str, Any]) -> str:
+def _weakness(results: dict[str, Any]) -> str:
     """Returns the weakest class of positions as text; "" if it is not known.
 
     Without a mistake in any class it is the wrong values of first moves, by search. Without wrong
     values it is the seat, first or second, with the worst score in matches by search. A perfect
     player has none.
     """
-    if is_perfect(metadata):
+    if _is_perfect(results):
         return ""
-    if "weakest" in metadata:
-        weak = metadata["weakest"]
+    if weak := results.get("weakest"):
         share = weak["mistakes"] / weak["positions"]
-        return printable(f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}")
-    for values in metadata.get("values", ()):
+        return f"mistakes in {share:.1%} of {weak['name']}, {weak['suite']}"
+    for values in results.get("values", ()):
         wrong = values["positions"] - values["right"]
         if wrong and values["player"].startswith("search"):
             text = f"values of {values['suite']} wrong in {wrong} of {values['positions']}"
-            return printable(f"{text}, {_how(values['player'])}")
+            return f"{text}, {_how(values['player'])}"
     seats = [
         (match[seat], f"moving {seat} against {match['opponent']}, {_how(match['player'])}")
-        for match in metadata.get("matches", ())
+        for match in results["matches"]
         if match["player"].startswith("search")
         for seat in _SEATS
-        if match.get(seat, 1) < 1
+        if match[seat] < 1
     ]
     if not seats:
         return ""
     score, seat = min(seats)
-    return printable(f"{score:.1%} of the points {seat}")
+    return f"{score:.1%} of the points {seat}"
 
 
-def beginner(metadata: dict[str, Any]) -> str:
-    """Returns the result that shows a player with search to be a beginner; "" if none does.
-
-    A beginner scored at most a tenth of the points against some engine.
-    """
-    match = _lost_to_an_engine(metadata)
-    return printable(f"{_match_text(match)}, {_how(match['player'])}") if match else ""
-
-
-def _lost_to_an_engine(metadata: dict[str, Any]) -> dict[str, Any] | None:
+def _lost_to_an_engine(results: dict[str, Any]) -> dict[str, Any] | None:
     """Returns the first match of a player with search that shows it to be a beginner, if any."""
-    for match in metadata.get("matches", ()):
+    for match in results["matches"]:
         by_search = match["player"].startswith("search")
         if by_search and match["opponent"].startswith(_ENGINES) and match["score"] <= 0.1:
             return match
@@ -200,25 +207,25 @@ def _outcome(match: dict[str, Any]) -> str:
     return f"{result} {opponent}, {_how(match['player'])}"
 
 
-def _lines(config: PlayerConfig, metadata: dict[str, Any]) -> Iterator[str]:
+def _lines(config: PlayerConfig, results: dict[str, Any]) -> Iterator[str]:
     network = config.network
     dense = network.architecture == "mlp"
     kind = "residual mlp" if dense and network.residual else network.architecture
     sizes = f"{network.blocks} x {network.channels} {kind}"
     if network.convolutions and dense:
         sizes += f" after {network.convolutions} convolutions of {network.filters}"
-    headline = describe_headline(metadata)
+    headline, training = _headline(results), _training(results)
     if headline.startswith(("a ", "as ")):
         headline = f"is {headline}"
-    yield f"{config.game.name} {headline or f'was trained for {describe_training(metadata)}'}."
-    yield f"{config.game.name}: a {sizes}, trained for {describe_training(metadata)}"
-    for score in metadata["report"]:
+    yield f"{config.game.name} {headline or f'was trained for {training}'}."
+    yield f"{config.game.name}: a {sizes}, trained for {training}"
+    for score in results["report"]:
         yield f"{score['player']}: {_score_text(score)}"
-    if weakness := describe_weakness(metadata):
+    if weakness := _weakness(results):
         yield f"weakest: {weakness}"
-    for values in metadata.get("values", ()):
+    for values in results.get("values", ()):
         yield f"{values['player']}: {_values_text(values)}"
-    for match in metadata.get("matches", ()):
+    for match in results["matches"]:
         yield f"{match['player']}: {_match_text(match)}"
 
 
@@ -248,21 +255,20 @@ def _how(name: str) -> str:
     return f"{name} alone" if name in ("policy", "value") else name
 
 
-def describe_training(metadata: dict[str, Any]) -> str:
+def _training(results: dict[str, Any]) -> str:
     """Returns how long a player was trained and where: "2800 cycles in 38 minutes on 2 x cpu"."""
-    how = f"{metadata['cycles']} cycles"
-    # Files of older versions do not have the rest.
-    if "minutes" in metadata:
-        how += f" in {metadata['minutes']:,.0f} minutes"
-    if "machine" in metadata:
-        how += f" on {metadata['machine']}"
-    if "before" in metadata:
-        how += f", after {metadata['before']}"
+    how = f"{results['cycles']} cycles"
+    if "minutes" in results:
+        how += f" in {results['minutes']:,.0f} minutes"
+    if results.get("machine"):
+        how += f" on {results['machine']}"
+    if results.get("before"):
+        how += f", after {results['before']}"
     return how
 
 
 def _results(report: dict[str, Any]) -> dict[str, Any]:
-    """Returns the results that a file keeps of an evaluation report."""
+    """Returns the results of an evaluation report that a card tells."""
     scores, values, matches = [], [], []
     for player in report["players"][:2]:  # with search, and without
         suites = {score["suite"] for score in player["scores"]}
@@ -299,52 +305,3 @@ def _weakest(scores: list[dict[str, Any]]) -> dict[str, Any] | None:
         if bucket["mistakes"] and bucket["positions"] >= _FEW
     ]
     return max(classes, key=lambda x: x["mistakes"] / x["positions"], default=None)
-
-
-def checked_metadata(path: str | Path, metadata: Any) -> dict[str, Any]:
-    """Returns what a file tells of its player, if it is as `run_metadata` makes it."""
-    good = (
-        isinstance(metadata, dict)
-        and (metadata.get("cycles", 0) is None or _is_count(metadata.get("cycles")))
-        and _is_number(metadata.get("minutes", 0), 10**9)
-        and isinstance(metadata.get("machine", ""), str)
-        and isinstance(metadata.get("before", ""), str)
-        and _are_rows(metadata.get("report"), ("player", "suite"))
-        and all(_is_part(row, "mistakes") for row in metadata["report"])
-        and _are_rows([metadata["weakest"]] if "weakest" in metadata else [], ("suite", "name"))
-        and ("weakest" not in metadata or _is_part(metadata["weakest"], "mistakes"))
-        and _are_rows(metadata.get("values", []), ("player", "suite"))
-        and all(_is_part(row, "right") for row in metadata.get("values", []))
-        and _are_rows(metadata.get("matches", []), ("player", "opponent"))
-        and all(
-            _is_count(row.get("games"), 1)
-            # Files of older versions have no score of each seat.
-            and all(_is_number(row.get(key, 1), 1) for key in _SEATS)
-            and _is_number(row.get("score"), 1)
-            for row in metadata.get("matches", [])
-        )
-    )
-    if not good:
-        raise UserError(f"{path}: its results are not as `azjax export` writes them")
-    return metadata
-
-
-def _are_rows(rows: Any, texts: tuple[str, ...]) -> bool:
-    """Returns whether a list holds dicts with these texts."""
-    return isinstance(rows, list) and all(
-        isinstance(row, dict) and all(isinstance(row.get(key), str) for key in texts)
-        for row in rows
-    )
-
-
-def _is_part(row: dict[str, Any], part: str) -> bool:
-    """Returns whether a row has a number of positions, and one of a part of them."""
-    return _is_count(row.get("positions"), 1) and _is_count(row.get(part), 0, row["positions"])
-
-
-def _is_count(number: Any, low: int = 0, high: int = 10**15) -> bool:
-    return type(number) is int and low <= number <= high
-
-
-def _is_number(number: Any, high: float) -> bool:
-    return type(number) in (int, float) and 0 <= number <= high

@@ -18,7 +18,7 @@ from azjax.games import game_from_name, resolve_game
 from azjax.keys import first_keys
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
-from azjax.players.card import describe_in_short, describe_training, run_metadata
+from azjax.players.card import run_metadata
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
@@ -257,8 +257,9 @@ def saved_player(
     )
     start, before = spec.path / START_FILE, ""
     if start.is_file():
-        before = describe_training(load_saved(start, game=game, network=network).metadata)
-    return SavedPlayer(config.player, variables, run_metadata(spec.path, cycle, before=before))
+        before = load_saved(start, game=game, network=network).describe("training")
+    metadata = run_metadata(spec.path, cycle, config.player, before=before)
+    return SavedPlayer(config.player, variables, metadata)
 
 
 def checkpoint_cycle(run: NetworkSpec) -> int | None:
@@ -274,14 +275,12 @@ def checkpoint_cycle(run: NetworkSpec) -> int | None:
 def describe(spec: str | Path, *, trust: bool = False, in_short: bool = False) -> str:
     """Describes the network in a player's file and its strength; "" for all other players.
 
-    `spec` and `trust` are as in `load_player`. `in_short` gives sentences for visitors, see
-    `azjax.players.card.describe_in_short`.
+    `spec` and `trust` are as in `load_player`. `in_short` gives sentences for visitors.
     """
     parsed = parse_spec(spec)
     if not isinstance(parsed, NetworkSpec) or parsed.source != "file":
         return ""
-    saved = load_saved(parsed.path, trust=trust)
-    return describe_in_short(saved.metadata) if in_short else saved.describe()
+    return load_saved(parsed.path, trust=trust).describe("short" if in_short else "card")
 
 
 def _network_player(

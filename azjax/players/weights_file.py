@@ -1,10 +1,10 @@
 """Players in single files: a network's weights as safetensors, with what the player is.
 
-The header holds the number of the format, the game, the network and the search, figures of the
-evaluation report as metadata, and a checksum over everything in the file. It holds nothing else of
-the run, so a change of the config's other sections leaves all files as they are. Of the network and
-the search it holds the values that differ from the defaults: an option that no file uses can go.
-A new default is another format, which needs another number.
+The header holds the number of the format, the game, the network and the search, texts about the
+training and strength as metadata, and a checksum over everything in the file. It holds nothing else
+of the run, so a change of the config's other sections leaves all files as they are. Of the network
+and the search it holds the values that differ from the defaults: an option that no file uses can
+go. A new default is another format, which needs another number.
 
 Loading a file starts nothing, and imports nothing that it names unless the user trusts it. Weights
 are stored as float16, and in large layers with 8 bits, which changes predictions by a few
@@ -30,7 +30,7 @@ from azjax.config.toml import config_to_dict, player_from_dict
 from azjax.errors import UserError, printable
 from azjax.games import game_config, resolve_game
 from azjax.network.network import Network, Variables
-from azjax.players.card import checked_metadata, describe_player
+from azjax.players.card import checked_texts, shown
 from azjax.players.compact_weights import pack_weights, unpack_weights
 
 SUFFIX = ".safetensors"
@@ -46,11 +46,11 @@ class SavedPlayer:
 
     config: PlayerConfig
     variables: Variables  # float32
-    metadata: dict[str, Any]  # see `run_metadata`
+    metadata: dict[str, str]  # texts, see `azjax.players.card.card_texts`
 
-    def describe(self) -> str:
-        """Returns the player's card: its network, training and results, as text of a few lines."""
-        return describe_player(self.config, self.metadata)
+    def describe(self, text: str = "card") -> str:
+        """Returns the player's card, "" if it has none, or another text of its file."""
+        return shown(self.metadata.get(text, ""))
 
 
 def new_file(path: str | Path, suffix: str) -> Path:
@@ -73,13 +73,13 @@ def save_player(
     path: str | Path,
     config: Config | PlayerConfig,
     variables: Variables,
-    metadata: dict[str, Any] | None = None,
+    metadata: dict[str, str] | None = None,
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 
     Args:
       config: the player's, or its run's, of which the file keeps `config.player`.
-      metadata: what `run_metadata` returns; None if nothing was measured.
+      metadata: texts that `run_metadata` returns; None if there are none.
 
     Raises:
       UserError: the file exists, its directory does not, or it has another suffix.
@@ -93,8 +93,7 @@ def save_player(
         )
     if isinstance(config, Config):
         config = config.player
-    metadata = metadata or {"cycles": None, "report": [], "matches": []}
-    path.write_bytes(file_bytes(arrays, file_header(config, metadata)))
+    path.write_bytes(file_bytes(arrays, file_header(config, metadata or {})))
 
 
 def load_saved(
@@ -120,7 +119,7 @@ def load_saved(
 
     header, weights = _read(path)
     parts = {name: _parse_json(path, name, header[name]) for name in (*_SECTIONS, "metadata")}
-    metadata = checked_metadata(path, parts.pop("metadata"))
+    metadata = checked_texts(path, parts.pop("metadata"))
     try:
         config = player_from_dict(parts)
     except UserError as error:
@@ -196,7 +195,7 @@ def _check_header(path: str | Path, header: dict[str, str]) -> None:
         raise UserError(f"{path}: holds weights, but no player; `azjax export RUN FILE` writes one")
 
 
-def file_header(config: PlayerConfig, metadata: dict[str, Any]) -> dict[str, str]:
+def file_header(config: PlayerConfig, metadata: dict[str, str]) -> dict[str, str]:
     """Returns the texts of a player's header, without its checksum."""
     parts = {
         "game": config_to_dict(config.game),

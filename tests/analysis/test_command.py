@@ -1,11 +1,9 @@
 """`azjax analyse`, from files to files."""
 
-import types
-
 import pytest
 
 from azjax.cli.main import main
-from azjax.players.card import beginner
+from azjax.players.weights_file import SavedPlayer
 from tests.web.conftest import browser  # noqa: F401, a fixture
 from tests.web.person import DESKTOP, PHONE
 from tests.web.sites import untrained
@@ -94,28 +92,10 @@ def test_a_player_may_have_learned_with_another_komi(tmp_path, capsys):
     assert f"{file}: a point must be two letters" in line
 
 
-BEATEN = {"player": "search:64", "opponent": "uci:x?depth=1", "games": 40, "score": 0.05}
-
-
-@pytest.mark.parametrize(
-    ("match", "is_beginner"),
-    [
-        ({}, True),
-        ({"opponent": "gtp:gnugo", "score": 0}, True),
-        ({"score": 0.3}, False),
-        ({"opponent": "uct:1000", "score": 0}, False),
-        ({"player": "policy"}, False),
-    ],
-)
-def test_a_beginner_lost_to_an_engine(match, is_beginner):
-    assert bool(beginner({"matches": [BEATEN | match]})) == is_beginner
-
-
 def test_a_judge_that_is_a_beginner_is_named(tmp_path, capsys, monkeypatch):
     file = tmp_path / "a.txt"
     file.write_text("b2 a1\n")
-    metadata = {"matches": [BEATEN]}
-    saved = types.SimpleNamespace(metadata=metadata)
+    saved = SavedPlayer(None, {}, {"beginner": "5.0% of the points in 40 games"})
     monkeypatch.setattr("azjax.players.weights_file.load_saved", lambda *a, **b: saved)
     player = untrained("tic_tac_toe")
     monkeypatch.setattr("azjax.players.load.load_player", lambda *a, **b: player)

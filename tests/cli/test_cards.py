@@ -12,20 +12,24 @@ from azjax.cli import play as play_commands
 from azjax.cli.main import main
 from azjax.games import make_game
 from azjax.network.two_headed import make_network
+from azjax.players.card import card_texts
 from azjax.players.load import describe, load_player
 from azjax.players.weights_file import save_player
 from tests import tiny
 from tests.oracles.clients import Script
 
-RESULTS = {
-    "cycles": 6,
-    "minutes": 12.4,
-    "machine": "2 \x1b[2Jcores",  # no terminal may obey this
-    "report": [{"player": "search:4", "suite": "positions", "positions": 452, "mistakes": 45}],
-    "weakest": {"suite": "positions", "name": "plies 0-5", "positions": 40, "mistakes": 10},
-    "matches": [{"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75}],
-}
-NOTHING = {"cycles": 0, "report": []}
+RESULTS = card_texts(
+    tiny.config().player,
+    {
+        "cycles": 6,
+        "minutes": 12.4,
+        "machine": "2 \x1b[2Jcores",  # no terminal may obey this
+        "report": [{"player": "search:4", "suite": "all", "positions": 452, "mistakes": 45}],
+        "weakest": {"suite": "positions", "name": "plies 0-5", "positions": 40, "mistakes": 10},
+        "matches": [],
+    },
+)
+NOTHING = {"training": "0 cycles"}
 GAMES = {"gtp": "hex_3x3", "uci": "gardner_chess", "usi": "shogi"}
 ANSWERS = {"gtp": "= azjax\n\n= \n\n"}
 each_protocol = pytest.mark.parametrize("protocol", GAMES)

@@ -5,21 +5,13 @@ import re
 
 import pytest
 
-from azjax.errors import UserError
-from azjax.players.card import (
-    checked_metadata,
-    describe_headline,
-    describe_in_short,
-    describe_player,
-    describe_strength,
-    describe_weakness,
-    run_metadata,
-)
-from azjax.players.weights_file import load_saved, pretrained
+from azjax.players.card import card_texts, run_metadata
+from azjax.players.weights_file import SavedPlayer, load_saved, pretrained
 from tests import tiny
 
 PLAYER = tiny.config().player
-ABOUT = {
+SEATS = {"first": 1.0, "second": 1.0}
+RESULTS = {
     "cycles": 6,
     "minutes": 12.4,
     "machine": "2 cores",
@@ -31,14 +23,25 @@ ABOUT = {
     "weakest": {"suite": "all positions", "name": "plies 0-5", "positions": 40, "mistakes": 10},
     "values": [{"player": "search:4", "suite": "first moves", "positions": 10, "right": 9}],
     "matches": [
-        {"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75},
-        {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.5},
+        {"player": "search:4", "opponent": "uct:100", "games": 8, "score": 0.75} | SEATS,
+        {"player": "policy", "opponent": "uct:100", "games": 8, "score": 0.5} | SEATS,
     ],
 }
 
 
+def lines(text="card", **change):
+    """Returns the lines of a player's text, whose results are others in some keys."""
+    return card_texts(PLAYER, RESULTS | change).get(text, "").splitlines()
+
+
+def weakness(**change):
+    """Returns what a card tells as the weakest, "" without."""
+    found = [line for line in lines(**change) if line.startswith("weakest: ")]
+    return found[0].removeprefix("weakest: ") if found else ""
+
+
 def test_the_card_has_all_results():
-    assert describe_player(PLAYER, ABOUT).splitlines() == [
+    assert lines() == [
         "tic_tac_toe scored 75.0% against UCT-100, with 4 simulations.",
         "tic_tac_toe: a 1 x 16 mlp, trained for 6 cycles in 12 minutes on 2 cores",
         "search:4: 90.0% of 4,520 all positions without a mistake",
@@ -57,32 +60,31 @@ def test_the_card_has_all_results():
         ({"matches": []}, "made 452 mistakes in 4,520 all positions, with 4 simulations"),
         ({"matches": [], "report": []}, "was trained for 6 cycles in 12 minutes on 2 cores"),
         (
-            {"matches": [ABOUT["matches"][0] | {"score": 0.5}]},
+            {"matches": [RESULTS["matches"][0] | {"score": 0.5}]},
             "is as strong as UCT-100, with 4 simulations",
         ),
         (
-            {"report": [ABOUT["report"][0] | {"mistakes": 0, "suite": "all reachable positions"}]},
-            "makes no mistake in any of the 4,520 reachable positions, with 4 simulations",
+            {"report": [RESULTS["report"][0] | {"mistakes": 0, "suite": "all reachable cells"}]},
+            "makes no mistake in any of the 4,520 reachable cells, with 4 simulations",
         ),
     ],
 )
 def test_the_card_begins_with_a_sentence_for_people(change, sentence):
-    first, *details = describe_player(PLAYER, ABOUT | change).splitlines()
+    first, *details = lines(**change)
     assert first == f"tic_tac_toe {sentence}."
     assert details[0].startswith("tic_tac_toe: a 1 x 16 mlp")
     assert ("weakest" in "".join(details)) == ("any of" not in sentence)
 
 
 def test_an_untrained_player_without_results_has_no_card():
-    assert describe_player(PLAYER, {"cycles": 0, "report": []}) == ""
-    assert describe_in_short({"cycles": 0, "report": []}) == ""
-    assert describe_player(PLAYER, {"cycles": 1, "report": []}) != ""
-    assert describe_player(PLAYER, {"cycles": 0, "before": "9 cycles", "report": []}) != ""
-    assert describe_player(PLAYER, {**ABOUT, "cycles": 0}) != ""
+    nothing = {"cycles": 0, "report": [], "matches": []}
+    assert card_texts(PLAYER, nothing) == {"training": "0 cycles"}
+    for told in ({"cycles": 1}, {"before": "9 cycles"}, {"report": RESULTS["report"]}):
+        assert card_texts(PLAYER, nothing | told).keys() == {"training", "card", "short"}
 
 
 def test_the_short_text_names_the_player_of_each_result():
-    assert describe_in_short(ABOUT).splitlines() == [
+    assert lines("short") == [
         "Scored 75.0% against UCT-100, with 4 simulations.",
         "With 4 simulations: 90.0% of 4,520 all positions without a mistake; "
         "values of first moves right in 9 of 10; 75.0% of the points in 8 games against uct:100.",
@@ -91,8 +93,6 @@ def test_the_short_text_names_the_player_of_each_result():
         "Trained for 6 cycles in 12 minutes on 2 cores.",
         "Weakest: mistakes in 25.0% of plies 0-5, all positions.",
     ]
-    # Files of older versions have less.
-    assert describe_in_short({"cycles": 6, "report": []}) == "Trained for 6 cycles."
 
 
 @pytest.mark.parametrize(
@@ -116,12 +116,13 @@ def test_the_short_text_names_the_player_of_each_result():
     ],
 )
 def test_the_headline_is_the_match_with_the_most_simulations(score, opponent, headline):
-    match = {"player": "search:400", "opponent": opponent, "games": 9, "score": score}
+    match = {"player": "search:400", "opponent": opponent, "games": 9, "score": score} | SEATS
     others = [
-        {"player": player, "opponent": "uct:1", "games": 9, "score": 0.1}
+        {"player": player, "opponent": "uct:1", "games": 9, "score": 0.1} | SEATS
         for player in ("search:64", "policy")
     ]
-    assert describe_headline(ABOUT | {"matches": [others[0], match, others[1]]}) == headline
+    first, *_ = lines("short", matches=[others[0], match, others[1]])
+    assert first == f"{headline[0].upper()}{headline[1:]}."
 
 
 @pytest.mark.parametrize(
@@ -135,38 +136,45 @@ def test_the_headline_is_the_match_with_the_most_simulations(score, opponent, he
 def test_without_matches_the_headline_is_the_number_of_mistakes(mistakes, headline):
     suite = "endgames (at most 8 empty squares) of random games"
     score = {"player": "search:64", "suite": suite, "positions": 2048, "mistakes": mistakes}
-    about = {"report": [score, *ABOUT["report"]]}
-    assert describe_headline(about) == headline
-    assert describe_headline({"report": []}) == ""
+    first, *_ = lines("short", matches=[], report=[score, *RESULTS["report"]])
+    assert first == f"{headline[0].upper()}{headline[1:]}."
 
 
 def test_wrong_values_of_first_moves_tell_where_no_class_has_a_mistake():
-    about = {key: ABOUT[key] for key in ABOUT if key != "weakest"}
-    assert describe_weakness(about) == "values of first moves wrong in 1 of 10, with 4 simulations"
-    assert "weakest: values of first moves wrong" in describe_player(PLAYER, about)
+    told = "values of first moves wrong in 1 of 10, with 4 simulations"
+    assert weakness(weakest=None) == told
 
 
 def test_the_weaker_seat_tells_where_no_value_is_wrong():
-    about = {key: ABOUT[key] for key in ABOUT if key not in ("weakest", "values")}
-    assert describe_weakness(about) == ""  # files of older versions have no score of a seat
-    with_search, alone = about["matches"]
-    about["matches"] = [with_search | {"first": 1.0, "second": 0.5}, alone | {"first": 0.1}]
-    assert describe_weakness(about) == (
+    with_search, alone = RESULTS["matches"]
+    matches = [with_search | {"second": 0.5}, alone | {"first": 0.1}]
+    assert weakness(weakest=None, values=[], matches=matches) == (
         "50.0% of the points moving second against uct:100, with 4 simulations"
     )
-    about["matches"] = [with_search | {"first": 1.0, "second": 1.0}]
-    assert describe_weakness(about) == ""
+    assert weakness(weakest=None, values=[]) == ""
 
 
 def test_texts_of_a_file_have_no_control_characters():
-    match = {"player": "\x1b[2J", "opponent": "\x07\n", "games": 8, "score": 0.5}
-    weak = {"suite": "\x1b[1m", "name": "a\rb", "positions": 40, "mistakes": 10}
-    about = ABOUT | {"machine": "a\x9bcore", "matches": [match], "weakest": weak}
-    texts = [*describe_in_short(about).split("\n"), describe_weakness(about)]
-    texts += describe_strength(about)
-    texts += describe_player(PLAYER, about).splitlines()
-    assert all(text.isprintable() for text in texts)
-    assert r"\x1b[2J: 50.0% of the points in 8 games against \x07\n" in texts
+    text = "\x1b[2J: 50.0%\nof \x07 a\x9bcore"
+    saved = SavedPlayer(PLAYER, {}, {"card": text, "short": text})
+    for shown in (saved.describe(), saved.describe("short")):
+        assert shown == "\\x1b[2J: 50.0%\nof \\x07 a\\x9bcore"
+
+
+BEATEN = {"player": "search:64", "opponent": "uci:x?depth=1", "games": 40, "score": 0.05} | SEATS
+
+
+@pytest.mark.parametrize(
+    ("match", "told"),
+    [
+        ({}, ["5.0% of the points in 40 games against uci:x?depth=1, with 64 simulations"]),
+        ({"score": 0.3}, []),
+        ({"opponent": "uct:1000", "score": 0}, []),
+        ({"player": "policy"}, []),
+    ],
+)
+def test_a_beginner_lost_to_an_engine(match, told):
+    assert lines("beginner", matches=[BEATEN | match]) == told
 
 
 def test_a_card_tells_training_strength_and_weakness(tmp_path):
@@ -191,24 +199,18 @@ def test_a_card_tells_training_strength_and_weakness(tmp_path):
     match |= {"as_first": [2, 0, 0], "as_second": [0, 1, 1]}
     player = {"name": "search:4", "scores": [suite], "values": [first, start], "matches": [match]}
     (run / "report.json").write_text(json.dumps({"cycle": 6, "players": [player]}))
-    about = run_metadata(run, 6)
-    assert (about["minutes"], about["machine"]) == (2.0, "2 x cpu")
-    said = describe_player(PLAYER, about)
+    about = run_metadata(run, 6, PLAYER)
+    said = about["card"]
+    assert about["training"] == "6 cycles in 2 minutes on 2 x cpu"
     assert "trained for 6 cycles in 2 minutes on 2 x cpu\nsearch:4: 95.1% of 102" in said
     assert "weakest: mistakes in 5.0% of plies 6-11, all positions" in said
     assert "search:4: values of the start and all first moves right in 9 of 10" in said
     assert said.endswith("search:4: 62.5% of the points in 4 games against uct:9")
-    (kept,) = about["matches"]
-    assert (kept["first"], kept["second"]) == (1.0, 0.25)
-    broken_seat = {"matches": [kept | {"second": 2}]}
-    for broken in ({"minutes": -1}, {"machine": 3}, {"weakest": {}}, {"values": [{}]}, broken_seat):
-        with pytest.raises(UserError, match="its results are not as"):
-            checked_metadata("a file", about | broken)
 
 
 def test_players_that_come_along_have_whole_cards():
     for path in pretrained().values():
         about = load_saved(path).metadata
-        assert about["minutes"] > 1
-        assert re.search("core|H200", about["machine"])
-        assert "weakest" in about or about.get("matches")
+        assert re.fullmatch(r"\d+ cycles in \d+ minutes on .*(core|H200).*", about["training"])
+        assert len(about["card"].splitlines()) > 2
+        assert about["short"].splitlines()[1].startswith("With 64 simulations: ")

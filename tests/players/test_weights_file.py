@@ -71,11 +71,8 @@ def test_bfloat16_is_computed_in_float32_where_that_is_faster(tmp_path, monkeypa
 
 
 def test_a_file_describes_its_player(file):
-    said = load_saved(file).describe()
-    assert said.startswith("tic_tac_toe scored 75.0% against UCT-100, with 4 simulations.\n")
-    assert "\ntic_tac_toe: a 1 x 16 mlp, trained for 6 cycles" in said
-    assert "search:4: 90.0% of 4,520 positions without a mistake" in said
-    assert "search:4: 75.0% of the points in 8 games against uct:100" in said
+    assert load_saved(file).describe() == ABOUT["card"]
+    assert load_saved(file).describe("short") == ""
     said = load_saved(pretrained()["connect_four"]).describe()
     assert said.startswith(
         "connect_four won all 200 games against UCT-1000, with 64 simulations.\n"
@@ -117,7 +114,7 @@ def test_players_that_come_along_are_what_their_names_say():
     for name, path in pretrained().items():
         saved = load_saved(path)
         assert saved.config.game.name == name
-        assert saved.metadata["report"] or saved.metadata["matches"]
+        assert saved.metadata["card"].startswith(f"{name} ")
         game = load_player(name).game
         # The player of go has a komi that is fair on its board.
         assert game == make(name, **dict(saved.config.game.options))
@@ -146,15 +143,17 @@ def test_export_without_a_run_is_one_line(tmp_path, capsys):
 def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
     result = {"games": 8, "score": 0.75, "as_first": [4, 0, 0], "as_second": [1, 2, 1]}
     matches = [{"player_a": "policy", "player_b": name} | result for name in ("random", "uct:100")]
-    scores = [ABOUT["report"][0] | {"buckets": []}]
-    scored = {"name": "policy", "scores": scores, "values": [], "matches": matches}
+    score = {"suite": "positions", "positions": 4520, "mistakes": 452, "buckets": []}
+    scored = {"name": "policy", "scores": [score], "values": [], "matches": matches}
     report = {"cycle": 4, "players": [scored]}
     (tmp_path / "report.json").write_text(json.dumps(report))
-    kept = ABOUT["report"][0] | {"player": "policy"}
-    result = {"games": 8, "score": 0.75, "first": 1.0, "second": 0.5}
-    played = [{"player": "policy", "opponent": name} | result for name in ("random", "uct:100")]
-    assert run_metadata(tmp_path, 4) == {"cycles": 4, "report": [kept], "matches": played}
-    assert run_metadata(tmp_path, 6) == {"cycles": 6, "report": [], "matches": []}
+    player = network()[0].player
+    assert run_metadata(tmp_path, 4, player)["card"].splitlines()[2:] == [
+        "policy: 90.0% of 4,520 positions without a mistake",
+        "policy: 75.0% of the points in 8 games against random",
+        "policy: 75.0% of the points in 8 games against uct:100",
+    ]
+    assert len(run_metadata(tmp_path, 6, player)["card"].splitlines()) == 2
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ def test_a_report_goes_with_its_own_checkpoint_only(tmp_path):
 def test_a_damaged_report_is_named_in_one_line(tmp_path, text):
     (tmp_path / "report.json").write_text(text)
     with pytest.raises(UserError, match=r"report\.json: not as `azjax report` writes it"):
-        run_metadata(tmp_path, 4)
+        run_metadata(tmp_path, 4, network()[0].player)
 
 
 def test_a_file_needs_no_game_named_in_a_match(file, capsys):
@@ -239,7 +238,6 @@ def test_new_defaults_need_a_new_format():
         "filters": 32,
         "residual": False,
         "pooling_every": 0,
-        "towers": "shared",
         "norm": "batch",
         "policy_head": "dense",
         "policy_channels": 2,
