@@ -111,7 +111,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
     "no skip connections": {"network.residual": False},
     "a scalar value": {"network.value_head": "tanh"},
-    "two networks": {"network.towers": "separate"},
     "two convolutions": {"network.convolutions": 2},
     "residual tower": TOWER,
     "residual tower, global pooling": TOWER | {"network.pooling_every": 2},

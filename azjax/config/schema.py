@@ -40,8 +40,6 @@ class NetworkConfig:
     pooling_every: int = 0
     """Every n-th block gives each cell the mean and the maximum over the whole board (global
     pooling, Wu 2019); 0: no block does. Not used by the MLP."""
-    towers: Literal["shared", "separate"] = "shared"
-    """One tower for both heads (AlphaGo Zero's dual network), or one for each."""
     norm: Literal["batch", "layer", "none"] = "batch"
     """Normalisation after each convolution (paper: batch)."""
     policy_head: Literal["dense", "planes"] = "dense"

@@ -135,7 +135,7 @@ class _ParameterKeys(nnx.Rngs):
 
 
 class _TwoHeads(nnx.Module):
-    """The whole network: one trunk under all heads, or a second trunk under the value head."""
+    """The whole network: one trunk under all heads."""
 
     def __init__(self, network: TwoHeadedNetwork, rngs: nnx.Rngs):
         config = network.config
@@ -146,10 +146,8 @@ class _TwoHeads(nnx.Module):
         policy_filters = config.channels if self.by_cell else config.policy_channels
         value_filters = config.value_channels
         # One convolution serves both heads: batch normalisation works channel by channel anyway.
-        self.split, separate = policy_filters if is_conv else None, config.towers == "separate"
-        first_filters = policy_filters + (0 if separate else value_filters)
-        self.body = _Body(network, first_filters, rngs)
-        self.value_body = _Body(network, value_filters, rngs) if separate else None
+        self.split = policy_filters if is_conv else None
+        self.body = _Body(network, policy_filters + value_filters, rngs)
         # Small last layers make the priors of an untrained network nearly uniform and its values
         # nearly zero. So the rules guide the first searches, not the initialisation's noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
@@ -171,10 +169,7 @@ class _TwoHeads(nnx.Module):
         batch = observations.shape[0]
         x, first = self.body(observations, train)
         p = v = first
-        if self.value_body is not None:
-            p, observations = in_order(first, observations)
-            x, v = self.value_body(observations, train)
-        elif self.split is not None:
+        if self.split is not None:
             # Cells are one axis here: XLA's GPU products of a slice need powers of two otherwise.
             cells = first.reshape(-1, first.shape[-1])
             p, v = cells[:, : self.split], cells[:, self.split :]
@@ -214,19 +209,3 @@ class _Body(nnx.Module):
         """Returns the trunk's features and the heads' inputs; a dense trunk's are the same."""
         x = self.trunk(observations, train)
         return x, x if self.heads is None else jax.nn.relu(self.heads(x, train))
-
-
-@jax.custom_vjp
-def in_order(first: Array, second: Array) -> tuple[Array, Array]:
-    """Returns both arrays unchanged, but makes computations from `second` wait for `first`.
-
-    Gradients wait the other way round. Each trunk's batch statistics are collectives, and XLA's CPU
-    backend must never have two of them in flight (see docs/architecture.md).
-    """
-    return jax.lax.optimization_barrier((first, second))
-
-
-in_order.defvjp(
-    lambda first, second: (in_order(first, second), None),
-    lambda _, gradients: jax.lax.optimization_barrier(gradients),
-)

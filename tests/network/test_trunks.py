@@ -1,10 +1,9 @@
-"""Options of the trunks: global pooling, and a trunk for each head."""
+"""Options of the trunks: global pooling."""
 
 import dataclasses
 
 import jax
 import numpy as np
-import pytest
 
 from azjax.config import NetworkConfig
 from azjax.network.two_headed import TwoHeadedNetwork
@@ -32,28 +31,3 @@ def test_pooling_shows_every_cell_the_whole_board():
         far[every] = float(np.abs(owners[0] - owners[1])[5:, 5:].max())
     assert far[0] == 0
     assert far[1] > 0
-
-
-@pytest.mark.parametrize("architecture", ["resnet", "mlp"])
-def test_separate_trunks_share_nothing(architecture):
-    options = {"norm": "none", "auxiliary": ("ownership",), "value_channels": 4}
-    network = other_network(architecture=architecture, towers="separate", **options)
-    variables = network.init(jax.random.key(0))
-    board = jax.random.normal(jax.random.key(1), (2, 4, 5, 3))
-
-    def heads(params):
-        prediction = network.apply({"params": params, "stats": {}}, board)
-        return prediction.policy_logits.sum(), prediction.value.sum() + prediction.ownership.sum()
-
-    def touched(which):
-        gradient = jax.grad(lambda p: heads(p)[which])(variables["params"])
-        return {name for name, g in gradient.items() if any(x.any() for x in jax.tree.leaves(g))}
-
-    assert touched(0) == {"body", "policy"}
-    assert touched(1) == {"value_body", "value_hidden", "value", "ownership"}
-
-
-def test_one_trunk_is_under_all_heads():
-    network = other_network(norm="none")
-    variables = network.init(jax.random.key(0))
-    assert "value_body" not in variables["params"]

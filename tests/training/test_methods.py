@@ -16,7 +16,6 @@ EVERYTHING = {
     "game": {"name": "dots_and_boxes_2x2"},
     "cycles": 4,
     "network": {
-        "towers": "separate",
         "auxiliary": ["score", "ownership"],
         "value_head": "wdl",
     },
