@@ -1,10 +1,12 @@
-"""Checks of ranges. Each message names the key as the config file does.
+"""Ranges of numbers, which a field's type names, and their check.
 
 A fractional number may be an array that jax traces: a value of a sweep, see `docs/research.md`. Its
 value is not known, so it is not checked. What decides shapes or programs must be a plain number.
 """
 
-from collections.abc import Callable
+import functools
+import typing
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,50 +16,60 @@ from azjax.errors import UserError
 _SUBSECTIONS = {"gumbel": "search.gumbel", "puct": "search.puct"}
 
 
-def at_least(config: Any, low: float, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is below `low`, or is no int32."""
-    if isinstance(low, int):
-        plain(config, *keys)
-    for key in keys:
-        if isinstance(low, int) and getattr(config, key) >= 2**31:
-            raise UserError(f"{_assignment(config, key)} must be below 2**31")
-    _check(config, keys, lambda value: value >= low, f"at least {low}")
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a field may have: `Annotated[int, Range(1)]`."""
+
+    low: float = 0
+    high: float = float("inf")
+    above: bool = False  # whether `low` itself is too low
+    plain: bool = False  # whether jax must not trace a fractional number
+
+    @property
+    def wanted(self) -> str:
+        """What a number must be, as text."""
+        low = f"above {self.low}" if self.above else f"at least {self.low}"
+        if self.high == float("inf"):
+            return low
+        return (
+            f"{low} and at most {self.high}"
+            if self.above
+            else f"between {self.low} and {self.high}"
+        )
+
+    def holds(self, value: float) -> bool:
+        """Returns whether a number is in the range."""
+        return self.low <= value <= self.high and not (self.above and value == self.low)
 
 
-def above(config: Any, low: float, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is not above `low`."""
-    _check(config, keys, lambda value: value > low, f"above {low}")
+@functools.cache
+def ranges(section: type) -> dict[str, tuple[type, Range]]:
+    """Returns the type and the range of each number of a section, a dataclass."""
+    hints = typing.get_type_hints(section, include_extras=True)
+    return {
+        name: (hint.__origin__, extra)
+        for name, hint in hints.items()
+        for extra in getattr(hint, "__metadata__", ())
+        if isinstance(extra, Range)
+    }
 
 
-def between(config: Any, low: float, high: float, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is outside [low, high]."""
-    _check(config, keys, lambda value: low <= value <= high, f"between {low} and {high}")
-
-
-def _check(config: Any, keys: tuple[str, ...], fits: Callable[[Any], bool], wanted: str) -> None:
-    for key in keys:
-        if not _traced(config, key) and not fits(getattr(config, key)):
-            raise UserError(f"{_assignment(config, key)} must be {wanted}")
-
-
-def plain(config: Any, *keys: str) -> None:
-    """Raises a UserError for the first key whose value is traced by jax."""
-    for key in keys:
-        if _traced(config, key):
-            raise UserError(must_be_plain(_name(config, key)))
+def check_ranges(config: Any) -> None:
+    """Raises a UserError for the first number of a section that is out of its range."""
+    for name, (kind, allowed) in ranges(type(config)).items():
+        value = getattr(config, name)
+        if isinstance(value, jax.core.Tracer):
+            if kind is int or allowed.plain:
+                raise UserError(must_be_plain(_name(config, name)))
+        elif kind is int and value >= 2**31 and allowed.high == float("inf"):
+            raise UserError(f"{_name(config, name)} = {value} must be below 2**31")
+        elif not allowed.holds(value):
+            raise UserError(f"{_name(config, name)} = {value} must be {allowed.wanted}")
 
 
 def must_be_plain(name: str) -> str:
     """Returns the message about a traced value where there can be none."""
     return f"{name} decides shapes or programs, so jax cannot trace it: it must be a plain value"
-
-
-def _traced(config: Any, key: str) -> bool:
-    return isinstance(getattr(config, key), jax.core.Tracer)
-
-
-def _assignment(config: Any, key: str) -> str:
-    return f"{_name(config, key)} = {getattr(config, key)}"
 
 
 def _name(config: Any, key: str) -> str:

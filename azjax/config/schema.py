@@ -4,15 +4,22 @@ A dataclass checks its values when it is made, so that every config object can r
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from azjax.config.checks import above, at_least, between, plain
+from azjax.config.checks import Range, check_ranges
 from azjax.errors import UserError
 
 MAX_SEED = 2**32 - 1
 Option = bool | int | float | str
 Options = tuple[tuple[str, Option], ...]
 """The options of a game, or of a part of the user's own, by name: a table of the TOML file."""
+
+Positive = Annotated[int, Range(1)]
+Natural = Annotated[int, Range(0)]
+Pairs = Annotated[int, Range(2)]
+Share = Annotated[float, Range(0.0, 1.0)]
+Amount = Annotated[float, Range(0.0)]
+Scale = Annotated[float, Range(0.0, above=True)]
 
 
 @dataclass(frozen=True)
@@ -26,18 +33,18 @@ class NetworkConfig:
     """Options of your own network."""
     architecture: Literal["resnet", "mlp"] = "resnet"
     """A residual tower of convolutions, or dense layers for small boards."""
-    blocks: int = 6
+    blocks: Positive = 6
     """Residual blocks; dense layers of the MLP."""
-    channels: int = 64
+    channels: Positive = 64
     """Filters of every convolution; units of every dense layer of the MLP."""
-    convolutions: int = 0
+    convolutions: Natural = 0
     """3x3 convolutions before the dense layers of the MLP. Not used by the residual tower."""
-    filters: int = 32
+    filters: Positive = 32
     """Filters of each of these convolutions."""
     residual: bool = False
     """Dense layers of the MLP after the first add their output to their input, so that many of them
     learn (He et al. 2016). Blocks of the residual tower always do."""
-    pooling_every: int = 0
+    pooling_every: Natural = 0
     """Every n-th block gives each cell the mean and the maximum over the whole board (global
     pooling, Wu 2019); 0: no block does. Not used by the MLP."""
     norm: Literal["batch", "layer", "none"] = "batch"
@@ -46,12 +53,12 @@ class NetworkConfig:
     """Dense: one layer over all cells (AlphaGo Zero). Planes: a 3x3 convolution with `channels`
     filters, then the logits of each cell's own actions (AlphaZero's for chess). Planes need
     actions that are numbered cell * planes + plane."""
-    policy_channels: int = 2
+    policy_channels: Positive = 2
     """Dense policy head: filters of its 1x1 convolution (paper: 2). Not used by the MLP."""
-    value_channels: int = 1
+    value_channels: Positive = 1
     """Filters of the value head's convolution (paper: 1). It is 1x1 or 3x3 as the policy head's.
     Not used by the MLP."""
-    value_hidden: int = 256
+    value_hidden: Positive = 256
     """Units of the value head's hidden layer (paper: 256)."""
     value_head: Literal["tanh", "wdl"] = "tanh"
     """A scalar in [-1, 1], or the probabilities of win, draw and loss."""
@@ -64,9 +71,7 @@ class NetworkConfig:
     compute in float32 instead, which is faster there."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "blocks", "channels", "filters", "policy_channels", "value_channels")
-        at_least(self, 1, "value_hidden")
-        at_least(self, 0, "pooling_every", "convolutions")
+        check_ranges(self)
         if len(set(self.auxiliary)) < len(self.auxiliary):
             raise UserError(f"network.auxiliary = {list(self.auxiliary)} contains duplicates")
         if self.architecture == "mlp" and self.policy_head == "planes":
@@ -80,36 +85,34 @@ class NetworkConfig:
 class GumbelConfig:
     """Gumbel AlphaZero (Danihelka et al. 2022); used where `search.algorithm = "gumbel"`."""
 
-    max_considered_actions: int = 16
+    max_considered_actions: Positive = 16
     """Actions sampled at the root for sequential halving (paper: 16)."""
-    value_scale: float = 0.1
+    value_scale: Scale = 0.1
     """c_scale, how strongly values change the policy (mctx: 0.1)."""
     rescale_values: bool = False
     """Stretch the values of a position's moves to [0, 1] first (mctx: true). The smallest
     differences would decide then, and the policies to learn would be noise."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "max_considered_actions")
-        above(self, 0.0, "value_scale")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class PUCTConfig:
     """AlphaZero's PUCT (Silver et al. 2018); used where `search.algorithm = "puct"`."""
 
-    pb_c_init: float = 1.25
+    pb_c_init: Scale = 1.25
     """Exploration constant c1 (AlphaZero, MuZero appendix B)."""
-    pb_c_base: float = 19652.0
+    pb_c_base: Scale = 19652.0
     """Growth constant c2 (AlphaZero, MuZero appendix B)."""
-    dirichlet_fraction: float = 0.25
+    dirichlet_fraction: Share = 0.25
     """Share of noise in the root's prior during self-play (AlphaZero: 0.25)."""
-    dirichlet_concentration: float = 10.0
+    dirichlet_concentration: Scale = 10.0
     """The noise's alpha times the number of legal moves. AlphaZero's 0.3 for chess, 0.15 for
     shogi and 0.03 for go are each about 10 / legal moves."""
 
     def __post_init__(self) -> None:
-        between(self, 0.0, 1.0, "dirichlet_fraction")
-        above(self, 0.0, "pb_c_init", "pb_c_base", "dirichlet_concentration")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ class SearchConfig:
 
     algorithm: Literal["gumbel", "puct"] = "gumbel"
     """Gumbel AlphaZero (Danihelka et al. 2022), or AlphaZero's PUCT."""
-    num_simulations: int = 32
+    num_simulations: Positive = 32
     """Simulations per move: network evaluations, not counting the root's."""
     gumbel: GumbelConfig = field(default_factory=GumbelConfig)
     puct: PUCTConfig = field(default_factory=PUCTConfig)
@@ -127,40 +130,40 @@ class SearchConfig:
     `azjax.search.search`."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "num_simulations")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class SelfPlayConfig:
     """The games that are played for training."""
 
-    parallel_games: int = 256
+    parallel_games: Positive = 256
     """Games in progress at once, over all devices."""
-    plies_per_cycle: int = 16
+    plies_per_cycle: Positive = 16
     """Plies that each game advances in one cycle."""
-    opening_plies: int = 0
+    opening_plies: Natural = 0
     """Each game opens with 0 to this many uniformly random plies."""
     openings: str = ""
     """A file of starting positions, one per line: the moves that lead there, in the game's
     notation, separated by spaces. Each game begins at a random one of them; random plies follow.
     "": the game's own start. The run keeps a copy, `openings.txt`, and resumes with it."""
-    sampled_plies: int = 12
+    sampled_plies: Natural = 12
     """Plies of a game, its opening included, in which moves are sampled (PUCT: by visits;
     Gumbel: with Gumbel noise)."""
-    temperature: float = 1.0
+    temperature: Scale = 1.0
     """PUCT: temperature of the sampled moves, visits ** (1 / temperature)."""
-    final_temperature: float = 0.0
+    final_temperature: Amount = 0.0
     """PUCT: temperature of all later moves; 0: the most visited move (AlphaGo Zero)."""
-    full_search_fraction: float = 1.0
+    full_search_fraction: Annotated[float, Range(0.0, 1.0, above=True, plain=True)] = 1.0
     """Fraction of the plies that get a full search and are learned from. The others get a fast
     search. Their policies and values are not learned (playout cap randomisation, Wu 2019:
     0.25)."""
-    fast_simulations: int = 8
+    fast_simulations: Positive = 8
     """Simulations of a fast search, which has no noise."""
-    resign_false_positive_rate: float = 0.0
+    resign_false_positive_rate: Annotated[float, Range(0.0, 1.0, plain=True)] = 0.0
     """Largest fraction of resignations by players who would not have lost. It sets the value
     below which players resign (AlphaGo Zero: 0.05); 0: nobody resigns."""
-    resign_disabled_fraction: float = 0.1
+    resign_disabled_fraction: Annotated[float, Range(0.0, 1.0, above=True)] = 0.1
     """Fraction of games in which resignation is disabled, to calibrate the threshold (AlphaGo
     Zero: 0.1)."""
     actor: Literal["latest", "gated"] = "latest"
@@ -168,13 +171,7 @@ class SelfPlayConfig:
     Zero)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "parallel_games", "plies_per_cycle", "fast_simulations")
-        at_least(self, 0, "sampled_plies", "opening_plies")
-        at_least(self, 0.0, "final_temperature")
-        above(self, 0.0, "temperature", "full_search_fraction", "resign_disabled_fraction")
-        between(self, 0.0, 1.0, "full_search_fraction", "resign_false_positive_rate")
-        between(self, 0.0, 1.0, "resign_disabled_fraction")
-        plain(self, "full_search_fraction", "resign_false_positive_rate")
+        check_ranges(self)
         if round(self.full_search_fraction * self.plies_per_cycle) < 1:
             raise UserError(
                 f"selfplay.full_search_fraction = {self.full_search_fraction} leaves no full "
@@ -187,34 +184,31 @@ class SelfPlayConfig:
 class GateConfig:
     """AlphaGo Zero's gate; used where `selfplay.actor = "gated"`."""
 
-    every: int = 10
+    every: Positive = 10
     """Cycles between two gates."""
-    games: int = 64
+    games: Pairs = 64
     """Games of a gate, half from each seat, over all devices."""
-    threshold: float = 0.55
+    threshold: Share = 0.55
     """Score from which the latest network takes over self-play (paper: 0.55)."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "every")
-        at_least(self, 2, "games")
-        between(self, 0.0, 1.0, "threshold")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class ReplayConfig:
     """The replay buffer that batches are drawn from."""
 
-    capacity_plies: int = 256
+    capacity_plies: Positive = 256
     """Plies kept of each parallel game; a multiple of `selfplay.plies_per_cycle`."""
-    max_games: int = 0
+    max_games: Natural = 0
     """Learn only from the newest games, this many over all devices (AlphaGo Zero: 500,000); 0:
     from everything in the buffer."""
-    min_positions: int = 4096
+    min_positions: Positive = 4096
     """Positions of finished games, over all devices, before the first update."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "capacity_plies", "min_positions")
-        at_least(self, 0, "max_games")
+        check_ranges(self)
 
 
 OPTIMIZERS = ("adamw", "sgd")
@@ -224,9 +218,9 @@ OPTIMIZERS = ("adamw", "sgd")
 class LearningConfig:
     """AlphaZero's loss and its optimizer."""
 
-    batch_size: int = 256
+    batch_size: Positive = 256
     """Positions of one update, over all devices."""
-    updates_per_cycle: int = 8
+    updates_per_cycle: Positive = 8
     """Gradient steps of one cycle."""
     optimizer: str = "adamw"
     """"adamw", "sgd" with momentum (AlphaZero), or one of your own, "module:name": a function of
@@ -238,34 +232,30 @@ class LearningConfig:
     options that returns a function of (prediction, batch)."""
     loss_options: Options = ()
     """Options of your own loss."""
-    learning_rate: float = 1e-3
+    learning_rate: Scale = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"
     """After the warm-up: constant, cosine to a twentieth, or drops by 10 at `lr_drops`."""
-    warmup_updates: int = 100
+    warmup_updates: Natural = 100
     """Updates of the linear warm-up from zero."""
     lr_drops: tuple[float, ...] = (0.5, 0.75)
     """Step: fractions of the run after which the learning rate falls to a tenth."""
-    momentum: float = 0.9
+    momentum: Share = 0.9
     """SGD: momentum (AlphaZero: 0.9)."""
-    l2: float = 0.0
+    l2: Amount = 0.0
     """Weight of the squared parameters in the loss (AlphaZero: 1e-4)."""
-    weight_decay: float = 1e-4
+    weight_decay: Amount = 1e-4
     """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
-    root_value_weight: float = 0.0
+    root_value_weight: Share = 0.0
     """Weight of the search's own value of a position in the value target. The rest is the game's
     result (AlphaZero: 0)."""
-    clip_norm: float = 10.0
+    clip_norm: Scale = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True
     """Show each position under a random symmetry of the game."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "batch_size", "updates_per_cycle")
-        at_least(self, 0, "warmup_updates")
-        at_least(self, 0.0, "l2", "weight_decay")
-        above(self, 0.0, "learning_rate", "clip_norm")
-        between(self, 0.0, 1.0, "momentum", "root_value_weight")
+        check_ranges(self)
         if self.optimizer not in OPTIMIZERS and not {":", "<"} & {*self.optimizer}:
             raise UserError(
                 f"learning.optimizer = {self.optimizer!r} must be one of "
@@ -282,37 +272,35 @@ class LearningConfig:
 class EvaluationConfig:
     """The evaluations during the run."""
 
-    every: int = 50
+    every: Natural = 50
     """Cycles between two evaluations, the first before any update; 0 for none."""
-    games: int = 64
+    games: Pairs = 64
     """Paired games against each opponent."""
     opponents: tuple[str, ...] = ("random",)
     """Players to meet, as `azjax eval --against` names them."""
-    num_simulations: int = 32
+    num_simulations: Positive = 32
     """Simulations of the trained player, without noise."""
-    opening_plies: int = 2
+    opening_plies: Natural = 2
     """Random plies before the players start, the same for both games of a pair."""
     exact_report: bool = False
     """Also count mistakes against exact values, where the game has them. They then decide which
     checkpoint is the best, instead of the mean score against the opponents."""
 
     def __post_init__(self) -> None:
-        at_least(self, 0, "every", "opening_plies")
-        at_least(self, 2, "games")
-        at_least(self, 1, "num_simulations")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
 class CheckpointConfig:
     """The checkpoints of the whole training state."""
 
-    every: int = 50
+    every: Positive = 50
     """Cycles between two checkpoints; the last cycle is always saved."""
-    keep: int = 3
+    keep: Positive = 3
     """Newest checkpoints kept, in addition to the one that evaluated best."""
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "every", "keep")
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -337,9 +325,9 @@ class Config:
     """One training run."""
 
     game: GameConfig = field(default_factory=GameConfig)
-    seed: int = 0
+    seed: Annotated[int, Range(0, MAX_SEED)] = 0
     """Seed of every random choice."""
-    cycles: int = 400
+    cycles: Positive = 400
     """Cycles of the run: self-play, then updates."""
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
@@ -362,8 +350,7 @@ class Config:
         return PlayerConfig(self.game, self.network, search)
 
     def __post_init__(self) -> None:
-        at_least(self, 1, "cycles")
-        between(self, 0, MAX_SEED, "seed")  # JAX would take others for one of these
+        check_ranges(self)
         if self.replay.capacity_plies % self.selfplay.plies_per_cycle:
             raise UserError(
                 f"replay.capacity_plies = {self.replay.capacity_plies} must be a multiple of "
