@@ -132,7 +132,7 @@ def descend_at_once(
     for _ in range((nodes - 1).bit_length()):
         end = jnp.take_along_axis(end, end, axis=1)
     child = children[rows, tree.ROOT_INDEX, first]
-    is_new = child == tree.UNVISITED
+    is_new = (child == tree.UNVISITED) | ~is_open
     node = jnp.where(is_new, tree.ROOT_INDEX, end[rows, jnp.maximum(child, 0)])
     action = jnp.where(is_new, first, action[rows, node])
     return jnp.where(is_open, node, tree.NO_PARENT), action

@@ -76,8 +76,7 @@ def flag(request):
 
 
 @pytest.mark.parametrize(
-    "group",
-    ["train", "parts", *(pytest.param(x, marks=pytest.mark.slow) for x in list(COMMANDS)[2:])],
+    "group", ["train", *(pytest.param(x, marks=pytest.mark.slow) for x in list(COMMANDS)[1:])]
 )
 def test_commands(group, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -65,6 +65,7 @@ def test_targets_are_the_results_from_the_movers_perspective(minimal):
     np.testing.assert_array_equal(targets[:, 0], [-1, 1, -0.5, 0.5])
 
 
+@pytest.mark.slow
 def test_one_seed_learns_to_beat_random_play(minimal, monkeypatch, capsys):
     monkeypatch.setattr(minimal, "SEEDS", 1)
     monkeypatch.setattr(minimal, "STEPS_PER_REPORT", minimal.STEPS)

@@ -86,6 +86,7 @@ def test_mctxs_own_search(small, tmp_path):
     assert last["train/updates"] == 1
 
 
+@pytest.mark.slow
 def test_weights_and_biases(small, tmp_path, monkeypatch, capsys):
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -95,6 +96,7 @@ def test_weights_and_biases(small, tmp_path, monkeypatch, capsys):
     assert list(tmp_path.glob("run/wandb/offline-run-*/*.wandb"))
 
 
+@pytest.mark.slow
 def test_a_sweep(small, tmp_path, monkeypatch):
     sweep = load("sweep")
     monkeypatch.setattr(sweep, "RATES", (1e-6, 1e-2))
@@ -111,6 +113,7 @@ def test_a_sweep(small, tmp_path, monkeypatch):
     assert (tmp_path / "sweep.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_game(small, tmp_path):
     result = load("own_game").main(tmp_path / "run", CYCLES)
     assert result.num_games == 200

@@ -34,7 +34,7 @@ def other_platform(*arguments, cpu, default):
     ("name", "policy"),
     [
         pytest.param("dots_and_boxes_2x2", "gumbel", marks=pytest.mark.slow),
-        ("dots_and_boxes_2x2", "rounds"),
+        pytest.param("dots_and_boxes_2x2", "rounds", marks=pytest.mark.slow),
         pytest.param("dots_and_boxes_2x2", "fixed", marks=pytest.mark.slow),
         pytest.param("tic_tac_toe", "puct", marks=pytest.mark.slow),
         pytest.param("connect_four", "gumbel", marks=pytest.mark.slow),

@@ -51,15 +51,12 @@ def test_the_rounds_are_those_of_mctx(considered):
 
 
 # Numbers of simulations and of considered actions, powers of two and others.
-CASES = [
+CASES = [("connect_four", 33, 7), ("dots_and_boxes_2x2", 24, 3)]
+MORE_CASES = [
     ("connect_four", 1, 16),
-    ("connect_four", 33, 7),
     ("connect_four", 64, 4),
-    ("dots_and_boxes_2x2", 24, 3),
     ("tic_tac_toe", 24, 16),
     (WIDE, 24, 16),
-]
-MORE_CASES = [
     *(("connect_four", n, m) for n, m in [(8, 1), (50, 2), (200, 5), (7, 16)]),
     *((name, 48, m) for name in ["othello_4x4", "go_3x3", "mancala_3x2"] for m in (2, 5)),
     *((name, 100, 16) for name in ["gomoku_5x5", "hex_3x3", "gardner_chess", "mnk_4x3x3"]),
@@ -114,7 +111,9 @@ def test_fixed_steps_equal_stock_mctx_where_all_considered_actions_are_legal(
         chex.assert_trees_all_close(tree.node_values, expected.node_values, atol=1e-6)
 
 
-@pytest.mark.parametrize(("simulations", "considered"), [(24, 6), (33, 7)])
+@pytest.mark.parametrize(
+    ("simulations", "considered"), [(24, 6), pytest.param(33, 7, marks=pytest.mark.slow)]
+)
 def test_fixed_steps_visit_the_actions_that_a_root_has(simulations, considered):
     """In each round as many as are legal, so the most visited action is in all rounds."""
     game = make("tic_tac_toe")
