@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import functools
 import os
 import statistics
 import sys
@@ -13,7 +14,8 @@ from typing import Annotated, Any
 import jax
 import jax.numpy as jnp
 import tyro
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
+from azjax_envs.sampling import choose_weighted
 from rich.console import Console
 from rich.table import Table
 
@@ -22,7 +24,7 @@ from azjax.bench.timing import interleave, peak_memory, show
 from azjax.devices import describe_machine
 from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
-from azjax.games import game_from_name
+from azjax.games import any_game_from_name
 
 GAMES = (
     "tic_tac_toe",
@@ -65,7 +67,7 @@ class GamesBenchmark:
         Raises:
           UserError: there is no such game, or an option is not positive.
         """
-        games = {name: game_from_name(name) for name in self.games}
+        games = {name: any_game_from_name(name) for name in self.games}
         facts = self.measure(games)
         if self.json:
             show(facts, as_json=True)
@@ -116,7 +118,12 @@ class GamesBenchmark:
 def rules_of(game: Game) -> Rules:
     """Returns the functions of a game that random play needs."""
     start = jax.device_get(jax.jit(game.init)())
-    return Rules(start, game.step, game.legal_action_mask, game.is_terminal)
+    chance = functools.partial(_roll, game) if isinstance(game, HasChance) else None
+    return Rules(start, game.step, game.legal_action_mask, game.is_terminal, chance)
+
+
+def _roll(game: HasChance, state: Any, bits: jax.Array) -> Any:
+    return game.chance_step(state, choose_weighted(bits, game.chance_probabilities(state)))
 
 
 @contextlib.contextmanager

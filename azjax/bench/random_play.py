@@ -32,6 +32,7 @@ class Rules:
     step: Callable[[Any, jax.Array], Any]
     mask: Callable[[Any], jax.Array]  # bool [num_actions]
     over: Callable[[Any], jax.Array]  # bool []
+    chance: Callable[[Any, jax.Array], Any] | None = None  # rolls dice by a random word, uint32 []
 
 
 class RandomPlayer:
@@ -114,6 +115,9 @@ def random_bits(count: int, now: jax.Array) -> jax.Array:
 
 def _ply(rules: Rules, states: Any, now: jax.Array) -> Any:
     """Plays one random move of each game, and starts a new game where one has ended."""
+    if rules.chance is not None:
+        lanes = jax.tree_util.tree_leaves(states)[0].shape[0]
+        states = jax.vmap(rules.chance)(states, random_bits(lanes, ~jnp.uint32(now)))
     masks = jax.vmap(rules.mask)(states)
     actions = jax.vmap(choose_legal)(random_bits(masks.shape[0], jnp.uint32(now)), masks)
     moved = jax.vmap(rules.step)(states, actions)

@@ -11,6 +11,7 @@ import numpy as np
 from azjax_envs import Game
 from jax.sharding import Mesh, NamedSharding
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.evaluation.batched_player import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
@@ -60,6 +61,7 @@ def play_match(
     Raises:
       UserError: `num_games` is not an even number above zero, or `opening_plies` is negative.
     """
+    require_no_chance(game)
     if num_games < 2 or num_games % 2:
         raise UserError(f"the number of games must be even and above 0, but is {num_games}")
     if opening_plies < 0:

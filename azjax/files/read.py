@@ -12,6 +12,7 @@ from azjax_envs.chess import Chess
 from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files import pgn, sgf, shogi_files
 from azjax.files.move_lists import read_list
@@ -56,6 +57,7 @@ def read_games(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     wanted = game_from_name(game) if isinstance(game, str) else game
+    require_no_chance(wanted)
     opened = [read for path in several for read in open_games(Path(path), wanted)]
     return (read() for read in opened)
 

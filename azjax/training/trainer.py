@@ -11,6 +11,7 @@ import optax
 from azjax_envs import Game
 from jax.sharding import Mesh, PartitionSpec
 
+from azjax.chance import require_no_chance
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.keys import first_keys
@@ -91,6 +92,7 @@ def make_trainer(
       UserError: the games or the batch cannot be split evenly over the devices, the game lacks
         what the network is to predict, or the network's predictions have wrong shapes.
     """
+    require_no_chance(game)
     mesh = make_mesh() if mesh is None else mesh
     for name, value, share in divided(config):
         if value % (share * mesh.size):

@@ -6,14 +6,17 @@ from azjax_envs.batching import FinalStep as FinalStep
 from azjax_envs.batching import ResetStep as ResetStep
 from azjax_envs.batching import auto_reset as auto_reset
 from azjax_envs.batching import init_batch as init_batch
+from azjax_envs.chance import draw_chance as draw_chance
 from azjax_envs.game import Game as Game
 from azjax_envs.game import HasBothSeats as HasBothSeats
+from azjax_envs.game import HasChance as HasChance
 from azjax_envs.game import HasClicks as HasClicks
 from azjax_envs.game import HasFen as HasFen
 from azjax_envs.game import HasFewLegalActions as HasFewLegalActions
 from azjax_envs.game import HasObservationBounds as HasObservationBounds
 from azjax_envs.game import HasOwnership as HasOwnership
 from azjax_envs.game import HasPlayerNames as HasPlayerNames
+from azjax_envs.game import HasResults as HasResults
 from azjax_envs.game import HasScore as HasScore
 from azjax_envs.game import HasSetUp as HasSetUp
 from azjax_envs.game import HasShownMoves as HasShownMoves
@@ -24,6 +27,7 @@ from azjax_envs.game import find_legal as find_legal
 from azjax_envs.game import legal_actions as legal_actions
 from azjax_envs.game import observation_bounds as observation_bounds
 from azjax_envs.game import observe_as as observe_as
+from azjax_envs.game import possible_results as possible_results
 from azjax_envs.game import returns_of as returns_of
 from azjax_envs.game import settle as settle
 from azjax_envs.registry import available_games as available_games

@@ -25,13 +25,19 @@ class BaseGame:
     - `forfeit(state)`, which returns the state after an illegal action: the player to move loses;
     - `current_player`, `legal_action_mask`, `is_terminal`, `returns` and `observe`.
 
+    A game of chance (`HasChance`) also defines:
+
+    - `is_chance(state)` and `chance_probabilities(state)`;
+    - `play_chance(state, outcome)`, which returns the state after a possible outcome.
+
     A subclass may override every default:
 
     - `step` plays legal actions, forfeits after illegal ones, and returns a finished game
       unchanged.
     - `name` is "module:Class", which `azjax_envs.make` accepts.
     - The only symmetry is the identity.
-    - The text of an action is its number.
+    - `chance_step` plays possible outcomes, and returns the state unchanged otherwise.
+    - The text of an action is its number, and so is that of an outcome.
     - Text and drawing show a grid with a symbol or a disc in each cell. Planes 0 and 1 of the
       observation are the pieces of the player to move and of the opponent. Any other plane is a
       kind of cell. `observe_other` exchanges the first two, so that the drawing keeps its side.
@@ -124,6 +130,23 @@ class BaseGame:
             forfeited=self.forfeit(state),
         )
 
+    def play_chance(self, state: Any, outcome: Array) -> Any:
+        """Returns the state after a possible outcome of chance, integer [] in 0..K-1.
+
+        `chance_step` also computes it for other outcomes and states, and discards that.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define play_chance")
+
+    def chance_step(self, state: Any, outcome: Array) -> Any:
+        """Returns the state after an outcome, integer []; unchanged where it cannot happen."""
+        game: Any = self
+        probabilities = game.chance_probabilities(state)
+        outcome = jnp.asarray(outcome)
+        inside = jnp.clip(outcome, 0, probabilities.shape[0] - 1)
+        happens = game.is_chance(state) & (inside == outcome) & (probabilities[inside] > 0)
+        after = self.play_chance(state, inside)
+        return jax.tree.map(lambda old, new: jnp.where(happens, new, old), state, after)
+
     def symmetries(self) -> Symmetries:
         """Returns the identity as the only symmetry."""
         height, width, _ = self.observation_shape
@@ -135,6 +158,11 @@ class BaseGame:
         """Returns the action's number."""
         del state
         return str(int(action))
+
+    def outcome_to_string(self, state: Any, outcome: int) -> str:
+        """Returns the number of an outcome of chance."""
+        del state
+        return str(int(outcome))
 
     def string_to_action(self, state: Any, text: str) -> int:
         """Returns the legal action that `text` names, as `find_legal` does."""

@@ -7,7 +7,8 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from azjax_envs.game import Game
+from azjax_envs.chance import draw_chance
+from azjax_envs.game import Game, HasChance
 
 
 class ResetStep(NamedTuple):
@@ -30,7 +31,8 @@ class FinalStep(NamedTuple):
 def init_batch(game: Game, key: Array, batch_size: int) -> Any:
     """Returns the start of `batch_size` games.
 
-    Only games with a random start use the PRNG key, which is split into one for each game.
+    The PRNG key is split into one for each game. Only games of chance and games with a random start
+    use it. In a game of chance the first dice are rolled.
 
     Returns:
       A batch of states: every array has shape [batch_size, ...].
@@ -40,7 +42,10 @@ def init_batch(game: Game, key: Array, batch_size: int) -> Any:
         states = init_batch(make("connect_four"), jax.random.key(0), 4096)
         ```
     """
-    return jax.vmap(game.init)(jax.random.split(key, batch_size))
+    states = jax.vmap(game.init)(jax.random.split(key, batch_size))
+    if not isinstance(game, HasChance):
+        return states
+    return draw_chance(game, jax.random.fold_in(key, batch_size), states)
 
 
 @overload
@@ -63,8 +68,9 @@ def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetSt
 
     Returns:
       A function (state, action, key=None) -> `ResetStep`, or `FinalStep` with `keep_final`.
-      `action` is an integer []. `key` is the PRNG key of the new game; it may be omitted unless the
-      game has a random start.
+      `action` is an integer []. `key` is the PRNG key of the new game and of chance; it may be
+      omitted unless the game has a random start or chance. In a game of chance the dice after the
+      action are rolled in `state`, and not in `final`.
 
     Example:
         ```python
@@ -73,10 +79,17 @@ def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetSt
         ```
     """
 
+    has_chance = isinstance(game, HasChance)
+
     def step(state: Any, action: Array, key: Array | None = None) -> ResetStep | FinalStep:
         after = game.step(state, action)
         done = game.is_terminal(after)
-        new = jax.tree.map(lambda x, y: jnp.where(done, x, y), game.init(key), after)
+        if has_chance and key is None:
+            raise ValueError(f"{game.name} is a game of chance: each step needs a PRNG key")
+        start = game.init(jax.random.fold_in(key, 1) if has_chance else key)
+        new = jax.tree.map(lambda x, y: jnp.where(done, x, y), start, after)
+        if has_chance:
+            new = draw_chance(game, key, new)
         result = ResetStep(state=new, returns=game.returns(after), done=done)
         return FinalStep(*result, final=after) if keep_final else result
 

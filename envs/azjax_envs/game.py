@@ -23,11 +23,11 @@ class Game(Protocol[State]):
     - **Turns** need not alternate: `current_player` alone says who moves.
     - **An illegal action**, or one out of range, loses at once for the player who plays it.
     - **After the end** `step` returns the state unchanged, and no action is legal.
-    - **Results** are 1 for a win, 0 for a draw and -1 for a loss.
+    - **Results** are 1 for a win, 0 for a draw and -1 for a loss, unless the game `HasResults`.
 
-    Some games also implement `HasScore`, `HasOwnership`, `HasClicks`, `HasFen`, `HasSetUp`,
-    `HasShownMoves`, `HasPlayerNames`, `HasFewLegalActions`, `HasWinningCells`, `HasBothSeats`,
-    `HasObservationBounds` or `HasUnobservedParts`.
+    Some games also implement `HasChance`, `HasResults`, `HasScore`, `HasOwnership`, `HasClicks`,
+    `HasFen`, `HasSetUp`, `HasShownMoves`, `HasPlayerNames`, `HasFewLegalActions`,
+    `HasWinningCells`, `HasBothSeats`, `HasObservationBounds` or `HasUnobservedParts`.
 
     Example:
         ```python
@@ -80,7 +80,8 @@ class Game(Protocol[State]):
         """Returns the result of each player.
 
         Returns:
-          float32 [2], 1 for a win, 0 for a draw and -1 for a loss; zeros before the end.
+          float32 [2], 1 for a win, 0 for a draw and -1 for a loss, or one of the game's `results`
+          divided by the greatest; zeros before the end.
         """
 
     def observe(self, state: State) -> Array:
@@ -107,6 +108,53 @@ class Game(Protocol[State]):
 
     def view(self, state: State) -> Array:
         """Returns the style code of each drawn cell, int32 [num_cells], not negative."""
+
+
+@runtime_checkable
+class HasChance(Protocol[State]):
+    """A game in which chance decides between moves, such as a game with dice.
+
+    `step` ends before the dice are rolled. Such a state is one like others: it can be observed and
+    valued, but no action is legal in it. `draw_chance` rolls the dice.
+
+    - A state never holds a random key, or anything else that tells outcomes to come.
+    - After an outcome a player is to move, or the game is over: chance never follows chance. A
+      player who cannot move has one legal action, a pass.
+    - `max_steps` counts moves. Symmetries leave the probabilities and the outcomes as they are.
+    """
+
+    def is_chance(self, state: State) -> Array:
+        """Returns whether the next event is chance, bool []; it is not after the end."""
+
+    def chance_probabilities(self, state: State) -> Array:
+        """Returns the probability of each outcome.
+
+        Returns:
+          float32 [K] with the sum 1, and 0 for impossible outcomes. K is the same in all states.
+          Where the next event is not chance, they have no meaning.
+        """
+
+    def chance_step(self, state: State, outcome: Array) -> State:
+        """Returns the state after an outcome, integer [].
+
+        The state is unchanged where the next event is not chance, and where the outcome is
+        impossible or out of range.
+        """
+
+    def outcome_to_string(self, state: State, outcome: int) -> str:
+        """Returns the outcome as players write it, such as "3" or "6-1"."""
+
+
+@runtime_checkable
+class HasResults(Protocol):
+    """A game with other results than win, draw and loss, such as backgammon."""
+
+    @property
+    def results(self) -> tuple[float, ...]:
+        """The possible results in points, the greatest first: (3, 2, 1, -1, -2, -3) in backgammon.
+
+        Each occurs with both signs. `returns` are these numbers divided by the greatest one.
+        """
 
 
 @runtime_checkable
@@ -344,6 +392,11 @@ def observation_bounds(game: Game) -> tuple[float, float]:
     return game.observation_bounds if isinstance(game, HasObservationBounds) else (0.0, 1.0)
 
 
+def possible_results(game: Game) -> tuple[float, ...]:
+    """Returns the possible results in points: 1, 0 and -1 unless the game says so."""
+    return tuple(game.results) if isinstance(game, HasResults) else (1.0, 0.0, -1.0)
+
+
 def legal_actions(game: Game, state: State) -> list[int]:
     """Returns the legal actions of one position as a list."""
     return np.flatnonzero(_read(game, "legal_action_mask", state)).tolist()
@@ -370,6 +423,8 @@ def find_legal(game: Game, state: State, text: str) -> int:
     for name, action in names.items():
         if name.lower() == wanted:
             return action
+    if isinstance(game, HasChance) and _read(game, "is_chance", state):
+        raise ValueError(f"{text!r} cannot be played: chance is next, such as a roll of dice")
     raise not_legal(text, list(names))
 
 

@@ -28,6 +28,7 @@ def to_gymnasium(
 
     Observations are those of the player's seat. `info["action_mask"]`, int8 [num_actions], and the
     method `action_masks` tell the legal actions; an illegal one loses. The reward is the result.
+    The environment rolls the dice of a game of chance, by the seed of `reset`.
 
     Args:
       opponent: who answers, such as `functools.partial(azjax.act, player)`; at random by default.
@@ -82,10 +83,11 @@ class GymnasiumGame(gymnasium.Env):
 
     def _answer(self, position: host.Position) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """Lets the opponent move until the player is to move or the game is over."""
+        position = host.roll(self.game, position, self._draw)
         while not position.over and position.player != self.seat:
             states = jax.tree.map(lambda leaf: np.asarray(leaf)[None], position.state)
             action = np.asarray(self.opponent(jax.random.key(self._draw()), states)).item()
-            position = host.step(self.game, position, action)
+            position = host.roll(self.game, host.step(self.game, position, action), self._draw)
         self._current = position
         return position.observations[self.seat], {"action_mask": position.mask}
 

@@ -1,6 +1,7 @@
 """One game on the host, step by step, for the interfaces of other libraries."""
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -8,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.game import Game, observe_as
+from azjax_envs.chance import draw_chance
+from azjax_envs.game import Game, HasChance, observe_as
 from azjax_envs.svg import to_svg
 
 RENDER_MODES = ("ansi", "svg")
@@ -35,6 +37,26 @@ def step(game: Game, position: Position, action: int) -> Position:
     return _to_host(_step(game, position.state, np.int32(action)))
 
 
+def roll(game: Game, position: Position, draw: Callable[[], int]) -> Position:
+    """Returns the position after chance, if that is next; `draw` returns a seed for it."""
+    if chance_of(game, position) is None:
+        return position
+    return _to_host(_roll(game, position.state, jax.random.key(draw())))
+
+
+def chance_of(game: Game, position: Position) -> np.ndarray | None:
+    """Returns the probabilities of outcomes, float32 [K]; None if the next event is not chance."""
+    if not isinstance(game, HasChance):
+        return None
+    is_chance, probabilities = jax.device_get(_chance(game, position.state))
+    return probabilities if is_chance else None
+
+
+def chance_step(game: HasChance, position: Position, outcome: int) -> Position:
+    """Returns the position after an outcome of chance."""
+    return _to_host(_chance_step(game, position.state, np.int32(outcome)))
+
+
 def render(game: Game, position: Position, mode: str | None) -> str | None:
     """Returns the board as text ("ansi") or as an SVG document ("svg"); None without a mode."""
     if mode is None:
@@ -56,6 +78,21 @@ def _start(game: Game, key: Array) -> tuple:
 @functools.partial(jax.jit, static_argnums=0)
 def _step(game: Game, state: Any, action: Array) -> tuple:
     return _look(game, game.step(state, action))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _roll(game: Game, state: Any, key: Array) -> tuple:
+    return _look(game, draw_chance(game, key, state))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _chance(game: HasChance, state: Any) -> tuple[Array, Array]:
+    return game.is_chance(state), game.chance_probabilities(state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _chance_step(game: Any, state: Any, outcome: Array) -> tuple:
+    return _look(game, game.chance_step(state, outcome))
 
 
 def _look(game: Game, state: Any) -> tuple:

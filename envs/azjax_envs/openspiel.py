@@ -4,10 +4,11 @@ import functools
 import re
 from typing import Any
 
+import jax
 import numpy as np
 
 from azjax_envs import host
-from azjax_envs.game import Game
+from azjax_envs.game import Game, HasChance
 
 try:
     import pyspiel
@@ -20,7 +21,8 @@ def to_openspiel(game: Game) -> pyspiel.Game:
     """Returns a game as a `pyspiel.Game`, and registers it under its `short_name`.
 
     Observations from the seat of `player` have the shape (height, width, channels). Unlike here, an
-    illegal action is an error. A game with a random start always has the start of seed 0.
+    illegal action is an error. A game with a random start always has the start of seed 0. Dice are
+    explicit chance nodes.
     """
     return _game_class(game)()
 
@@ -30,11 +32,16 @@ def _game_class(game: Game) -> type[pyspiel.Game]:
     """Returns the class of a game, which `pyspiel.load_game` then finds by its short name."""
     # With all options, so that two games have two names.
     name = re.sub(r"\W+", "_", f"azjax_{game.name}_{game!r}").strip("_")
+    outcomes = 0
+    if isinstance(game, HasChance):
+        states = jax.eval_shape(game.init)
+        outcomes = jax.eval_shape(game.chance_probabilities, states).shape[0]
+    modes = pyspiel.GameType.ChanceMode
     kind = pyspiel.GameType(
         short_name=name,
         long_name=game.name,
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
-        chance_mode=pyspiel.GameType.ChanceMode.DETERMINISTIC,
+        chance_mode=modes.EXPLICIT_STOCHASTIC if outcomes else modes.DETERMINISTIC,
         information=pyspiel.GameType.Information.PERFECT_INFORMATION,
         utility=pyspiel.GameType.Utility.ZERO_SUM,
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
@@ -48,7 +55,7 @@ def _game_class(game: Game) -> type[pyspiel.Game]:
     )
     info = pyspiel.GameInfo(
         num_distinct_actions=game.num_actions,
-        max_chance_outcomes=0,
+        max_chance_outcomes=outcomes,
         num_players=2,
         min_utility=-1.0,
         max_utility=1.0,
@@ -71,11 +78,20 @@ def _game_class(game: Game) -> type[pyspiel.Game]:
     class SpielState(pyspiel.State):
         def __init__(self, spiel_game: SpielGame):
             super().__init__(spiel_game)
-            self.position = host.start(game)
+            self._move_to(host.start(game))
+
+        def _move_to(self, position: host.Position) -> None:
+            self.position, self.chance = position, host.chance_of(game, position)
 
         def current_player(self) -> int:
-            over = self.position.over
-            return pyspiel.PlayerId.TERMINAL if over else int(self.position.player)
+            if self.position.over:
+                return pyspiel.PlayerId.TERMINAL
+            chance = self.chance is not None
+            return pyspiel.PlayerId.CHANCE if chance else int(self.position.player)
+
+        def chance_outcomes(self) -> list[tuple[int, float]]:
+            chance = [] if self.chance is None else self.chance.tolist()
+            return [(outcome, share) for outcome, share in enumerate(chance) if share > 0]
 
         def is_terminal(self) -> bool:
             return bool(self.position.over)
@@ -87,11 +103,18 @@ def _game_class(game: Game) -> type[pyspiel.Game]:
             return np.flatnonzero(self.position.mask).tolist()
 
         def _apply_action(self, action: int) -> None:
+            if isinstance(game, HasChance) and self.chance is not None:
+                if action not in dict(self.chance_outcomes()):
+                    raise ValueError(f"outcome {action} is not possible in {game.name} here")
+                self._move_to(host.chance_step(game, self.position, action))
+                return
             if action not in self._legal_actions(self.current_player()):
                 raise ValueError(f"action {action} is not legal in {game.name} here")
-            self.position = host.step(game, self.position, action)
+            self._move_to(host.step(game, self.position, action))
 
         def _action_to_string(self, player: int, action: int) -> str:
+            if player == pyspiel.PlayerId.CHANCE and isinstance(game, HasChance):
+                return game.outcome_to_string(self.position.state, action)
             return game.action_to_string(self.position.state, action)
 
         def __str__(self) -> str:

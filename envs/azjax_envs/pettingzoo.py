@@ -22,7 +22,7 @@ def to_pettingzoo(
 
     An observation is a dictionary of "observation", float32 as in `observation_shape`, and
     "action_mask", int8 [num_actions], which is zero for the agent who is not to move. An illegal
-    action loses.
+    action loses. The environment rolls the dice of a game of chance, by the seed of `reset`.
 
     Args:
       max_cycles: the number of moves of each player after which a game is truncated.
@@ -63,7 +63,7 @@ class PettingZooGame(AECEnv):
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self._plies = 0
-        self._show(host.start(self.game, int(self._random.integers(2**31))))
+        self._show(host.start(self.game, self._draw()))
 
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         player = self.possible_agents.index(agent)
@@ -96,7 +96,11 @@ class PettingZooGame(AECEnv):
             raise ResetNeeded(f"{self.game.name}: call reset() before anything else")
         return self._current
 
+    def _draw(self) -> int:
+        return int(self._random.integers(2**31))
+
     def _show(self, position: host.Position) -> None:
+        position = host.roll(self.game, position, self._draw)
         over = bool(position.over)
         cut = not over and self.max_cycles is not None and self._plies >= 2 * self.max_cycles
         self._current = position

@@ -49,14 +49,23 @@ def weighted_action(key: Array, weights: Array) -> Array:
     Raises:
       ValueError: there is more than one key.
     """
-    words = _random_words(key, weights.shape[:-1])
-    uniform = (words >> 8).astype(jnp.float32) * 2.0**-24  # in [0, 1), exact in float32
+    uniform = _in_unit_interval(_random_words(key, weights.shape[:-1]))
     return _for_each(_choose_weighted, uniform, weights.astype(jnp.float32))
 
 
 def choose_legal(bits: Array, mask: Array) -> Array:
     """Returns the action of a mask, bool [A], that a random word, uint32 [], selects: int32 []."""
     return _find(bits, mask, most=1)[0]
+
+
+def choose_weighted(bits: Array, weights: Array) -> Array:
+    """Returns the action that a random word, uint32 [], selects by weights [A]: int32 []."""
+    return _choose_weighted(_in_unit_interval(bits), weights)
+
+
+def _in_unit_interval(words: Array) -> Array:
+    """Returns numbers in [0, 1) for random words, which are exact in float32."""
+    return (words >> 8).astype(jnp.float32) * 2.0**-24
 
 
 def _random_words(key: Array, shape: tuple[int, ...]) -> Array:

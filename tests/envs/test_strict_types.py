@@ -19,7 +19,7 @@ def traced(game):
     state, key = jax.eval_shape(game.init), jax.eval_shape(lambda: jax.random.key(0))
     calls = {name: (getattr(game, name), state) for name in METHODS if hasattr(game, name)}
     calls |= {"init": (game.init, key), "step": (game.step, state, NUMBER)}
-    calls |= {"reset": (auto_reset(game), state, NUMBER)}
+    calls |= {"reset": (auto_reset(game), state, NUMBER, key)}
     calls |= {f"seat {i}": (lambda s, i=i: observe_as(game, s, i), state) for i in (0, 1)}
     if hasattr(game, "set_up"):
         numbers = 4 if "chess" in game.name else 2

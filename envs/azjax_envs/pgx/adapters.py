@@ -36,7 +36,8 @@ def to_pgx(game: Game) -> Any:
     """Returns a game as a `pgx.Env`.
 
     As in pgx, the first player is drawn at random, and all actions are legal after the end. A state
-    contains its mask, its observation and its rewards. The drawings are those of `azjax_envs`.
+    contains its mask, its observation and its rewards. The drawings are those of `azjax_envs`. A
+    game of chance rolls its dice within `init` and `step`, which then needs a key.
     """
     _pgx()
     from azjax_envs.pgx.export import environment_class

@@ -11,7 +11,8 @@ from jax import Array
 from pgx._src.struct import dataclass  # pgx requires it for states and exports it nowhere else
 
 from azjax_envs import svg
-from azjax_envs.game import Game, observe_as
+from azjax_envs.chance import draw_chance
+from azjax_envs.game import Game, HasChance, observe_as
 
 
 @functools.cache
@@ -53,7 +54,7 @@ def environment_class(game: Game) -> type[pgx.Env]:
 
         def _init(self, key: Array) -> State:
             first = jax.random.bernoulli(key).astype(jnp.int32)
-            x = jax.tree.map(jnp.asarray, start)
+            x = draw_chance(game, key, jax.tree.map(jnp.asarray, start))
             return State(
                 current_player=game.current_player(x) ^ first,
                 observation=jnp.asarray(blank),
@@ -68,6 +69,10 @@ def environment_class(game: Game) -> type[pgx.Env]:
 
         def _step(self, state: State, action: Array, key: Array | None) -> State:
             x = game.step(state._x, action)
+            if isinstance(game, HasChance):
+                if key is None:
+                    raise ValueError(f"{game.name} is a game of chance: step needs a PRNG key")
+                x = draw_chance(game, key, x)
             returns = game.returns(x)
             return state.replace(
                 current_player=game.current_player(x) ^ state._first,

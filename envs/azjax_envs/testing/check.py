@@ -12,13 +12,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game, HasUnobservedParts, unobserved_leaves
+from azjax_envs.game import (
+    Game,
+    HasChance,
+    HasResults,
+    HasUnobservedParts,
+    possible_results,
+    unobserved_leaves,
+)
 from azjax_envs.testing.doubts import find_doubts
+from azjax_envs.testing.hidden import check_hidden
 from azjax_envs.testing.play import check_play
 from azjax_envs.testing.text import (
     check_clicks,
     check_drawing,
     check_optional,
+    check_outcomes,
     check_strings,
     random_line,
 )
@@ -40,12 +49,14 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
       game stepped alone and one stepped in a batch agree.
     - **Text and drawing:** action texts are unique and can be read back, and the drawing shows the
       codes of `view`.
+    - **Chance:** probabilities sum to 1, impossible outcomes have 0 and change nothing, the same
+      state always gives the same outcomes, and chance never follows chance. No state holds a random
+      key, or something else that nothing shows and that decides where moves lead.
     - **Optional parts:** names of the players differ, winning cells are those of a won game, and
       observations and masks do not depend on parts of a state that are `unobserved`.
 
-    If all is right, it warns of what an author hardly means: moves that draw lots with a key in the
-    state, clicks on a cell that play something else, a drawing that changes sides with every move,
-    and observations out of their bounds.
+    If all is right, it warns of what an author hardly means: clicks on a cell that play something
+    else, a drawing that changes sides with every move, and observations out of their bounds.
 
     Random games are played only under symmetries that keep the start. The start of othello, for
     example, keeps four of the eight.
@@ -67,7 +78,8 @@ def check_game(game: Game, *, games: int = 64, seed: int = 0) -> list[str]:
     findings = _run(_purity, game) + _run(_symmetries, game)
     if not findings:
         findings = _run(lambda it: check_play(it, games=games, seed=seed), game)
-    for check in (check_strings, check_drawing, check_clicks, check_optional, _unobserved):
+    checks = (check_strings, check_outcomes, check_drawing, check_clicks, check_optional)
+    for check in (*checks, _unobserved, check_hidden):
         findings += _run(check, game)
     if not findings:
         for doubt in _run(find_doubts, game):
@@ -103,7 +115,8 @@ _ARRAY_METHODS = {
     "observe": ("observation_shape", jnp.float32),
     "view": (None, jnp.int32),
 }
-_OPTIONAL_METHODS = {
+_CHANCE_METHODS = {"is_chance": ((), jnp.bool_), "chance_probabilities": (None, jnp.float32)}
+_OPTIONAL_METHODS = _CHANCE_METHODS | {
     "score": ((2,), jnp.float32),
     "ownership": ("cells", jnp.float32),
     "observe_other": ("observation_shape", jnp.float32),
@@ -117,6 +130,11 @@ def _members(game: Game) -> Iterator[str]:
         if not (name.startswith("_") or found):
             yield f"{name} is missing"
 
+    if any(hasattr(game, name) for name in _CHANCE_METHODS):
+        for name in (name for name in vars(HasChance) if not name.startswith("_")):
+            if not callable(getattr(game, name, None)):
+                yield f"{name} is missing: a game of chance has it"
+
 
 def _parameters(game: Game) -> Iterator[str]:
     if not isinstance(game.name, str) or not game.name:
@@ -125,6 +143,12 @@ def _parameters(game: Game) -> Iterator[str]:
         value = getattr(game, member)
         if not isinstance(value, int) or value < 1:
             yield f"{member} must be a positive integer, not {value!r}"
+    if isinstance(game, HasResults):
+        results = possible_results(game)
+        if not results or sorted(results, reverse=True) != [*results] or results[0] <= 0:
+            yield f"results must be numbers, the greatest first, not {results!r}"
+        elif sorted(-x for x in results) != sorted(results):
+            yield f"results must have each number with both signs, not {results!r}"
     shape = game.observation_shape
     sizes = [isinstance(n, int) and n >= 1 for n in shape] if isinstance(shape, tuple) else []
     if sizes != [True] * 3:
@@ -145,6 +169,9 @@ def _types(game: Game) -> Iterator[str]:
     action = jax.ShapeDtypeStruct((), jnp.int32)
     yield from _same_structure("init(key)", "init()", jax.eval_shape(game.init, key), state)
     yield from _same_structure("step", "init()", jax.eval_shape(game.step, state, action), state)
+    if isinstance(game, HasChance):
+        rolled = jax.eval_shape(game.chance_step, state, action)
+        yield from _same_structure("chance_step", "init()", rolled, state)
     methods = dict(_ARRAY_METHODS)
     methods |= {name: spec for name, spec in _OPTIONAL_METHODS.items() if hasattr(game, name)}
     for name, (shape, dtype) in methods.items():
@@ -188,6 +215,8 @@ def _purity(game: Game) -> Iterator[str]:
     state = jax.eval_shape(game.init)
     action = jax.ShapeDtypeStruct((), jnp.int32)
     methods = {name: () for name in _ARRAY_METHODS} | {"step": (action,)}
+    if isinstance(game, HasChance):
+        methods |= {name: () for name in _CHANCE_METHODS} | {"chance_step": (action,)}
     for name, rest in methods.items():
         mutated = []
 

@@ -3,25 +3,24 @@
 import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
-from typing import Any
 
-import jax
 import numpy as np
 
 from azjax_envs.game import Game, HasClicks, observation_bounds
+from azjax_envs.testing.hidden import look
 from azjax_envs.testing.text import random_line
 
 _PLIES = 64  # the most moves that are looked at
-_DRAWS = ("random_", "threefry", "rng_")  # begin the names of JAX's primitives of random numbers
 _FEW = 3  # a board with fewer pieces tells nothing about who draws it
 
 
 def find_doubts(game: Game) -> Iterator[str]:
     """Yields a line for each thing in one random game that is likely a mistake."""
     states, _, actions = zip(*random_line(game, _PLIES), strict=True)
-    look = jax.jit(lambda x: (game.view(x), game.current_player(x), game.observe(x)))
-    views, players, planes = map(np.stack, zip(*map(look, states), strict=True))
-    yield from _chance(game)
+    seen = [look(game, state) for state in states]
+    views, players, planes = (
+        np.stack([x[name] for x in seen]) for name in ("view", "player", "observation")
+    )
     yield from _clicks(game, views, actions[:-1])
     yield from _sides(views, players)
     low, high = observation_bounds(game)
@@ -30,36 +29,6 @@ def find_doubts(game: Game) -> Iterator[str]:
             f"observations reach from {planes.min():.3g} to {planes.max():.3g}: "
             f"observation_bounds, which are {low:g} and {high:g}, should say so"
         )
-
-
-def _chance(game: Game) -> Iterator[str]:
-    """Warns if moves draw lots with a key that the state holds."""
-    state = jax.eval_shape(game.init)
-    step = jax.make_jaxpr(game.step)(state, jax.ShapeDtypeStruct((), np.int32))
-    keys = [
-        "state" + jax.tree_util.keystr(path)
-        for path, leaf in jax.tree_util.tree_leaves_with_path(state)
-        if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    ]
-    if keys or any(name.startswith(_DRAWS) for name in _primitives(step.jaxpr)):
-        where = f" ({', '.join(keys)})" if keys else ""
-        yield (
-            f"step draws random numbers from a key in the state{where}: a search then knows every "
-            "draw in advance, and plays as nobody can"
-        )
-
-
-def _primitives(jaxpr: Any) -> Iterator[str]:
-    """Yields the names of all primitives of a program, with those of the programs in it."""
-    for equation in jaxpr.eqns:
-        yield equation.primitive.name
-        inner = jax.tree.leaves([*equation.params.values()], is_leaf=_is_program)
-        for program in filter(_is_program, inner):
-            yield from _primitives(getattr(program, "jaxpr", program))
-
-
-def _is_program(value: Any) -> bool:
-    return hasattr(value, "eqns")
 
 
 def _clicks(game: Game, views: np.ndarray, actions: tuple[int, ...]) -> Iterator[str]:

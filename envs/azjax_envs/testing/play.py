@@ -2,13 +2,14 @@
 
 import functools
 from collections.abc import Iterator
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from azjax_envs.game import Game, State
+from azjax_envs.game import Game, HasChance, State, possible_results
 from azjax_envs.sampling import mix_bits
 
 
@@ -16,14 +17,15 @@ def check_play(game: Game, *, games: int, seed: int) -> Iterator[str]:
     """Plays `games` random games a few steps past `max_steps`, and yields each fault once.
 
     A third of the games play an illegal action at a random ply. After the end, all of them play any
-    action.
+    action. The faults of chance are those of the outcome after the ply.
     """
     symmetries = _playable(game)
     chance = np.random.default_rng(seed)
     plies = game.max_steps + 3
     salts = chance.integers(2**32, size=(plies, games), dtype=np.uint32)
     slips = np.where(np.arange(games) % 3 == 2, chance.integers(game.max_steps, size=games), -1)
-    record, end = _play(game, salts, slips.astype(np.int32), *symmetries)
+    first = chance.integers(2**32, size=(1, games), dtype=np.uint32)  # for chance at the start
+    record, end = _play(game, np.concatenate([salts, first]), slips.astype(np.int32), *symmetries)
     record = jax.tree.map(np.asarray, record)
     for fault, found in record["faults"].items():
         if found.any():
@@ -52,13 +54,14 @@ def _play(
     """Plays T plies of every game.
 
     Args:
-      salts: uint32 [T, games], random numbers that decide each choice.
+      salts: uint32 [T + 1, games], random numbers that decide each choice.
       slips: int32 [games], the ply at which a game plays an illegal action, or -1.
       cells, actions, inverse: int32 [K, ...], the symmetries under which the games are also played.
 
     Returns:
       A record and the final states. The record has "action", int32 [T, games], "mask", bool
-      [T, games, num_actions], and "faults", bool [T, games] for each name of a fault.
+      [T, games, num_actions], and "faults", bool [T, games] for each name of a fault. Of a game of
+      chance it also has "outcome", int32 [T + 1, games], of the start and after each ply.
     """
     games = slips.shape[0]
     # Row 0 holds the games, the other rows their images, so that the rules are compiled only once.
@@ -76,17 +79,74 @@ def _play(
         after = jax.vmap(jax.vmap(game.step))(states, jnp.concatenate([choice[None], images]))
         seen_after = look(after)
         same = jax.vmap(_same_leaves)(_row(states, 0), _row(after, 0))
+        next_states, seen_next, rolled = after, seen_after, {}
+        chance_faults = {}
+        if isinstance(game, HasChance):
+            next_states, seen_next, rolled, chance_faults = _roll(game, salt, after, look)
         now, others = _row(seen_after, 0), jax.tree.map(lambda x: x[1:], seen_after)
         faults = jax.vmap(_faults)(before, choice, now, same)
+        faults |= {_NO_RESULT: jax.vmap(functools.partial(_no_result, game))(now)}
         faults |= {_TOO_LONG: (time >= game.max_steps) & ~before["over"]}
-        faults |= _symmetry_faults(cells, actions, now, others)
-        return (after, seen_after), {"action": choice, "mask": before["mask"], "faults": faults}
+        faults |= _symmetry_faults(cells, actions, now, others) | chance_faults
+        record = {"action": choice, "mask": before["mask"], "faults": faults} | rolled
+        return (next_states, seen_next), record
 
-    times = jnp.arange(salts.shape[0])
-    (states, _), record = jax.lax.scan(ply, (start, look(start)), (times, salts))
+    times = jnp.arange(salts.shape[0] - 1)
+    seen, first = look(start), {}
+    if isinstance(game, HasChance):
+        start, seen, first, _ = _roll(game, salts[-1], start, look)
+    (states, _), record = jax.lax.scan(ply, (start, seen), (times, salts[:-1]))
+    if first:
+        record["outcome"] = jnp.concatenate([first["outcome"][None], record["outcome"]])
     return record, _row(states, 0)
 
 
+def _roll(game: HasChance, salts: Array, states: State, look: Any) -> tuple[State, Any, dict, dict]:
+    """Lets chance decide in states [1 + K, games], by random numbers, uint32 [games].
+
+    Images get the outcomes of the games. Returns the states, what they show, the outcomes, and the
+    faults.
+    """
+    pick = functools.partial(_pick_outcome, game)
+    outcomes, impossible, faults = jax.vmap(pick)(salts, _row(states, 0))
+    play = jax.vmap(jax.vmap(game.chance_step), (0, None))
+    rolled = play(states, outcomes)
+    waits = jax.vmap(game.is_chance)(_row(rolled, 0))
+    ignored = jax.vmap(game.chance_step)(_row(states, 0), impossible)
+    again = jax.vmap(game.chance_step)(_row(rolled, 0), outcomes)
+    same = jax.vmap(_same_leaves)
+    faults |= {
+        "chance follows chance": waits,
+        "an impossible outcome, or one out of range, changes the state": ~same(
+            _row(states, 0), ignored
+        ),
+        "chance_step changes a state where no chance is to come": ~waits
+        & ~same(_row(rolled, 0), again),
+    }
+    return rolled, look(rolled), {"outcome": outcomes}, faults
+
+
+def _pick_outcome(game: Any, salt: Array, state: State) -> tuple[Array, Array, dict[str, Array]]:
+    """Returns a possible outcome, an impossible one, int32 [] each, and the faults of a state."""
+    chance, shares = game.is_chance(state), game.chance_probabilities(state)
+    size = shares.shape[0]
+    places = mix_bits(salt ^ mix_bits(np.arange(1, size + 1, dtype=np.uint32))) >> 1
+    possible = shares > 0
+    outcome = jnp.argmax(jnp.where(possible, places + 1, 0))
+    inside = jnp.argmax(jnp.where(possible, 0, places + 1))
+    outside = jnp.where(salt % 2 == 0, size, -1)
+    impossible = jnp.where(jnp.all(possible) | (salt % 3 == 0), outside, inside)
+    faults = {
+        "the game is over, and the next event is chance": chance & game.is_terminal(state),
+        "an action is legal where the next event is chance": chance
+        & jnp.any(game.legal_action_mask(state)),
+        "the probabilities of chance do not sum to 1": chance & ~(abs(shares.sum() - 1) <= 1e-5),
+        "a probability of chance is negative": chance & jnp.any(shares < 0),
+    }
+    return outcome.astype(jnp.int32), impossible.astype(jnp.int32), faults
+
+
+_NO_RESULT = "returns at the end are none of the game's results"
 _TOO_LONG = "the game is not over after max_steps steps"
 
 
@@ -151,6 +211,13 @@ def _faults(
     }
 
 
+def _no_result(game: Game, seen: dict[str, Array]) -> Array:
+    """Returns whether a finished game has a result that it does not name, bool []."""
+    results = np.array(possible_results(game), np.float32)
+    known = jnp.abs(seen["returns"][0] - results / results.max()) < 1e-6
+    return seen["over"] & ~jnp.any(known)
+
+
 def _symmetry_faults(
     cells: Array, actions: Array, now: dict[str, Array], others: dict[str, Array]
 ) -> dict[str, Array]:
@@ -180,11 +247,18 @@ def _symmetry_faults(
 def _alone(game: Game, record: dict, end: State) -> Iterator[str]:
     """Replays the first game without a batch."""
 
-    def ply(state, action):
-        return game.step(state, action), game.legal_action_mask(state)
+    def roll(state, *outcome):
+        return game.chance_step(state, *outcome) if isinstance(game, HasChance) else state
 
-    replay = jax.jit(lambda actions: jax.lax.scan(ply, game.init(), actions))
-    final, masks = replay(record["action"][:, 0])
+    def ply(state, choices):
+        action, *outcome = choices
+        return roll(game.step(state, action), *outcome), game.legal_action_mask(state)
+
+    choices, first = (record["action"][:, 0],), ()
+    if isinstance(game, HasChance):
+        choices, first = (*choices, record["outcome"][1:, 0]), (record["outcome"][0, 0],)
+    replay = jax.jit(lambda choices: jax.lax.scan(ply, roll(game.init(), *first), choices))
+    final, masks = replay(choices)
     if not np.array_equal(masks, record["mask"][:, 0]) or not _same_leaves(final, _row(end, 0)):
         yield "a game stepped alone and the same game in a batch differ"
 

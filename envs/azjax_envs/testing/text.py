@@ -12,6 +12,7 @@ import numpy as np
 
 from azjax_envs.game import (
     Game,
+    HasChance,
     HasClicks,
     HasPlayerNames,
     HasShownMoves,
@@ -148,22 +149,69 @@ def _check_shown_moves(game: Game) -> Iterator[str]:
                 return
 
 
+def check_outcomes(game: Game) -> Iterator[str]:
+    """Checks that possible outcomes of chance have texts of their own."""
+    if not isinstance(game, HasChance):
+        return
+    states = [game.init(), *(step(game, state, actions[0]) for state, actions in _moves(game))]
+    for state in states:
+        if not game.is_chance(state):
+            continue
+        possible = np.flatnonzero(np.asarray(game.chance_probabilities(state)) > 0).tolist()
+        texts = [game.outcome_to_string(state, outcome) for outcome in possible]
+        if not all(isinstance(text, str) and text for text in texts):
+            yield f"outcome_to_string must be text, not {texts!r}"
+            return
+        if len({*texts}) < len(texts):
+            yield f"two outcomes of chance have one text: {', '.join(texts)}"
+            return
+
+
+def _moves(game: Game) -> list[tuple[State, list[int]]]:
+    return [(state, actions) for state, actions in _positions(game) if actions]
+
+
 def random_line(game: Game, plies: int) -> Iterator[tuple[State, list[int], int]]:
-    """Yields the positions of a random game: state, legal actions, and the one played, or -1."""
+    """Yields the positions of a random game: state, legal actions, and the one played, or -1.
+
+    In a game of chance they are those after the dice.
+    """
     chance = random.Random(game.num_actions)
-    state = game.init()
+    state = _rolled(game, game.init(), chance)
     for _ in range(plies):
         if not (actions := legal_actions(game, state)):
             break
         action = chance.choice(actions)
         yield state, actions, action
-        state = _step(game, state, jnp.int32(action))
+        state = _rolled(game, step(game, state, jnp.int32(action)), chance)
     yield state, legal_actions(game, state), -1
 
 
 @functools.partial(jax.jit, static_argnums=0)  # one trace for all lines of a game
-def _step(game: Game, state: State, action: jax.Array) -> State:
+def step(game: Game, state: State, action: jax.Array) -> State:
+    """Returns `game.step(state, action)`."""
     return game.step(state, action)
+
+
+def _rolled(game: Game, state: State, chance: random.Random) -> State:
+    """Returns the state after an outcome, if chance is next."""
+    if not isinstance(game, HasChance):
+        return state
+    is_chance, probabilities = _chance(game, state)
+    if not is_chance:
+        return state
+    (outcome,) = chance.choices(range(len(probabilities)), np.asarray(probabilities))
+    return _chance_step(game, state, jnp.int32(outcome))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _chance(game: HasChance, state: State) -> tuple[jax.Array, jax.Array]:
+    return game.is_chance(state), game.chance_probabilities(state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _chance_step(game: HasChance, state: State, outcome: jax.Array) -> State:
+    return game.chance_step(state, outcome)
 
 
 def _positions(game: Game) -> list[tuple[State, list[int]]]:
