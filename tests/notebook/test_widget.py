@@ -139,7 +139,7 @@ def test_moves_of_chess_are_two_clicks():
     assert widget.shown["buttons"] == []
     moves = {name: (first, then) for _, first, then, name in widget.shown["clicks"]}
     # Cells are counted from the top left, which is a5.
-    assert moves["a2a3"] == (15, 10)
+    assert moves["a3"] == (15, 10)
     assert len(moves) == len(widget.shown["legal"]) == 7
     after = click(widget, do="play", action=widget.shown["clicks"][0][0])
     assert all(after["codes"][first] % 16 in range(1, 7) for _, first, _, _ in after["clicks"])

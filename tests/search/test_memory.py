@@ -32,6 +32,7 @@ def search_takes(game, policy):
         network_evaluate(game, network),
         config=SearchConfig(policy, SIMULATIONS),
         exploration=Exploration(gumbel_scale=1.0, dirichlet_fraction=0.25),
+        steps="single",  # as in self-play on CPUs
     )
     key = jax.ShapeDtypeStruct((2,), jnp.uint32)
     states = jax.eval_shape(lambda key: init_batch(game, key, GAMES), key)
