@@ -14,9 +14,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from azjax.exact.display import Displayed
 from azjax.files import notation
 from azjax.files.game_record import GameRecord
+from azjax.rich_repr import RichRepr
 from azjax.types import Array, State
 from azjax.web.page import render_review
 from azjax.web.page_data import describe_moves, title_of
@@ -52,7 +52,7 @@ class AnalysedMove:
 
 
 @dataclass(frozen=True, eq=False)
-class GameAnalysis(Displayed):
+class GameAnalysis(RichRepr):
     """The analysis of a game of P moves; prints a table, and draws itself in a notebook."""
 
     record: GameRecord

@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from azjax.exact.display import Displayed
+from azjax.rich_repr import RichRepr
 
 _PLAYERS = ("player", "opponent")
 _FIGURES = ("moving first", "moving second", "score", "Elo (95%)", "plies")
@@ -19,7 +19,7 @@ _ENGINE = re.compile("(gtp|uci|usi):")
 
 
 @dataclasses.dataclass(frozen=True)
-class MatchResult(Displayed):
+class MatchResult(RichRepr):
     """Result of a match between players a and b; prints itself as a table."""
 
     player_a: str

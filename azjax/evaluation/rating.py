@@ -14,12 +14,12 @@ from azjax.errors import UserError
 from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.evaluation.match import play_match, prefixed
 from azjax.evaluation.match_result import MatchResult, different_names, short_names
-from azjax.exact.display import Displayed
 from azjax.games import resolve_game
 from azjax.network.network import Network
 from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
 from azjax.players.network_players import SearchPlayer
+from azjax.rich_repr import RichRepr
 from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
 from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
@@ -42,7 +42,7 @@ class RatedPlayer:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rating(Displayed):
+class Rating(RichRepr):
     """Ratings of players, such as a run's checkpoints and the anchors; prints itself as a table.
 
     See `azjax.evaluation.bradley_terry` for the model.

@@ -16,9 +16,9 @@ from azjax.evaluation.match_result import MatchResult, MatchTable, different_nam
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import Score, ValueScore, score_actions, score_values
 from azjax.evaluation.summary import summarize
-from azjax.exact.display import Displayed
 from azjax.exact.first_moves import first_moves
 from azjax.players.base import Player
+from azjax.rich_repr import RichRepr
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +50,7 @@ class PlayerReport:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report(Displayed):
+class Report(RichRepr):
     """The figures that `report` measured; they print themselves as tables and three sentences."""
 
     game: str

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from azjax.errors import UserError
 from azjax.exact.codec import Codec, join, pack_all
-from azjax.exact.display import Displayed
 from azjax.exact.state_graph import Graph, enumerate_states
 from azjax.pytrees import first
+from azjax.rich_repr import RichRepr
 from azjax.types import State
 
 
@@ -52,7 +52,7 @@ def solve(
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Solution(Displayed, Graph):
+class Solution(RichRepr, Graph):
     """A solved game with N states; prints a summary of itself.
 
     States are in the order of their fewest plies from the start. State 0 is the start, or the first

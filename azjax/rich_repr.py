@@ -7,7 +7,7 @@ from rich.console import Console
 _WIDTH = 100
 
 
-class Displayed:
+class RichRepr:
     """An object that rich can render, for `print`, for rich and for notebooks.
 
     Subclasses define `__rich__` or `__rich_console__`.
