@@ -4,8 +4,8 @@
 
 It follows Jones, "Scaling Scaling Laws with Board Games" (2021, arXiv 2104.03113): networks of
 several sizes learn on several boards, many checkpoints of each meet, and all players of a board get
-Elo ratings on one scale. Compute counts the networks' operations, so a busy machine changes
-nothing. What exists in the folder is not computed again, so a run can be stopped at any time.
+Elo ratings on one scale. Compute counts the networks' operations. What exists in the folder is not
+computed again, so a run can be stopped at any time.
 """
 
 from __future__ import annotations
@@ -72,8 +72,7 @@ def train(folder: Path, size: int, width: int, seed: int) -> None:
             file.unlink(missing_ok=True)
             azjax.save_player(file, config, azjax.trained_player(trainer, state).variables)
             print(file, flush=True)
-        if cycle < CYCLES[size]:
-            state, _ = trainer.cycle(state)
+        state = trainer.cycle(state)[0] if cycle < CYCLES[size] else state
 
 
 @functools.cache

@@ -88,8 +88,10 @@ def _read(path: Path) -> dict[str, Any]:
         raise UserError(f"{path}: not a TOML file: it must be text in UTF-8") from error
     try:
         return tomllib.loads(text)
-    except (RecursionError, ValueError) as error:
+    except (RecursionError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"{path}: not a TOML file: {error}") from error
+    except ValueError as error:  # an integer of thousands of digits, a day that does not exist
+        raise UserError(f"{path}: not a TOML file: a number or date is out of range") from error
 
 
 def save_config(config: Config, path: str | Path) -> None:
