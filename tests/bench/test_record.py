@@ -152,6 +152,7 @@ class SideBySide(RecordBenchmark):
         ]
 
 
+@pytest.mark.slow
 def test_parts_that_compile_side_by_side(tmp_path, capsys):
     SideBySide(tmp_path, quick=True, minutes=10).run()
     record = json.loads((tmp_path / "record.json").read_text())["parts"]
@@ -161,6 +162,7 @@ def test_parts_that_compile_side_by_side(tmp_path, capsys):
     assert "3 have compiled" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_parts_that_do_not_compile_in_time_are_still_measured(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("benchmarks.record.record._COMPILING", 1e-4)
     SideBySide(tmp_path, quick=True, minutes=10).run()

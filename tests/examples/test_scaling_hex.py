@@ -35,6 +35,7 @@ def test_the_fit_finds_the_slopes(scaling):
     assert (high[:2] > [400, -300]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # two checkpoints give no slope
 def test_a_tiny_study(scaling, tmp_path, capsys):
     scaling.main(tmp_path)

@@ -49,6 +49,7 @@ def final_state(run_dir):
         return tiny.on_host(restore_state(checkpoints, trainer.abstract_state(), warn=pytest.fail))
 
 
+@pytest.mark.slow
 def test_two_processes_train_one_is_killed_and_both_resume(tmp_path):
     file = tiny.write_config(tmp_path / "tiny.toml", **CHANGES)
     run = tmp_path / "run"

@@ -134,7 +134,7 @@ def test_a_full_tree_of_the_last_search_is_reported_at_once(monkeypatch):
 
 
 def test_searches_follow_the_game(monkeypatch):
-    """Each search continues the last one's tree, if the game went on from its position."""
+    """Each search with a clock continues the last one's tree, if the game went on from there."""
     calls = []
     start = IdleSearch.start
 
@@ -150,17 +150,18 @@ def test_searches_follow_the_game(monkeypatch):
     uci_output(
         [
             "position startpos",
-            "go nodes 1",  # before `isready`: there is no memory yet
+            "go movetime 1000",  # before `isready`: there is no memory yet
             f"position startpos moves {' '.join(moves[:2])}",
-            "go nodes 1",
+            "go movetime 1000",
             f"position startpos moves {' '.join(moves)}",
-            "go nodes 1",
-            "go nodes 1",  # the same position again
+            "go movetime 1000",
+            "go movetime 1000",  # the same position again
             "position startpos moves b2b3",  # before the last position
-            "go nodes 1",
+            "go movetime 1000",
             "ucinewgame",
             "position startpos moves b2b3",
-            "go nodes 1",
+            "go movetime 1000",
+            "go nodes 1",  # without a clock a search begins anew
         ],
         GARDNER,
     )
@@ -169,6 +170,7 @@ def test_searches_follow_the_game(monkeypatch):
         (True, actions[:2]),
         (True, actions[2:]),
         (True, []),
+        (True, None),
         (True, None),
         (True, None),
     ]
