@@ -166,8 +166,6 @@ SECOND_TIER = (
     "learning/test_update.py::test_updates_lower_the_loss_and_count",
     "learning/test_symmetries.py::test_each_example_is_turned_as_a_whole[tic_tac_toe]",
     "network/test_trunks.py::test_pooling_shows_every_cell_the_whole_board",
-    "network/test_trunks.py::test_separate_trunks_share_nothing[mlp]",
-    "network/test_trunks.py::test_separate_trunks_share_nothing[resnet]",
     "notebook/test_trees.py::test_the_tree_is_that_of_the_players_search[puct]",
     "notebook/test_widget.py::test_moves_of_chess_are_two_clicks",
     "players/engines/test_scripted_engines.py::test_uci_receives_all_moves_and_python_chess_finds_them_legal",
