@@ -82,7 +82,8 @@ def test_fourth_occurrence(sfen, moves, result):
 )
 def test_who_loses_by_checks(since, player, first, result):
     """Both sides check with every move here; no game that reaches such a position is known."""
-    assert repetition.result(np.array(since, np.int16), player, np.int16(first)) == result
+    found = repetition.result(np.array(since, np.int16), np.int32(player), np.int16(first))
+    assert found == result
 
 
 def test_other_hands_are_no_repetition():

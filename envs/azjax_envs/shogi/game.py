@@ -188,7 +188,7 @@ class Shogi(BaseGame):
         planes = pack(jnp.where(codes > 0, kinds, 0))
         planes = jnp.where(player == 0, planes, turned(planes))
         units = np.array([one_in_hand(kind) for kind in reversed(IN_HAND)], np.uint32)
-        held = jnp.sum(counts.astype(jnp.uint32) * units[None], axis=1)
+        held = jnp.sum(counts.astype(jnp.uint32) * units[None], axis=1, dtype=jnp.uint32)
         held = jnp.where(player == 0, held, held[::-1])
         position = jnp.concatenate([planes.reshape(-1), held, jnp.ones(1, jnp.uint32)])
         legal = legal_moves(planes, held[0])[0]
