@@ -20,6 +20,7 @@ from azjax.network.two_headed import make_network
 from azjax.plan.operations import forward_operations
 from azjax.rollouts import random_openings
 from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits, network_evaluate
+from azjax.search.policies import Steps
 from azjax.search.search import Exploration, SearchResult, search
 from azjax.types import Array, State
 
@@ -99,11 +100,24 @@ def search_by(
     variables: Variables,
     key: Array,
     states: Any,
+    *,
+    steps: Steps | None = None,
 ) -> SearchResult:
-    """Searches as self-play does, with all of the config's noise."""
+    """Searches with all of the config's noise, in the steps of self-play if none are given."""
     exploration = Exploration(1.0, config.puct.dirichlet_fraction)
     evaluate = network_evaluate(game, network)
-    return search(game, evaluate, variables, key, states, config=config, exploration=exploration)
+    if steps is None:
+        steps = "single" if jax.default_backend() == "cpu" else "fixed"
+    return search(
+        game,
+        evaluate,
+        variables,
+        key,
+        states,
+        config=config,
+        exploration=exploration,
+        steps=steps,
+    )
 
 
 def _search_by_stock_gumbel(

@@ -137,7 +137,7 @@ class LaunchesBenchmark:
             "observation": (jax.vmap(game.observe), (states,)),
             "all three": (jax.vmap(everything), (states, actions)),
             "search": (
-                functools.partial(search_by, game, network, config.search),
+                functools.partial(search_by, game, network, config.search, steps="single"),
                 (variables, key, states),
             ),
         }

@@ -92,6 +92,7 @@ BUDGETS = {
 }
 
 
+@pytest.mark.slow
 @no_plugin
 def test_compiled_searches_keep_their_budgets():
     # A game of dense masks, one that floods areas, and one of listed moves. The record has all.
