@@ -79,16 +79,16 @@ def auto_reset(game: Game, *, keep_final: bool = False) -> Callable[..., ResetSt
         ```
     """
 
-    has_chance = isinstance(game, HasChance)
-
     def step(state: Any, action: Array, key: Array | None = None) -> ResetStep | FinalStep:
         after = game.step(state, action)
         done = game.is_terminal(after)
-        if has_chance and key is None:
-            raise ValueError(f"{game.name} is a game of chance: each step needs a PRNG key")
-        start = game.init(jax.random.fold_in(key, 1) if has_chance else key)
-        new = jax.tree.map(lambda x, y: jnp.where(done, x, y), start, after)
-        if has_chance:
+        start_key = key
+        if isinstance(game, HasChance):
+            if key is None:
+                raise ValueError(f"{game.name} is a game of chance: each step needs a PRNG key")
+            start_key = jax.random.fold_in(key, 1)
+        new = jax.tree.map(lambda x, y: jnp.where(done, x, y), game.init(start_key), after)
+        if isinstance(game, HasChance) and key is not None:
             new = draw_chance(game, key, new)
         result = ResetStep(state=new, returns=game.returns(after), done=done)
         return FinalStep(*result, final=after) if keep_final else result

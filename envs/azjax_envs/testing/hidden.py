@@ -1,6 +1,6 @@
 """The part of `check_game` that finds chance hidden in states, which a search would foresee."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -42,7 +42,7 @@ def _keys(game: Game) -> Iterator[str]:
         for path, leaf in jax.tree_util.tree_leaves_with_path(state)
         if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
     ]
-    methods = {"step": game.step}
+    methods: dict[str, Callable[..., Any]] = {"step": game.step}
     if isinstance(game, HasChance):
         methods["chance_step"] = game.chance_step
     number = jax.ShapeDtypeStruct((), np.int32)

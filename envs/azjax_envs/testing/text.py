@@ -200,7 +200,7 @@ def _rolled(game: Game, state: State, chance: random.Random) -> State:
     is_chance, probabilities = _chance(game, state)
     if not is_chance:
         return state
-    (outcome,) = chance.choices(range(len(probabilities)), np.asarray(probabilities))
+    (outcome,) = chance.choices(range(len(probabilities)), np.asarray(probabilities).tolist())
     return _chance_step(game, state, jnp.int32(outcome))
 
 
