@@ -117,6 +117,7 @@ class Failing(RecordBenchmark):
         ]
 
 
+@pytest.mark.slow
 def test_a_part_that_fails_ends_alone(tmp_path, capsys):
     Failing(tmp_path, quick=True).run()
     record = json.loads((tmp_path / "record.json").read_text())["parts"]

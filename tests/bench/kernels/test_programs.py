@@ -41,6 +41,7 @@ def counted(module, *words):
     return json.loads(found.stdout)
 
 
+@pytest.mark.slow
 @no_plugin
 def test_a_cycle(tmp_path):
     file = tmp_path / "run.toml"
