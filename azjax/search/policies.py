@@ -147,7 +147,7 @@ class Gumbel:
     def _search_anytime(
         self, positions: Positions, keys: SearchKeys, exploration: Exploration
     ) -> mctx.PolicyOutput:
-        """Searches as `search.anytime` does, and plays a move of the improved policy."""
+        """Searches as `engine.anytime` does, and plays a move of the improved policy."""
         params, recurrent_fn, root, mask = positions
         key, noise_key = jax.random.split(keys.tree)
         # A position with a choice has at least two moves to visit in a step.
