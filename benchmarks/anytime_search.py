@@ -33,8 +33,8 @@ from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
 from azjax.search.policies import Exploration, Gumbel, Positions, SearchKeys, algorithm_of
 from azjax.types import Array, State, static
 
-Rule = Literal["gumbel", "gumbel, most visited", "puct"]
-RULES: tuple[Rule, ...] = ("gumbel", "gumbel, most visited", "puct")
+Rule = Literal["halving", "gumbel", "gumbel, most visited", "puct"]
+RULES: tuple[Rule, ...] = ("halving", "gumbel", "gumbel, most visited", "puct")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,6 +76,9 @@ class AnytimePlayer:
 
     def __call__(self, key: Array, states: State) -> Array:
         evaluate = network_evaluate(self.game, self.base.network)
+        if self.rule == "halving":  # as in self-play, but without noise
+            variables, config = self.base.variables, self.config
+            return search(self.game, evaluate, variables, key, states, config=config).action
         mask = jax.vmap(self.game.legal_action_mask)(states)
         logits, value = evaluate(self.base.variables, key, states)
         root = mctx.RootFnOutput(
@@ -124,8 +127,7 @@ def main(options: Arguments) -> None:
 
 def _mistakes(base: SearchPlayer, simulations: int, widths: tuple[int, ...]) -> dict[str, Any]:
     """Returns the mistakes in each suite by each rule, and by the whole Gumbel search."""
-    players: dict[str, Any] = {"whole search": _halving(base, simulations)}
-    players |= {rule: anytime_player(base, rule, simulations) for rule in RULES}
+    players = {str(rule): anytime_player(base, rule, simulations) for rule in RULES}
     for width in widths:
         if width > 1:
             players[f"gumbel, {width} wide"] = anytime_player(base, "gumbel", simulations, width)
@@ -142,8 +144,7 @@ def _mistakes(base: SearchPlayer, simulations: int, widths: tuple[int, ...]) -> 
 
 def _matches(base: SearchPlayer, simulations: int, options: Arguments) -> dict[str, Any]:
     """Returns wins, draws and losses of Gumbel's rule in each seat, for each width."""
-    puct = anytime_player(base, "puct", simulations)
-    opponent = _halving(base, simulations) if options.against == "halving" else puct
+    opponent = anytime_player(base, options.against, simulations)
     result = {}
     for width in options.widths:
         gumbel = anytime_player(base, "gumbel", simulations, width)
@@ -153,34 +154,6 @@ def _matches(base: SearchPlayer, simulations: int, options: Arguments) -> dict[s
             "elo": [round(x) for x in (found.elo_low, found.elo, found.elo_high)]
         }
     return result
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True, eq=False)
-class HalvingPlayer:
-    """Plays by Gumbel's sequential halving, as in self-play but without noise."""
-
-    base: SearchPlayer
-    config: SearchConfig = static()
-    jittable: ClassVar[bool] = True
-
-    @property
-    def game(self) -> Game:
-        return self.base.game
-
-    @property
-    def name(self) -> str:
-        return f"halving: {self.config.num_simulations}"
-
-    def __call__(self, key: Array, states: State) -> Array:
-        evaluate = network_evaluate(self.game, self.base.network)
-        variables, config = self.base.variables, self.config
-        return search(self.game, evaluate, variables, key, states, config=config).action
-
-
-def _halving(base: SearchPlayer, simulations: int) -> HalvingPlayer:
-    config = dataclasses.replace(base.config, algorithm="gumbel", num_simulations=simulations)
-    return HalvingPlayer(base, config)
 
 
 if __name__ == "__main__":

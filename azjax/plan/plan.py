@@ -27,7 +27,8 @@ _FIGURES = ("lower_seconds", "compile_seconds", "flags", "memory", "flops", "col
 _COLLECTIVE = re.compile(
     r"= (.*?) (all-reduce|all-gather|all-to-all|reduce-scatter|collective-permute)(?:-start)?\("
 )
-_SHAPE = re.compile(r"\b[a-z]+(\d+)\w*\[([\d,]*)\]")  # of numbers of so many bits
+# The bits of a number and the dimensions of an array, as in f32[8,9].
+_SHAPE = re.compile(r"\b[a-z]+(\d+)\w*\[([\d,]*)\]")
 
 
 @dataclass(frozen=True)
