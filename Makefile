@@ -27,6 +27,8 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(workers) --dist worksteal --d
 unoptimized := --xla_backend_optimization_level=0\
   $(if $(filter pinned,$(STACK)),--xla_cpu_use_fusion_emitters=false)
 UNOPTIMIZED := XLA_FLAGS="$(unoptimized) $$XLA_FLAGS" $(PYTEST)
+# Processes that tests start, and the next start of pytest, read what Python has compiled.
+export PYTHONDONTWRITEBYTECODE :=
 RUN ?= runs/tic_tac_toe_$(shell date +%Y%m%d_%H%M%S)
 
 # A virtual environment without pip, which Debian makes where python3-venv is missing, is made again.

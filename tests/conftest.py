@@ -9,7 +9,7 @@ import jax
 import pytest
 
 from azjax.cli import main as cli
-from tests.second_tier import OPTIMIZED, SECOND_TIER
+from tests.tiers import OPTIMIZED, SECOND_TIER, SLOW
 
 jax.config.update("jax_num_cpu_devices", 4)
 jax.config.update("jax_numpy_rank_promotion", "raise")
@@ -83,16 +83,19 @@ def pytest_collectreport(report):
 
 @pytest.hookimpl(tryfirst=True)  # before pytest deselects by marks
 def pytest_collection_modifyitems(config, items):
-    """Marks the tests that `tests/second_tier.py` lists."""
-    unused = {name for name in SECOND_TIER if not f"tests/{name}".startswith(tuple(SKIPPED))}
+    """Marks the tests that `tests/tiers.py` lists."""
+    marks = dict.fromkeys(SECOND_TIER, pytest.mark.second_tier) | dict.fromkeys(
+        SLOW, pytest.mark.slow
+    )
+    unused = {name for name in marks if not f"tests/{name}".startswith(tuple(SKIPPED))}
     for item in items:
         name = item.nodeid.removeprefix("tests/")
-        for entry in SECOND_TIER:
+        for entry in marks:
             if name.startswith(entry):
-                item.add_marker(pytest.mark.second_tier)
-                if name.startswith(OPTIMIZED):
-                    item.add_marker(pytest.mark.optimized)
+                item.add_marker(marks[entry])
                 unused.discard(entry)
+        if item.get_closest_marker("second_tier") and name.startswith(OPTIMIZED):
+            item.add_marker(pytest.mark.optimized)
     whole = not config.option.file_or_dir and not config.option.keyword
     if whole and unused:
-        raise pytest.UsageError(f"tests/second_tier.py lists no test: {sorted(unused)}")
+        raise pytest.UsageError(f"tests/tiers.py lists no test: {sorted(unused)}")

@@ -15,7 +15,6 @@ from bitbully import BitBully, Board
 from azjax.errors import UserError
 from azjax.evaluation.position_suites import GameSuites
 from azjax.exact import known_values
-from azjax.exact.connect_four import ConnectFourSolver
 from azjax.exact.known_values import exact_values
 from azjax.exact.solver import solve
 from azjax.players.exact import exact_player
@@ -26,7 +25,14 @@ GAME = make("connect_four")
 
 @pytest.fixture(scope="module")
 def solver():
-    return ConnectFourSolver(GAME)
+    return solver_of(GAME)
+
+
+def solver_of(game):
+    # numba compiles the solver when it is imported, which takes seconds.
+    from azjax.exact.connect_four import ConnectFourSolver
+
+    return ConnectFourSolver(game)
 
 
 def play(game, lines):
@@ -79,7 +85,7 @@ def test_small_boards_have_the_results_of_the_enumerated_game(size):
     game = ConnectFour(*size)
     solution = solve(game)
     rows = np.random.default_rng(0).choice(solution.decisions, 300, replace=False)
-    found = ConnectFourSolver(game).action_scores(solution.states(rows))
+    found = solver_of(game).action_scores(solution.states(rows))
     results = np.where(np.isfinite(found), np.sign(found), -np.inf)
     np.testing.assert_array_equal(results, solution.action_values(rows))
 
@@ -92,7 +98,7 @@ def test_the_first_player_wins_by_the_centre_alone(solver):
 def test_boards_that_do_not_fit_are_refused():
     for game in (ConnectFour(7, 8), ConnectFour(6, 9), ConnectFour(6, 7, 5)):
         with pytest.raises(ValueError, match="does not fit"):
-            ConnectFourSolver(game)
+            solver_of(game)
         assert exact_values(game) is None
 
 
@@ -151,7 +157,7 @@ def test_plies_to_the_end_are_those_of_the_enumerated_game():
     solution = solve(game)
     rows = np.random.default_rng(0).choice(solution.decisions, 300, replace=False)
     states = solution.states(rows)
-    solver = ConnectFourSolver(game)
+    solver = solver_of(game)
     results, plies = exact_player(game, solution).move_results(states)
     scores = solver.action_scores(states)
     np.testing.assert_array_equal(results, np.where(np.isinf(scores), scores, np.sign(scores)))

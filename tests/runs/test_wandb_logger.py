@@ -11,10 +11,6 @@ from azjax.cli import main as cli
 from azjax.errors import UserError
 from tests import tiny
 
-wandb = pytest.importorskip("wandb")
-from wandb.proto import wandb_internal_pb2  # noqa: E402
-from wandb.sdk.internal.datastore import DataStore  # noqa: E402
-
 pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -23,6 +19,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def offline(monkeypatch, tmp_path):
+    pytest.importorskip("wandb")  # imported here, because that takes seconds
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_SILENT", "true")
     for name in ("CONFIG", "CACHE", "DATA"):
@@ -31,6 +28,9 @@ def offline(monkeypatch, tmp_path):
 
 def records(run):
     """Returns what wandb has written: the records of each part of a run, as protobufs."""
+    from wandb.proto import wandb_internal_pb2
+    from wandb.sdk.internal.datastore import DataStore
+
     parts = []
     for file in sorted(run.glob("wandb/offline-run-*/*.wandb")):
         store, part = DataStore(), []
@@ -76,6 +76,8 @@ def test_a_run_and_its_continuation(tmp_path, capsys):
 
 
 def test_a_refusal_is_one_line(tmp_path, monkeypatch):
+    import wandb
+
     def refuse(**options):
         raise wandb.errors.UsageError("api_key not configured (no-tty).\ncall wandb.login()")
 
