@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from azjax.cli.arguments import GameOption, PlayerArgument, TrustOption, game_of, parse
 from azjax.cli.web import serve
-from azjax.errors import UserError
+from azjax.errors import UserError, printable
 
 if TYPE_CHECKING:
     from azjax_envs import Game
@@ -86,7 +86,10 @@ def play(arguments: list[str]) -> None:
     from azjax.players.load import with_game
 
     player, about = _load(options.run, options.game, trust=options.trust)
-    record = resume_game(options.resume, player.game) if options.resume else None
+    played = resume_game(options.resume, player.game) if options.resume else None
+    record = played.record if played else None
+    if played and played.ends_early:
+        print(printable(f"{played.where}: {played.ends_early}"), file=sys.stderr)
     if record is not None:
         player = with_game(player, record.game)  # with the file's komi
     save = GameFile(options.save, player.game).save if options.save else lambda session: None

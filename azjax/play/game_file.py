@@ -10,7 +10,8 @@ from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
-from azjax.files.game_record import GameRecord, Position
+from azjax.files.game_record import Position
+from azjax.files.played_game import PlayedGame
 from azjax.files.read import check_format, open_games
 from azjax.files.sgf import format_sgf
 from azjax.play.session import Session
@@ -67,8 +68,10 @@ class GameFile:
             os.replace(spare, self._path)
 
 
-def resume_game(path: Path, game: Game) -> GameRecord:
+def resume_game(path: Path, game: Game) -> PlayedGame:
     """Returns the last game of a file, to go on with; its komi takes the place of the game's own.
+
+    Its record has the moves before the first one that is not legal; `ends_early` names that one.
 
     Raises:
       UserError: the file holds no such game, or the game is over.
@@ -77,12 +80,11 @@ def resume_game(path: Path, game: Game) -> GameRecord:
     if not games:
         raise UserError(f"{path}: it holds no game")
     played = games[-1]()
-    record = played.record
-    if record is None or played.ends_early:
-        raise UserError(f"{path}: {played.error or played.ends_early}")
-    if record.current.over:
-        raise UserError(f"{path}: its last game is over after {record.num_moves} moves")
-    return record
+    if played.record is None:
+        raise UserError(f"{path}: {played.error}")
+    if played.record.current.over:
+        raise UserError(f"{path}: its last game is over after {played.record.num_moves} moves")
+    return played
 
 
 def _whole(suffix: str, session: Session, moves: list[str]) -> str:

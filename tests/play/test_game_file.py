@@ -46,10 +46,10 @@ def test_games_come_back(name, suffix, tmp_path):
     assert not path.exists()  # nothing has been played
     first = play_on(session_of(game), file, 8, chance).resign(0)
     file.save(first)
-    record = resume_game(path, game)
+    record = resume_game(path, game).record
     assert record.moves == first.record.moves
     second = play_on(first.new_game(), file, 12, chance)
-    record = resume_game(path, game)
+    record = resume_game(path, game).record
     assert record.moves == second.record.moves
     chex.assert_trees_all_equal(record.current.state, second.current.state)
     assert game_of_file(path) == name
@@ -85,7 +85,7 @@ def _read_elsewhere(path, records):
 def test_a_game_from_another_position_keeps_it(tmp_path):
     game, fen = make("chess"), "4k3/8/8/8/8/8/4P3/4K3 b - - 3 20"
     (tmp_path / "a.pgn").write_text(f'[FEN "{fen}"]\n\n20... Kd7 *\n')
-    record = resume_game(tmp_path / "a.pgn", game)
+    record = resume_game(tmp_path / "a.pgn", game).record
     session = start_session(
         game, load_player("random", game=game), humans=(0, 1), key=jax.random.key(0), record=record
     )
@@ -113,12 +113,12 @@ def test_nothing_is_lost_and_the_game_goes_on(end, tmp_path, capsys, monkeypatch
     one, two = str(tmp_path / "one.txt"), str(tmp_path / "two.txt")
     monkeypatch.setattr("sys.stdin", end("b2\n"))
     assert main([*PLAY, "--save", one]) == 0
-    record = resume_game(tmp_path / "one.txt", make("tic_tac_toe"))
+    record = resume_game(tmp_path / "one.txt", make("tic_tac_toe")).record
     assert (record.num_moves, record.moves[0]) == (2, "b2")
     monkeypatch.setattr("sys.stdin", end("resign\n"))
     assert main([*PLAY[:-2], "--resume", one, "--save", two]) == 0
     assert "The game goes on after 2 moves." in capsys.readouterr().out
-    assert resume_game(tmp_path / "two.txt", make("tic_tac_toe")).moves == record.moves
+    assert resume_game(tmp_path / "two.txt", make("tic_tac_toe")).record.moves == record.moves
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_nothing_is_lost_and_the_game_goes_on(end, tmp_path, capsys, monkeypatch
         ("save", "a.sgf", None, "files .sgf are of go, not tic_tac_toe"),
         ("resume", "none.txt", None, "there is no such file"),
         ("resume", "a.txt", "\n", "it holds no game"),
-        ("resume", "a.txt", "a1 a1", "a.txt: move 2: 'a1' is not legal here"),
+        ("resume", "a.txt", "d9 a1", "a.txt: move 1: 'd9' is not legal here"),
         ("resume", "a.txt", "a1 b1 a2 b2 a3", "its last game is over after 5 moves"),
-        ("resume", "a.txt", "a1 b1 a2 b2 a3 b3", "move 6, b3, comes after the end"),
+        ("resume", "a.txt", "a1 b1 a2 b2 a3 b3", "its last game is over after 5 moves"),
         ("resume", "a.txt", "# hex_5x5\nc3", "a.txt: it has moves of hex_5x5"),
         ("resume", "a.pgn", "1. e4", "files .pgn are of chess, not tic_tac_toe"),
     ],
@@ -140,6 +140,18 @@ def test_one_line_says_what_is_wrong(option, name, text, message, tmp_path, refu
     if text is not None:
         (tmp_path / name).write_text(text)
     assert message in refused(*PLAY, f"--{option}", tmp_path / name)
+
+
+def test_a_game_goes_on_before_its_illegal_move(tmp_path, capsys, monkeypatch):
+    path = tmp_path / "a.txt"
+    path.write_text("a1 b1 b1 a2")
+    monkeypatch.setattr("sys.stdin", io.StringIO("resign\n"))
+    assert main([*PLAY, "--resume", str(path)]) == 0
+    out, err = capsys.readouterr()
+    illegal = f"{path}: move 3: 'b1' is not legal here; "
+    assert err.startswith(illegal)
+    assert err.endswith("; the 2 moves before it are read\n")
+    assert "The game goes on after 2 moves." in out
 
 
 def test_a_full_disk_ends_no_game(tmp_path, capsys, monkeypatch):

@@ -301,10 +301,10 @@ def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     wait(other, "document.querySelectorAll('#moves li').length === 3")
     assert other.input_value("#side") == "both"
     assert other.locator("#board [data-code]:not([data-code='0'])").count() == 3
-    page.fill("#text", "4 9")
+    page.fill("#text", "9 4")
     page.keyboard.press("Enter")
     wait(page, "document.body.classList.contains('failed')")
-    assert page.inner_text("#status") == "Move 2, 9, is not legal there."
+    assert page.inner_text("#status") == "Move 1, 9, is not legal there."
     page.fill("#text", "7/7")
     page.keyboard.press("Enter")
     wait(page, "/no text/.test(document.querySelector('#status').textContent)")
@@ -314,5 +314,16 @@ def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     other.goto(address + "#moves=4,x")
     other.reload()
     wait(other, "document.body.classList.contains('failed')")
-    assert other.inner_text("#status") == "Move 2, x, is not legal there."
+    shown = "The board shows the move before it."
+    assert other.inner_text("#status") == f"Move 2, x, is not legal there. {shown}"
+    assert other.locator("#moves li").count() == 1
+    other.click("summary:has-text('Set up')")
+    other.fill("#text", "1. 44, 2. 3 9 5")  # more than the board has before it
+    other.keyboard.press("Enter")
+    wait(
+        other,
+        "/Move 4, 9, .* the 3 moves before it/.test(document.querySelector('#status').innerText)",
+    )
+    assert other.locator("#moves li").count() == 3
+    assert other.input_value("#text") == "1. 44, 2. 3 9 5"
     other.close()

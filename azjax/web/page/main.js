@@ -38,14 +38,22 @@ const CHOICES = { "": "no promotion", "+": "promotion", q: "queen", r: "rook", b
 const toMove = () => !position.over && isPerson(position.player);
 const actions = (moves) => moves.map(({ action }) => action);
 
-/** Goes to the position after `moves`. The game changes when the engine has answered, so a request
- *  that fails changes nothing. */
+/** Goes to the position after `moves`, and lets the engine move if it is its turn. */
 async function refresh(moves = requested) {
+  const request = await goTo(moves);
+  if (request !== current || position.over || toMove()) return;
+  const answer = await search();
+  if (answer && request === current) await play(answer.action);
+}
+
+/** Shows the position after `moves`; returns the number of the request. The game changes when the engine
+ *  has answered, so a request that fails changes nothing. */
+async function goTo(moves) {
   stop();
   requested = moves;
   const request = current;
   const found = await unlessOutdated(request, positionAfter(moves, start));
-  if (request !== current) return;
+  if (request !== current) return request;
   if (moves.length < log.length) analysis = null; // it was of a later position
   [log, position] = [moves, found];
   values.length = log.length + 1;
@@ -53,9 +61,7 @@ async function refresh(moves = requested) {
   showBoard();
   showAll();
   writeAddress(log);
-  if (position.over || toMove()) return;
-  const answer = await search();
-  if (answer && request === current) await play(answer.action);
+  return request;
 }
 
 /** The position after moves from a start; each legal move has its name for people, and `plain` for links. */
@@ -266,23 +272,31 @@ function writeAddress(moves) {
   $("text").value = start ? `${start}${text && ` moves ${text}`}` : text;
 }
 
-/** Goes to the position after moves that are given by their names. */
+/** Goes to the position after moves that are given by their names, or after those before an illegal one. */
 async function replay(from, names) {
   stop();
   const request = current;
   const moves = [];
   if (from && !game.notation) throw new Error("This game has no text for positions: give the moves from its start.");
   if (from) await engine.position([], from);
-  const left = [...names];
+  const [left, text] = [[...names], $("text").value];
+  let illegal = "";
   for (let name; (name = left.shift()); ) {
     const { player, view, moves: legal } = await positionAfter(moves, from);
     const found = findMove(name, view, legal) ?? findFirst(name, legal, left);
-    if (!found) throw new Error(`Move ${moves.length + 1}, ${name}, is not legal there.`);
+    if (!found) {
+      illegal = `Move ${moves.length + 1}, ${name}, is not legal there.`;
+      if (!moves.length) throw new Error(illegal);
+      break;
+    }
     moves.push({ ...found, player });
   }
   if (request !== current) return;
   if (from !== start) [start, values, analysis] = [from, [], null];
-  await refresh(moves);
+  if (!illegal) return refresh(moves);
+  if ((await goTo(moves)) !== current) return;
+  if (text) $("text").value = text; // to be mended
+  throw new Error(`${illegal} The board shows ${moves.length === 1 ? "the move" : `the ${moves.length} moves`} before it.`);
 }
 
 /** The legal move that a text names; undefined if there is none, or several. */
@@ -384,7 +398,7 @@ async function main() {
   try {
     await readAddress();
   } catch (error) {
-    await refresh([]);
+    if (!position) await refresh([]);
     fail(error);
   }
 }
