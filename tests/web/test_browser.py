@@ -301,6 +301,10 @@ def test_two_people_share_a_position_by_its_address(open_page, browser, served):
     wait(other, "document.querySelectorAll('#moves li').length === 3")
     assert other.input_value("#side") == "both"
     assert other.locator("#board [data-code]:not([data-code='0'])").count() == 3
+    mark = other.locator("#board circle.last").bounding_box()
+    disc = other.locator('#board [data-cell="37"]').bounding_box()  # of the last move
+    assert disc["x"] < mark["x"] < disc["x"] + disc["width"]
+    assert disc["y"] < mark["y"] < disc["y"] + disc["height"]
     page.fill("#text", "9 4")
     page.keyboard.press("Enter")
     wait(page, "document.body.classList.contains('failed')")

@@ -217,8 +217,9 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       drawn.setAttribute("transform", turns ? `translate(${middle}) rotate(180)` : "");
     },
 
-    /** Shows a position; `playable` if the person is to move, `last` is the last action. */
-    show(position, { playable, last }) {
+    /** Shows a position; `playable` if the person is to move. `last` is the last action, and `before` the
+     *  view before it. */
+    show(position, { playable, last, before }) {
       const changed = new Set();
       position.view.forEach((code, cell) => {
         const part = cells.get(cell);
@@ -233,9 +234,8 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
       const winning = new Set(position.over ? position.winning : []);
       svg.classList.toggle("decided", winning.size > 0);
       for (const [cell, part] of cells) part.classList.toggle("winning", winning.has(cell));
-      const played = (buttons.get(last) ?? []).find((part) => changed.has(part));
-      const fresh = changed.size > 0 || last === null;
-      marks = { visits: [], hint: null, last: fresh ? (played ?? null) : marks.last };
+      const isNew = ({ dataset: { cell } }) => before && before[cell] !== position.view[cell];
+      marks = { visits: [], hint: null, last: buttons.get(last)?.find(isNew) ?? null };
       allow(playable ? position.moves : []);
     },
 

@@ -11,7 +11,7 @@ const game = setup.game;
 
 let engine;
 let board;
-let log = []; // the moves since the start: player, action, name
+let log = []; // the moves since the start: player, action, name, the view before
 let start = ""; // the position before the moves, as text; "" for the game's own
 let requested = log; // the moves of the last request; the log, once there is an answer
 let values = []; // from player 0's perspective, by ply, as far as known
@@ -99,7 +99,7 @@ async function unlessOutdated(request, answer) {
 
 function play(action) {
   const { name, plain } = position.moves.find((move) => move.action === action);
-  return refresh([...log, { player: position.player, action, name, plain }]);
+  return refresh([...log, { player: position.player, action, name, plain, before: position.view }]);
 }
 
 function stop() {
@@ -145,7 +145,8 @@ function showChances(value) {
 
 function showBoard() {
   board.turn((person() === 1) !== flipped);
-  board.show(position, { playable: toMove(), last: log.at(-1)?.action ?? null });
+  const { action, before } = log.at(-1) ?? {};
+  board.show(position, { playable: toMove(), last: action, before });
 }
 
 function showAll() {
@@ -289,7 +290,7 @@ async function replay(from, names) {
       if (!moves.length) throw new Error(illegal);
       break;
     }
-    moves.push({ ...found, player });
+    moves.push({ ...found, player, before: view });
   }
   if (request !== current) return;
   if (from !== start) [start, values, analysis] = [from, [], null];

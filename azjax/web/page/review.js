@@ -13,7 +13,7 @@ let at = 0;
 function go(ply) {
   at = Math.min(Math.max(ply, 0), last);
   const page = pages[at];
-  board.show(page, { playable: false, last: page.last });
+  board.show(page, { playable: false, last: page.last, before: pages[at - 1]?.view });
   board.draw(page.visits, page.best);
   showBar($("bar"), $("near-share"), $("far-share"), page.value);
   showHistory($("history"), values);
