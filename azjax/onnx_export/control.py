@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from azjax.jaxprs.equations import scan_sizes, while_sizes
-from azjax.onnx_export.elementwise import elementwise
+from azjax.onnx_export.elementwise import choose, elementwise
 from azjax.onnx_export.graph import Graph, Tensor, Value, info, storage
 
 Run = Callable[[Graph, Any, Sequence[Value]], list[Value]]
@@ -15,7 +15,7 @@ _UNROLLED = 64  # a scan is unrolled up to this product of its length and its bo
 
 
 def while_loop(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:
-    """Converts `while`, whose condition must be a scalar."""
+    """Converts `while`; a condition [B...] stops each element of a batch by itself."""
     params, (of_cond, of_body) = equation.params, while_sizes(equation)
     cond_inputs, rest = inputs[:of_cond], inputs[of_cond:]
     body_inputs, carried = rest[:of_body], rest[of_body:]
@@ -25,16 +25,17 @@ def while_loop(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -
         return condition
 
     first = goes_on(graph, carried)
-    if first.shape:
-        raise NotImplementedError("a loop with a condition for each element of a batch")
-    if isinstance(first, np.ndarray) and not first:
+    if isinstance(first, np.ndarray) and not first.any():
         return list(carried)
 
     def body(inner: Graph, number: str, carried: Sequence[Value]) -> tuple[str, list, list]:
-        carried = run(inner, params["body_jaxpr"], [*body_inputs, *carried])
-        return inner.name_of(goes_on(inner, carried)), carried, []
+        *before, going = carried
+        after = run(inner, params["body_jaxpr"], [*body_inputs, *before])
+        after = [_where(inner, going, x, y) for x, y in zip(after, before, strict=True)]
+        again = goes_on(inner, after)
+        return _any(inner, again), [*after, again], []
 
-    return [*_loop(graph, "", graph.name_of(first), carried, body, [])]
+    return _loop(graph, "", _any(graph, first), [*carried, first], body, [])[:-1]
 
 
 def scan(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:
@@ -104,6 +105,25 @@ def branch(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> li
     if which.dtype == np.bool_:
         which = Tensor(graph.cast(which.name, np.int32), (), np.dtype(np.int32))
     return choose(graph, branches, 0)
+
+
+def _any(graph: Graph, conditions: Value) -> str:
+    """Returns whether one of the conditions holds."""
+    if not conditions.shape:
+        return graph.name_of(conditions)
+    numbers = graph.cast(conditions, np.int32)
+    axes = list(range(len(conditions.shape)))
+    return graph.cast(graph.node("ReduceMax", numbers, axes, keepdims=0), np.bool_)
+
+
+def _where(graph: Graph, conditions: Value, yes: Value, no: Value) -> Value:
+    """Returns `yes` for the elements of a batch whose condition holds, `no` for the others."""
+    rank = len(conditions.shape)
+    if not rank:
+        return yes  # the loop ends
+    axes = list(range(rank, len(yes.shape)))
+    condition = graph.node("Unsqueeze", conditions, axes) if axes else graph.name_of(conditions)
+    return Tensor(choose(graph, condition, yes, no, yes.dtype), yes.shape, yes.dtype)
 
 
 def _row(graph: Graph, x: Value, i: str | int) -> Tensor:

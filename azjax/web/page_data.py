@@ -103,6 +103,7 @@ def describe_model(
             }
             for name, x in zip(names, start, strict=True)
         ],
+        "lanes": model.lanes,
         "next": after,
         "searched": [*after, *(fact for fact in FACTS if fact != "view")],
         "shown": [*after, *FACTS, *extra_facts(game)],

@@ -11,7 +11,7 @@ from azjax_envs import Game
 
 from azjax.errors import UserError
 from azjax.types import State
-from azjax.web.onnx_model import FACTS, Model, run_model
+from azjax.web.onnx_model import FACTS, Model, run_lanes
 
 _FLOATS = ("prior", "value")  # all else must be equal
 _TOLERANCE = 1e-4
@@ -24,7 +24,7 @@ class Check:
     games: int
     positions: int
     error: float  # largest difference of priors and values
-    milliseconds: float  # median of an evaluation in onnxruntime
+    milliseconds: float  # median of an evaluation of all lanes in onnxruntime
 
 
 def open_session(model: Model) -> Any:
@@ -49,6 +49,7 @@ def check_model(
 ) -> Check:
     """Plays random games in onnxruntime and in JAX at the same time, and compares them.
 
+    As many games are played side by side as the model has lanes.
     All arrays of all states must be equal. Priors and values must be equal except for rounding. One
     game in eight has an illegal move, and one move is made after the end of each game.
 
@@ -61,38 +62,57 @@ def check_model(
       UserError: names the first difference.
     """
     session, rng = open_session(model), np.random.default_rng(seed)
-    reference = jax.jit(evaluate)
+    reference = jax.jit(jax.vmap(evaluate))
     start = [np.asarray(x) for x in jax.tree.leaves(game.init())]
     structure = jax.tree.structure(jax.eval_shape(game.init))
     played, positions, error, began = 0, 0, 0.0, time.monotonic()
     times: list[float] = []
     while played < games:
-        leaves, action, over = start, -1, False
-        has_illegal_move = int(rng.integers(1, 9)) == 1
-        illegal_at = int(rng.integers(0, game.max_steps)) if has_illegal_move else -1
+        lanes = [_Lane(start, game, rng) for _ in range(min(model.lanes, games - played))]
+        idle = [_Lane(start, game, rng)] * (model.lanes - len(lanes))  # makes no move
         for ply in range(game.max_steps + 2):
+            states, actions = [[getattr(x, k) for x in lanes + idle] for k in ("leaves", "action")]
             stopwatch = time.perf_counter()
-            facts = run_model(session, model, leaves, action)
+            found = run_lanes(session, model, states, actions)
             times.append(time.perf_counter() - stopwatch)
-            expected = dict(zip(model.outputs, reference(*leaves, np.int32(action)), strict=True))
-            error = max(error, _difference(game, ply, facts, expected))
-            positions += 1
-            if over:
-                break  # after one move after the end
-            leaves = [facts[name] for name in model.outputs[: len(start)]]
-            over, legal = bool(facts["over"]), np.flatnonzero(facts["legal"])
-            if not over:
-                on_position(jax.tree.unflatten(structure, leaves))
-            if over:
-                action = 0
-            elif ply == illegal_at and len(legal) < game.num_actions:
-                action = int(np.flatnonzero(~facts["legal"])[0])
-            else:
-                action = int(rng.choice(legal))
-        played += 1
+            inputs = [*map(np.stack, zip(*states, strict=True)), np.array(actions, np.int32)]
+            expected = [np.asarray(x) for x in reference(*inputs)]
+            for i, (lane, facts) in enumerate(zip(lanes, found, strict=False)):
+                if lane.done:
+                    continue
+                here = dict(zip(model.outputs, (x[i] for x in expected), strict=True))
+                error = max(error, _difference(game, ply, facts, here))
+                positions += 1
+                lane.move([facts[name] for name in model.outputs[: len(start)]], facts, ply)
+                if not lane.over:
+                    on_position(jax.tree.unflatten(structure, lane.leaves))
+            if all(lane.done for lane in lanes):
+                break
+        played += len(lanes)
         if seconds is not None and time.monotonic() - began > seconds:
             break
     return Check(played, positions, error, 1000 * float(np.median(times)))
+
+
+class _Lane:
+    """A random game with one move after its end; one game in eight has an illegal move."""
+
+    def __init__(self, leaves: list[np.ndarray], game: Game, rng: np.random.Generator) -> None:
+        self.leaves, self.action, self._rng = leaves, -1, rng
+        self.over = self.done = False
+        has_illegal_move = int(rng.integers(1, 9)) == 1
+        self._illegal_at = int(rng.integers(0, game.max_steps)) if has_illegal_move else -1
+
+    def move(self, leaves: list[np.ndarray], facts: dict[str, Any], ply: int) -> None:
+        """Goes to the next position, and chooses the move there."""
+        self.leaves, self.done, self.over = leaves, self.over, bool(facts["over"])
+        legal = np.flatnonzero(facts["legal"])
+        if self.over:
+            self.action = 0
+        elif ply == self._illegal_at and len(legal) < len(facts["legal"]):
+            self.action = int(np.flatnonzero(~facts["legal"])[0])
+        else:
+            self.action = int(self._rng.choice(legal))
 
 
 def _difference(game: Game, ply: int, found: dict[str, Any], expected: dict[str, Any]) -> float:

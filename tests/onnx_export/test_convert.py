@@ -245,6 +245,17 @@ def test_loops_and_branches():
     assert_same(function, *((np.int32(n), x) for n in (-1, 0, 1, 3, 9)))
 
 
+def test_loops_that_end_at_different_times_in_a_batch():
+    def collatz(n):
+        def step(carry):
+            n, turns, odd = carry
+            return jnp.where(n % 2, 3 * n + 1, n // 2), turns + 1, odd.at[turns % 3].set(n % 2 == 1)
+
+        return lax.while_loop(lambda carry: carry[0] > 1, step, (n, 0, jnp.zeros(3, bool)))
+
+    assert_same(jax.vmap(collatz), (np.int32([1, 6, 27, 0]),), (np.int32([1, 1, 1, 1]),))
+
+
 def test_products_and_convolutions():
     rng = np.random.default_rng(2)
     x, y = (rng.normal(size=shape).astype(np.float32) for shape in ((2, 5, 6, 3), (3, 3, 3, 4)))

@@ -51,7 +51,7 @@ def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
     check = check_model(
         player.game,
         make_evaluation(*parts),
-        export_model(*parts),
+        export_model(*parts, lanes=4),
         games=GAMES,
         seed=3,
         on_position=lambda state: movers.add(int(player.game.current_player(state))),
@@ -81,6 +81,7 @@ def test_a_model_that_differs_is_an_error():
         outputs[view] = jnp.where(outputs[view] == 2, 1, outputs[view])  # all are player 0's
         return outputs
 
+    assert model.lanes == 1
     with pytest.raises(UserError, match="view differs from JAX's after 2 moves"):
         check_model(player.game, other, model, games=5, seed=0)
 

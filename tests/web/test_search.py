@@ -28,7 +28,7 @@ needs_node = skip_without(
 
 # Four plies of three moves each. The third move is the worst, and the network knows it.
 GAME = """
-const evaluate = async (before, action) => {
+const factsAfter = ([before, action]) => {
   const state = action < 0 ? before : [...before, action];
   return {
     state,
@@ -40,8 +40,9 @@ const evaluate = async (before, action) => {
     value: [0, 0, 0.9][state.at(-1) ?? 0],
   };
 };
+const evaluate = async (asked) => asked.map(factsAfter);
 const PUCT = { exploration: 1.25, base: 19652 };
-const begin = async () => makeNode(await evaluate([], -1));
+const begin = async () => makeNode(factsAfter([[], -1]));
 const search = async (start, moves) => {
   const root = await follow(start, moves, evaluate);
   for (let i = 0; i < 64; i++) await simulate(root, evaluate, PUCT);
@@ -173,15 +174,16 @@ def page_searches(table, config, roots, simulations, **constants):
     return run(
         f"""await (async () => {{
           const names = ["player", "over", "returns", "legal", "prior", "value"];
-          const evaluate = async (before, action) => {{
+          const factsAfter = ([before, action]) => {{
             const state = action < 0 ? before : facts.next[before][action];
             const found = {{ state }};
             for (const name of names) found[name] = facts[name][state];
             return found;
           }};
+          const evaluate = async (asked) => asked.map(factsAfter);
           const found = [];
           for (const start of {list(roots)}) {{
-            const root = makeNode(await evaluate(start, -1));
+            const root = makeNode(factsAfter([start, -1]));
             found.push([]);
             for (let i = 0; i < {simulations}; ) {{
               i += await simulate(root, evaluate, {rule}, {simulations} - i);
@@ -301,13 +303,14 @@ def exported_table(player, state):
 def test_gumbel_search_plays_the_best_move_of_its_improved_policy():
     """It is not always the most visited one; here both moves have one visit."""
     action, visits = run("""await (async () => {
-      const root = makeNode(await evaluate([], -1));
+      const root = makeNode(factsAfter([[], -1]));
       root.priors = [0.6, 0.38, 0.02];
       const rule = { scale: 0.1, rescale: false };
-      const good = async (state, action) => ({
-        ...(await evaluate(state, action)),
-        value: state.length === 0 && action === 1 ? -0.5 : 0,
-      });
+      const good = async (asked) =>
+        asked.map(([state, action]) => ({
+          ...factsAfter([state, action]),
+          value: state.length === 0 && action === 1 ? -0.5 : 0,
+        }));
       for (let i = 0; i < 2; i++) await simulate(root, good, rule);
       const found = analyse(root, rule);
       return [found.action, found.visits];

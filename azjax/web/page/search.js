@@ -1,5 +1,5 @@
-// Gumbel search and PUCT for any game, with `evaluate(state, action) -> facts`. Values are from
-// player 0's perspective, so that a player may move twice in a row. `rule` is {exploration, base} of
+// Gumbel search and PUCT for any game, with `evaluate([[state, action], ...]) -> [facts, ...]`. Values are
+// from player 0's perspective, so that a player may move twice in a row. `rule` is {exploration, base} of
 // PUCT, or {scale, rescale, width} in Gumbel search: how values are scaled, and how many moves of the
 // root a step visits. Both visit the moves that a search in JAX visits (search/policies.py). Where two
 // moves are equal, PUCT takes the first; JAX draws one.
@@ -99,11 +99,11 @@ function improvedLogits(node, { scale, rescale }) {
  *  to a new position or an end, and its value back up. Returns their number. */
 export async function simulate(root, evaluate, rule, most = Infinity) {
   const paths = select(root, rule, Math.min(rule.width ?? 1, most)).map((i) => descend(root, i, rule));
-  for (const { path, node, i } of paths) {
-    if (node.over) continue;
-    node.children[i] = makeNode(await evaluate(node.state, node.legal[i]));
-    path.push(node.children[i]);
-  }
+  // They differ in their first move, so no two come to the same new position.
+  const grown = paths.filter(({ node }) => !node.over);
+  const asked = grown.map(({ node, i }) => [node.state, node.legal[i]]);
+  const facts = asked.length ? await evaluate(asked) : [];
+  grown.forEach(({ path, node, i }, at) => path.push((node.children[i] = makeNode(facts[at]))));
   for (const { path } of paths) {
     const { value } = path.at(-1);
     for (const passed of path) {
@@ -133,7 +133,7 @@ export async function follow(start, moves, evaluate) {
   for (const [count, action] of moves.entries()) {
     const i = node.legal.indexOf(action);
     if (i < 0) throw new Error(`move ${action} is not legal after ${count} moves`);
-    const child = node.children[i] ?? makeNode(await evaluate(node.state, action));
+    const child = node.children[i] ?? makeNode((await evaluate([[node.state, action]]))[0]);
     Object.assign(node, unsearched(node.legal)); // only the game's own positions are kept
     node = node.children[i] = child;
   }

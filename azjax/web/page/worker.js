@@ -20,23 +20,37 @@ let setUp; // opens the model that sets up positions, once
 let chosen = {}; // the latest position that was set up, and the promise of its node
 let calls = 0; // a later call stops an earlier search
 
-async function evaluate(state, action, outputs = game.searched) {
-  const feeds = { action: new ort.Tensor("int32", Int32Array.of(action), []) };
-  game.state.forEach(({ name }, i) => (feeds[name] = state[i]));
+/** The facts after each of at most `game.lanes` pairs of a state and an action, -1 for no move. */
+async function evaluate(asked, outputs = game.searched) {
+  const lanes = Array.from({ length: game.lanes }, (_, i) => asked[i] ?? [asked[0][0], -1]);
+  const moves = Int32Array.from(lanes, ([, action]) => action);
+  const feeds = { action: new ort.Tensor("int32", moves, [game.lanes]) };
+  game.state.forEach(({ name, dtype, shape }, i) => {
+    const size = lanes[0][0][i].length;
+    const data = new ARRAYS[dtype](game.lanes * size);
+    lanes.forEach(([state], lane) => data.set(state[i], lane * size));
+    feeds[name] = new ort.Tensor(dtype, data, [game.lanes, ...shape]);
+  });
   const out = await session.run(feeds, outputs);
-  return {
-    state: game.next.map((name) => out[name]),
-    player: out.player.data[0],
-    over: out.over.data[0] === 1,
-    returns: out.returns.data,
-    legal: out.legal.data,
-    prior: out.prior.data,
-    value: out.value.data[0],
-    view: out.view?.data,
-    clicks: out.clicks?.data,
-    score: out.score?.data,
-    winning: out.winning?.data,
-  };
+  return asked.map((_, lane) => {
+    const part = (name) => {
+      const size = out[name] && out[name].data.length / game.lanes;
+      return out[name]?.data.slice(lane * size, (lane + 1) * size);
+    };
+    return {
+      state: game.next.map(part),
+      player: part("player")[0],
+      over: part("over")[0] === 1,
+      returns: part("returns"),
+      legal: part("legal"),
+      prior: part("prior"),
+      value: part("value")[0],
+      view: part("view"),
+      clicks: part("clicks"),
+      score: part("score"),
+      winning: part("winning"),
+    };
+  });
 }
 
 const script = (bytes) => new Blob([bytes], { type: "text/javascript" });
@@ -53,7 +67,7 @@ function shown(name, names, view) {
 }
 
 async function describe(node) {
-  const facts = await evaluate(node.state, -1, game.shown);
+  const [facts] = await evaluate([[node.state, -1]], game.shown);
   const names = node.legal.map((action) => nameOf(action, facts.clicks));
   const moves = node.legal.map((action, i) => ({
     action,
@@ -85,6 +99,8 @@ function nodeOf(position) {
   return chosen.node;
 }
 
+const newNode = async (state) => makeNode((await evaluate([[state, -1]]))[0]);
+
 async function place(position) {
   const feeds = {};
   for (const [name, value] of Object.entries(position)) {
@@ -93,7 +109,7 @@ async function place(position) {
   }
   const out = await (await setUp()).run(feeds);
   if (!out.possible.data[0]) throw new Error(`${game.notation}: the side that is not to move is in check`);
-  return makeNode(await evaluate(game.state.map(({ name }) => out[name]), -1));
+  return newNode(game.state.map(({ name }) => out[name].data));
 }
 
 const methods = {
@@ -107,10 +123,7 @@ const methods = {
     ort.env.wasm.wasmBinary = wasm;
     ort.env.logLevel = "error";
     session = await openSession(model);
-    const arrays = game.state.map(
-      ({ dtype, shape, initial }) => new ort.Tensor(dtype, ARRAYS[dtype].from(initial), shape),
-    );
-    start = makeNode(await evaluate(arrays, -1));
+    start = await newNode(game.state.map(({ dtype, initial }) => ARRAYS[dtype].from(initial)));
   },
 
   async position(from, moves) {
@@ -139,7 +152,7 @@ const methods = {
     const found = analyse(root, game.rule);
     const line = [];
     for (const { node, action } of found.line) {
-      const facts = game.actions ? {} : await evaluate(node.state, -1, game.shown);
+      const [facts] = game.actions ? [{}] : await evaluate([[node.state, -1]], game.shown);
       const names = game.san ? node.legal.map((legal) => nameOf(legal, facts.clicks)) : [];
       line.push(shown(nameOf(action, facts.clicks), names, facts.view));
     }
