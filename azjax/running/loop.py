@@ -1,26 +1,24 @@
-"""The host loop around the cycle: progress, evaluation, gate, checkpoints, signals."""
+"""Training in a run directory: a new run, or the rest of one."""
 
 import contextlib
 import functools
 import math
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import jax
 import numpy as np
 from azjax_envs import Game
-from jax.experimental import multihost_utils
 from rich.console import Console
 
 from azjax.config import Config
-from azjax.config.own_parts import report_command, resume_command, with_given
+from azjax.config.own_parts import resume_command, with_given
 from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
-from azjax.evaluation.position_suites import GameSuites
 from azjax.games import game_config, make_game, resolve_game
 from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
@@ -29,12 +27,14 @@ from azjax.network.two_headed import dtype_of
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
-from azjax.running.evaluation import check_opponents, evaluate
+from azjax.running.evaluation import check_opponents
+from azjax.running.hooks import Run, checkpoint, due, evaluate, stop_message
 from azjax.running.memory import check_memory
-from azjax.running.pipeline import MetricsInFlight, Pipeline
-from azjax.running.progress import OnCycle, Progress
+from azjax.running.pipeline import Pipeline
+from azjax.running.processes import failing_together
+from azjax.running.progress import OnCycle
 from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
-from azjax.running.saved_state import restore_state, save_state
+from azjax.running.saved_state import restore_state
 from azjax.running.start import first_state, read_start
 from azjax.running.stop_signals import StopSignals
 from azjax.runs import plots
@@ -96,7 +96,7 @@ def train(
     config = with_given(config, **parts)
     check_opponents(trainer)
     with contextlib.ExitStack() as stack:
-        with _failing_together():
+        with failing_together():
             # One process checks and writes. The others would take its files for another run's.
             if jax.process_index() == 0:
                 _check_empty(run_dir)
@@ -159,7 +159,7 @@ def resume(
     check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:
-        with _failing_together():
+        with failing_together():
             if jax.process_index() == 0:
                 stack.enter_context(run_lock(run_dir))
                 if config is not None:
@@ -184,18 +184,17 @@ def run_cycles(
     loggers: Sequence[Logger],
     on_cycle: OnCycle | None,
 ) -> TrainState:
-    """Runs the cycles that are left, and what the config asks for between them.
+    """Runs the cycles that are left, and after each the hooks that are due.
 
-    On accelerators the next cycle is started before the metrics of the last one are read, unless
-    something needs the state between the two: see `Pipeline`. The arguments are those of `train`,
-    and the state to continue from, whose arrays are taken over.
+    On accelerators the next cycle is started before the metrics of the last one are read, unless a
+    hook needs the state between the two: see `Pipeline`. The arguments are those of `train`, and
+    the state to continue from, whose arrays are taken over.
 
     Raises:
       UserError: all cycles are done, or a loss is not finite.
     """
     config = trainer.config
     first = int(state.cycle)
-    lead = jax.process_index() == 0
     if first >= config.cycles:
         raise UserError(
             f"{run_dir}: all {config.cycles} cycles are done; raise `cycles` in "
@@ -208,88 +207,35 @@ def run_cycles(
         machine=describe_machine(),
         console=console,
         loggers=loggers,
-        quiet=not lead,
+        quiet=jax.process_index() > 0,
     )
-    suites = GameSuites(trainer.game)  # computed once for all evaluations of the run
-    waiting = True  # for the first update
     with log, StopSignals() as stopping, Pipeline(trainer, state, first) as pipeline:
+        run = Run(run_dir, trainer, pipeline, checkpoints, log, stopping, on_cycle, first)
         if first and trainer.learning_rate is not None:
             _note_learning_rate(log, run_dir, first, trainer, state)
         _note_arithmetic(log, trainer)
         if first == 0 and 0 < config.evaluation.every < config.cycles:
             # What the later evaluations are compared with. The keys of training are not used.
             log.note("evaluating the network before its first update")
-            evaluate(trainer, pipeline.state, log, 0, suites, stopping)
-            if _any_process(bool(stopping)):
-                save_state(checkpoints, pipeline.state)
-                checkpoints.finish()
-                log.note(_stopped(run_dir, 0, last=False, missing=True))
-                return pipeline.state
-        log.note("compiling the first cycle")
-        for cycle in range(first + 1, config.cycles + 1):
-            last = cycle == config.cycles
-            gates, evaluates, saves = _due(config, cycle)
-            # Several processes agree by a message, which waits until the last cycle has ended.
-            ahead = (
-                trainer.asynchronous
-                and not (gates or evaluates or saves or on_cycle)
-                and not _any_process(bool(stopping))
-            )
-            pipeline.start(cycle + ahead)
-            metrics = pipeline.read()
-            _check_finite(metrics, cycle, checkpoints)
-            if gates:
-                pipeline.state, gate = trainer.gate(pipeline.state)
-                metrics |= MetricsInFlight(gate).read()
-            log.cycle(cycle, metrics)
-            waiting &= not metrics["train/updates"]
-            if waiting and cycle * config.selfplay.plies_per_cycle >= config.replay.capacity_plies:
-                waiting = False
-                log.note(_no_updates(config, metrics))
-            stop = not ahead and _any_process(bool(stopping))
-            selection_metric = None
-            if evaluates and not stop:
-                selection_metric = evaluate(trainer, pipeline.state, log, cycle, suites, stopping)
-                stop = _any_process(bool(stopping))
-            if stop:  # where one process gave the evaluation up, none may count it
-                selection_metric = None
-            if on_cycle is not None:
-                progress = Progress(run_dir, cycle, metrics, pipeline.state, last or stop, trainer)
-                ends = lead and bool(on_cycle(progress)) and not last
-                stop = _any_process(stop or ends)
-            if saves or stop:
-                save_state(checkpoints, pipeline.state, selection_metric=selection_metric)
-            if last or stop:
-                checkpoints.finish()  # while signals cannot end the process
-            if stop:
-                missing = evaluates and selection_metric is None
-                log.note(_stopped(run_dir, cycle, last=last, missing=missing))
-                break
-    if lead and not stopping:
+            evaluate(run)
+        if run.stop:
+            checkpoint(run)
+        else:
+            log.note("compiling the first cycle")
+            cycles = pipeline.until(config.cycles, run.needs_state)
+            for run.cycle in cycles:
+                for hook in due(run, run.cycle):
+                    hook(run)
+                if run.stop:
+                    break
+        if run.stop:
+            log.note(stop_message(run))
+    if jax.process_index() == 0 and not stopping:
         try:
             plots.draw(run_dir)
         except OSError as error:  # everything else is saved
             log.note(f"{run_dir / plots.PLOTS_FOLDER}: {error.strerror or error}; without plots")
     return pipeline.state
-
-
-def _due(config: Config, cycle: int) -> tuple[bool, bool, bool]:
-    """Returns whether a cycle is followed by a gate, an evaluation and a checkpoint."""
-    last, evaluation = cycle == config.cycles, config.evaluation.every
-    return (
-        config.selfplay.actor == "gated" and cycle % config.gate.every == 0,
-        evaluation > 0 and (last or cycle % evaluation == 0),
-        last or cycle % config.checkpoint.every == 0,
-    )
-
-
-def _stopped(run_dir: Path, cycle: int, *, last: bool, missing: bool) -> str:
-    """Says where the run was stopped, and whether its evaluation is missing."""
-    if last:
-        measures = f", but not evaluated; {report_command(run_dir)} measures it" if missing else ""
-        return f"done{measures}"
-    without = ", without its evaluation" if missing else ""
-    return f"stopped after cycle {cycle}{without}; continue with: {resume_command(run_dir)}"
 
 
 def _note_arithmetic(log: RunLogger, trainer: Trainer) -> None:
@@ -314,21 +260,6 @@ def _note_learning_rate(
         )
 
 
-def _no_updates(config: Config, metrics: dict[str, float]) -> str:
-    """Says why nothing is learned although the replay buffer is full."""
-    positions, replay = int(metrics["replay/positions"]), config.replay
-    if positions < replay.min_positions:
-        return (
-            f"nothing is learned yet: the full replay buffer has {positions} positions of finished "
-            f"games with a full search, but replay.min_positions = {replay.min_positions}; if that "
-            "stays so, lower it or raise replay.capacity_plies"
-        )
-    return (
-        "nothing is learned yet: some device has no finished game in its full replay buffer; raise "
-        "replay.capacity_plies if that stays so"
-    )
-
-
 def _check_empty(run_dir: Path) -> None:
     if not str(run_dir).isprintable():  # bytes that are no text, in which no checkpoint is written
         raise UserError(f"{run_dir}: the name of a run's directory must be readable text")
@@ -340,37 +271,3 @@ def _check_empty(run_dir: Path) -> None:
             f"{run_dir} is not empty; resume that run ({resume_command(run_dir)}) or "
             "choose another directory"
         )
-
-
-@contextlib.contextmanager
-def _failing_together() -> Iterator[None]:
-    """Makes all processes fail if one fails; otherwise they would wait for it forever."""
-    refusal: UserError | None = None
-    try:
-        yield
-    except UserError as error:
-        refusal = error
-    if _any_process(refusal is not None):
-        raise refusal or UserError("another process of the run failed; its message says why")
-
-
-def _check_finite(metrics: dict[str, float], cycle: int, checkpoints: Checkpoints) -> None:
-    """Stops a run whose loss is not finite; earlier checkpoints remain."""
-    if not metrics["train/updates"]:
-        return
-    names = ("train/loss", "train/grad_norm", "train/param_norm")
-    wrong = [name for name in names if not math.isfinite(metrics[name])]
-    if wrong:
-        kept = checkpoints.cycles()
-        last = f"the last good checkpoint is of cycle {kept[-1]}" if kept else "no checkpoint yet"
-        raise UserError(
-            f"{wrong[0]} is {metrics[wrong[0]]} in cycle {cycle}: training stopped, {last}; a "
-            "lower learning.learning_rate or learning.clip_norm usually helps"
-        )
-
-
-def _any_process(flag: bool) -> bool:
-    """Returns whether `flag` is True in any process of the run; all get the same answer."""
-    if jax.process_count() == 1:
-        return flag
-    return bool(multihost_utils.process_allgather(np.asarray(flag)).any())

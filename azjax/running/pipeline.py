@@ -2,6 +2,7 @@
 
 import collections
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Self
 
@@ -43,6 +44,8 @@ class Pipeline:
 
     def __init__(self, trainer: Trainer, state: TrainState, cycle: int) -> None:
         self._state, self._trainer, self._newest, self._read_at = state, trainer, cycle, 0.0
+        self.ahead = False  # whether the cycle after the newest one read was started
+        self.metrics: dict[str, float] = {}  # of the newest cycle read
         in_thread = trainer.asynchronous and jax.process_count() == 1
         self._thread = ThreadPoolExecutor(1) if in_thread else None
         self._unread: collections.deque[tuple[float, Future[MetricsInFlight]]] = collections.deque()
@@ -64,6 +67,18 @@ class Pipeline:
     @state.setter
     def state(self, state: TrainState) -> None:
         self._state = state
+
+    def until(self, last: int, needs_state: Callable[[int], bool]) -> Iterator[int]:
+        """Runs the cycles up to number `last`; yields the number of each when it has ended.
+
+        If `needs_state` says that nothing needs the state after a cycle, and steps are
+        asynchronous, the next cycle is started before this one's metrics are read.
+        """
+        for cycle in range(self._newest + 1, last + 1):
+            self.ahead = self._trainer.asynchronous and not needs_state(cycle)
+            self.start(cycle + self.ahead)
+            self.metrics = self.read()
+            yield cycle
 
     def start(self, newest: int) -> None:
         """Starts the cycles up to number `newest` that were not started before."""

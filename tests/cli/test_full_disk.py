@@ -10,17 +10,17 @@ from tests import tiny
 # Limits the size of files to less than TensorBoard needs, when the first checkpoint is saved.
 FULL = """
 import resource, signal, sys
-import azjax.running.loop as loop
+from azjax.running import hooks
 from azjax.cli.main import main
 
-save = loop.save_state
+save = hooks.save_state
 
 def save_without_space(*arguments, **options):
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
     return save(*arguments, **options)
 
-loop.save_state = save_without_space
+hooks.save_state = save_without_space
 sys.exit(main(sys.argv[2:]))
 """
 
