@@ -1,3 +1,4 @@
+from . import replay as replay
 from . import search as search
 from .analysis.analyse import analyse as analyse
 from .analysis.game_analysis import GameAnalysis as GameAnalysis

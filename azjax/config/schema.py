@@ -199,6 +199,11 @@ class GateConfig:
 class ReplayConfig:
     """The replay buffer that batches are drawn from."""
 
+    module: str = ""
+    """A buffer of your own, "module:Name": a class, or a function, that makes an object with the
+    methods of `azjax.replay.Ring`. It is called with the options."""
+    options: Options = ()
+    """Options of your own buffer."""
     capacity_plies: Positive = 256
     """Plies kept of each parallel game; a multiple of `selfplay.plies_per_cycle`."""
     max_games: Natural = 0

@@ -7,8 +7,9 @@ from azjax_envs import Game
 
 from azjax.learning.symmetries import random_symmetries
 from azjax.replay.auxiliary import AuxiliaryTargets
-from azjax.replay.buffer import Transition, unpack_policy
+from azjax.replay.buffer import unpack_policy
 from azjax.replay.compact_states import restore_unobserved
+from azjax.replay.sampling import Sample
 from azjax.types import Array
 
 
@@ -27,23 +28,16 @@ class Batch:
 def make_batch(
     game: Game,
     key: Array,
-    transitions: Transition,
-    outcome: Array,
-    auxiliary: AuxiliaryTargets | None = None,
+    sample: Sample,
     *,
     symmetries: bool,
 ) -> Batch:
-    """Makes a batch of stored plies [N, ...].
-
-    Args:
-      key: PRNG key, for the symmetries.
-      outcome: value targets, float32 [N, 3]; see `azjax.replay.targets`.
-      auxiliary: auxiliary targets [N, ...], where the network learns them.
-    """
-    states = restore_unobserved(game, transitions.states)
+    """Makes a batch of N examples that were drawn from the buffer; `key` is for the symmetries."""
+    states = restore_unobserved(game, sample.transitions.states)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
-    policy = unpack_policy(transitions.policy, game.num_actions)
+    policy = unpack_policy(sample.transitions.policy, game.num_actions)
+    auxiliary = sample.auxiliary
     if symmetries:
         ownership = None if auxiliary is None else auxiliary.ownership
         observations, policy, masks, ownership = random_symmetries(
@@ -51,4 +45,4 @@ def make_batch(
         )
         if auxiliary is not None:
             auxiliary = AuxiliaryTargets(score=auxiliary.score, ownership=ownership)
-    return Batch(observations, masks, policy, outcome, auxiliary)
+    return Batch(observations, masks, policy, sample.outcome, auxiliary)

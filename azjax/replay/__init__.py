@@ -1,1 +1,14 @@
-"""The replay buffer and the targets computed from it."""
+"""The replay buffer: what it keeps, the targets computed from it, and the examples drawn."""
+
+from azjax.replay.auxiliary import AuxiliaryTargets as AuxiliaryTargets
+from azjax.replay.buffer import Replay as Replay
+from azjax.replay.buffer import Transition as Transition
+from azjax.replay.buffer import add as add
+from azjax.replay.buffer import init as init
+from azjax.replay.ring import ReplayBuffer as ReplayBuffer
+from azjax.replay.ring import Ring as Ring
+from azjax.replay.sampling import Sample as Sample
+from azjax.replay.sampling import examples_at as examples_at
+from azjax.replay.sampling import sample as sample
+from azjax.replay.targets import Targets as Targets
+from azjax.replay.targets import value_targets as value_targets

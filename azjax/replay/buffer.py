@@ -83,20 +83,20 @@ def unpack_policy(policy: Array | TopPolicy, num_actions: int) -> Array:
     return jax.vmap(spread)(policy.actions.astype(jnp.int32), policy.probabilities)
 
 
-def empty_replay(transition: Transition, capacity_plies: int) -> Replay:
-    """Returns an empty ring of `capacity_plies` for transitions like these [B, ...]."""
-    ring = jax.tree.map(lambda x: jnp.zeros((capacity_plies, *x.shape), x.dtype), transition)
+def init(transition: Transition, capacity: int) -> Replay:
+    """Returns an empty ring of `capacity` plies for transitions like this [B, ...]."""
+    ring = jax.tree.map(lambda x: jnp.zeros((capacity, *x.shape), x.dtype), transition)
     return Replay(
         transitions=ring, position=jnp.zeros((), jnp.int32), filled=jnp.zeros((), jnp.int32)
     )
 
 
-def append(replay: Replay, transitions: Transition) -> Replay:
+def add(replay: Replay, transitions: Transition) -> Replay:
     """Writes T plies [T, B, ...] over the oldest ones; T must divide the ring's length."""
     size, new = replay.transitions.reward.shape[0], transitions.reward.shape[0]
     if size % new:
         raise ValueError(
-            f"{new} plies cannot be appended to a ring of {size} plies: they must divide it"
+            f"{new} plies cannot be added to a ring of {size} plies: they must divide it"
         )
     written = jax.tree.map(
         lambda ring, x: jax.lax.dynamic_update_slice_in_dim(ring, x, replay.position, axis=0),
@@ -108,19 +108,3 @@ def append(replay: Replay, transitions: Transition) -> Replay:
         position=(replay.position + new) % size,
         filled=jnp.minimum(replay.filled + new, size),
     )
-
-
-def draw_indices(key: Array, valid: Array, shape: tuple[int, ...]) -> Array:
-    """Draws flat indices of valid positions, bool [R, B], uniformly, with replacement.
-
-    If no position is valid, all indices are 0; the caller must check that.
-    """
-    cumulative = jnp.cumsum(valid.reshape(-1).astype(jnp.int32))
-    rank = jax.random.randint(key, shape, 0, jnp.maximum(cumulative[-1], 1))
-    indices = jnp.searchsorted(cumulative, rank, side="right")
-    return jnp.minimum(indices, valid.size - 1).astype(jnp.int32)
-
-
-def plies_at(replay: Replay, indices: Array) -> Transition:
-    """Returns the plies at flat indices int32 [N], as transitions [N, ...]."""
-    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[indices], replay.transitions)

@@ -27,6 +27,7 @@ from azjax.network.two_headed import dtype_of
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
+from azjax.replay.ring import ReplayBuffer
 from azjax.running.evaluation import check_opponents
 from azjax.running.hooks import Run, checkpoint, due, evaluate, stop_message
 from azjax.running.memory import check_memory
@@ -58,6 +59,7 @@ def train(
     optimizer: Optimizer | None = None,
     loss: Loss | None = None,
     search: Search | None = None,
+    replay: ReplayBuffer | None = None,
     start_from: str | Path | None = None,
     console: Console | None = None,
     loggers: Sequence[Logger] = (),
@@ -69,8 +71,8 @@ def train(
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
-      network: as in `make_trainer`, like `optimizer`, `loss` and `search`. An object that is handed
-        over here must be handed over again to `resume`; a network also to `load_player`.
+      network: as in `make_trainer`, like `optimizer`, `loss`, `search` and `replay`. An object that
+        is handed over here must be handed over again to `resume`; a network also to `load_player`.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
@@ -91,7 +93,13 @@ def train(
         game = make_game(config)
     else:
         config = replace(config, game=game_config(game))
-    parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
+    parts = {
+        "network": network,
+        "optimizer": optimizer,
+        "loss": loss,
+        "search": search,
+        "replay": replay,
+    }
     trainer = make_trainer(game, config, **parts)
     config = with_given(config, **parts)
     check_opponents(trainer)
@@ -131,6 +139,7 @@ def resume(
     optimizer: Optimizer | None = None,
     loss: Loss | None = None,
     search: Search | None = None,
+    replay: ReplayBuffer | None = None,
     console: Console | None = None,
     loggers: Sequence[Logger] = (),
     on_cycle: OnCycle | None = None,
@@ -151,7 +160,13 @@ def resume(
     if config is not None and game is not None:
         config = replace(config, game=saved.game)  # which `game` must be
     game = resolve_game(saved.game, game, owner=str(run_dir))
-    parts = {"network": network, "optimizer": optimizer, "loss": loss, "search": search}
+    parts = {
+        "network": network,
+        "optimizer": optimizer,
+        "loss": loss,
+        "search": search,
+        "replay": replay,
+    }
     if config is not None:
         config = with_given(config, **parts)
         check_changes(run_dir, saved, config)

@@ -53,7 +53,7 @@ def what_fits(trainer: Trainer, left: float, replay: int) -> str:
 
 def replay_bytes(trainer: Trainer) -> int:
     """Returns the bytes of the replay buffer on each device, with the copy for a checkpoint."""
-    stored = trainer.abstract_state().replay.transitions
+    stored = trainer.abstract_state().replay
     total = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(stored))
     return 2 * total // trainer.mesh.size
 

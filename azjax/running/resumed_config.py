@@ -21,6 +21,8 @@ _FIXED = (
     "selfplay.openings",
     "selfplay.actor",
     "replay.capacity_plies",
+    "replay.module",
+    "replay.options",
     "learning.optimizer",
     "learning.optimizer_options",
 )

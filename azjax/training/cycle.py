@@ -15,9 +15,7 @@ from azjax.learning.batch import make_batch
 from azjax.learning.state import LearnerState
 from azjax.learning.update import update
 from azjax.means import mean
-from azjax.replay import buffer
-from azjax.replay.auxiliary import auxiliary_targets
-from azjax.replay.targets import Targets, value_targets
+from azjax.pytrees import take
 from azjax.selfplay import selfplay
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
@@ -84,21 +82,21 @@ def self_play(
         full_search_mask=selfplay.draw_full_search_mask(keys.shared, config.selfplay),
         resign_threshold=threshold,
     )
-    return replace(state, games=games, replay=buffer.append(state.replay, transitions)), stats
+    replay = experiment.replay.add(state.replay, transitions)
+    return replace(state, games=games, replay=replay), stats
 
 
-def compute_targets(experiment: Experiment, state: TrainState) -> Targets:
+def compute_targets(experiment: Experiment, state: TrainState) -> Any:
     """Computes the value target of every position in the replay buffer."""
     config = experiment.config
-    return value_targets(
+    return experiment.replay.targets(
         state.replay,
         root_value_weight=config.learning.root_value_weight,
-        max_games=config.replay.max_games,
-        devices=jax.lax.axis_size(AXIS),
+        max_games=config.replay.max_games // jax.lax.axis_size(AXIS),
     )
 
 
-def synchronise(targets: Targets, stats: selfplay.SelfPlayStats) -> tuple[Targets, CycleStats]:
+def synchronise(targets: Any, stats: selfplay.SelfPlayStats) -> tuple[Any, CycleStats]:
     """Sums the statistics over all devices: the one collective before the updates."""
     count = jnp.sum(targets.valid)
     local = CycleStats(
@@ -115,25 +113,20 @@ def synchronise(targets: Targets, stats: selfplay.SelfPlayStats) -> tuple[Target
 
 
 def learn(
-    experiment: Experiment, state: TrainState, targets: Targets, stats: CycleStats, key: Array
+    experiment: Experiment, state: TrainState, targets: Any, stats: CycleStats, key: Array
 ) -> tuple[TrainState, Metrics]:
     """Makes the updates of a cycle; none while the buffer holds too few positions."""
-    config, replay = experiment.config, state.replay
+    config = experiment.config
     updates, devices = config.learning.updates_per_cycle, jax.lax.axis_size(AXIS)
     draw_key, *symmetry_keys = jax.random.split(key, updates + 1)
-    shape = (updates, config.learning.batch_size // devices)
-    draws = (buffer.draw_indices(draw_key, targets.valid, shape), jnp.stack(symmetry_keys))
+    share = config.learning.batch_size // devices
+    drawn = experiment.replay.sample(state.replay, targets, draw_key, updates * share)
+    samples = jax.tree.map(lambda x: x.reshape(updates, share, *x.shape[1:]), drawn)
+    keys = jnp.stack(symmetry_keys)
 
     def one_update(step: Array, learner: LearnerState) -> tuple[LearnerState, Metrics]:
-        indices, key = jax.tree.map(lambda x: x[step], draws)
-        batch = make_batch(
-            experiment.game,
-            key,
-            buffer.plies_at(replay, indices),
-            targets.outcome.reshape(-1, 3)[indices],
-            auxiliary_targets(replay, targets, indices),
-            symmetries=config.learning.symmetries,
-        )
+        sample, key = take((samples, keys), step)
+        batch = make_batch(experiment.game, key, sample, symmetries=config.learning.symmetries)
         return update(
             experiment.network,
             experiment.optimizer,

@@ -15,6 +15,8 @@ from azjax.learning.loss import Loss
 from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
 from azjax.replay.buffer import Replay
+from azjax.replay.custom_replay import PerDevice
+from azjax.replay.ring import ReplayBuffer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.search.search import Search
 from azjax.selfplay.openings import Games, Openings
@@ -32,6 +34,7 @@ class Experiment:
     optimizer: optax.GradientTransformation
     loss: Loss
     search: Search  # of self-play, gates and evaluations
+    replay: ReplayBuffer
     config: Config
     learning_rate: optax.Schedule | None = None  # by update, where it is known
     openings: Openings | None = None  # where games begin, if not at the game's own start
@@ -50,7 +53,7 @@ class TrainState:
     learner: LearnerState  # the network that learns, its optimizer and its averages
     gated: Variables | None  # the network that passed the last gate, where `actor` is "gated"
     games: Games  # [B, ...], split over the devices
-    replay: Replay  # [R, B, ...], split over the devices along B
+    replay: Any  # `Replay` [R, B, ...], split along B; of a buffer of one's own, [devices, ...]
     resignation: ResignationStats | None  # if players resign: statistics that set the threshold
     key: Array  # uint32 [2], constant; a cycle uses fold_in(key, 2 * cycle), a gate 2 * cycle + 1
     cycle: Array  # int32 [], cycles done
@@ -82,13 +85,17 @@ class TrainState:
 _everywhere: Any = EVERYWHERE  # specs take the place of arrays; one stands for a whole subtree
 _time_major: Any = PartitionSpec(None, AXIS)
 _split: Any = SPLIT
-STATE_SPECS = TrainState(
-    learner=_everywhere,
-    gated=_everywhere,
-    games=_split,
-    replay=Replay(transitions=_time_major, position=_everywhere, filled=_everywhere),
-    resignation=_everywhere,
-    key=_everywhere,
-    cycle=_everywhere,
-)
-"""How each part of the state lies on the mesh."""
+_RING = Replay(transitions=_time_major, position=_everywhere, filled=_everywhere)
+
+
+def state_specs(replay: ReplayBuffer) -> TrainState:
+    """Returns how each part of the state of a run with this buffer lies on the mesh."""
+    return TrainState(
+        learner=_everywhere,
+        gated=_everywhere,
+        games=_split,
+        replay=_split if isinstance(replay, PerDevice) else _RING,
+        resignation=_everywhere,
+        key=_everywhere,
+        cycle=_everywhere,
+    )

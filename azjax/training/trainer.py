@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -21,7 +21,9 @@ from azjax.network.network import Network
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
 from azjax.replay.auxiliary import check_auxiliary
-from azjax.replay.buffer import empty_replay
+from azjax.replay.buffer import Transition
+from azjax.replay.custom_replay import checked_replay, make_replay
+from azjax.replay.ring import ReplayBuffer, Ring
 from azjax.search.search import Search, search_of
 from azjax.search.search import search as azjax_search
 from azjax.selfplay.openings import read_openings, start_games
@@ -30,7 +32,7 @@ from azjax.selfplay.selfplay import play_plies
 from azjax.sharding import AXIS, EVERYWHERE, make_mesh, shard, shardings
 from azjax.training.cycle import train_cycle
 from azjax.training.gate import gate
-from azjax.training.state import STATE_SPECS, Experiment, TrainState
+from azjax.training.state import Experiment, TrainState, state_specs
 from azjax.types import Array, Metrics
 
 _SINGLE_STEPS = functools.partial(azjax_search, steps="single")
@@ -49,6 +51,7 @@ class Trainer:
     learning_rate: optax.Schedule | None  # by update, where it is known
     config: Config
     mesh: Mesh
+    specs: TrainState  # how each part of the state lies on the mesh
     init: Callable[[Array], TrainState]  # from a PRNG key
     cycle: Step  # donates its argument
     gate: Step  # likewise
@@ -58,7 +61,7 @@ class Trainer:
         """Returns shapes, dtypes and shardings of the state; nothing is computed."""
         shapes = jax.eval_shape(self.init, jax.ShapeDtypeStruct((2,), jnp.uint32))
         specs = jax.tree.broadcast(
-            STATE_SPECS, shapes, is_leaf=lambda x: isinstance(x, PartitionSpec)
+            self.specs, shapes, is_leaf=lambda x: isinstance(x, PartitionSpec)
         )
         return jax.tree.map(
             lambda s, where: jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=where),
@@ -76,6 +79,7 @@ def make_trainer(
     optimizer: Optimizer | None = None,
     loss: Loss | None = None,
     search: Search | None = None,
+    replay: ReplayBuffer | None = None,
 ) -> Trainer:
     """Builds the functions of a run; nothing is compiled yet.
 
@@ -87,10 +91,11 @@ def make_trainer(
         config's learning rate.
       loss: a loss of your own; `azjax.alphazero_loss` by default.
       search: a search of your own, with the arguments and the result of `azjax.search.search`.
+      replay: a buffer of your own, with the methods of `azjax.replay.Ring`.
 
     Raises:
       UserError: the games or the batch cannot be split evenly over the devices, the game lacks
-        what the network is to predict, or the network's predictions have wrong shapes.
+        what the network is to predict, or what the network or the buffer returns has wrong shapes.
     """
     require_no_chance(game)
     mesh = make_mesh() if mesh is None else mesh
@@ -116,14 +121,21 @@ def make_trainer(
         optimizer=rule,
         loss=loss_of(config, loss),
         search=selfplay_search(search, on_cpus=on_cpus),
+        replay=make_replay(config, replay),
         config=config,
         learning_rate=learning_rate,
         openings=read_openings(game, path) if path else None,
     )
+    if type(experiment.replay) is not Ring:
+        plies = transition_shapes(experiment, config.selfplay.parallel_games // mesh.size)
+        draws = config.learning.updates_per_cycle * config.learning.batch_size // mesh.size
+        buffer = checked_replay(experiment.replay, config, plies, draws)
+        experiment = replace(experiment, replay=buffer)
+    specs = state_specs(experiment.replay)
 
     def step(function: Callable[[Experiment, TrainState], Any]) -> Step:
         on_devices = functools.partial(function, experiment)
-        sharded = shard(on_devices, mesh, (STATE_SPECS,), (STATE_SPECS, EVERYWHERE))
+        sharded = shard(on_devices, mesh, (specs,), (specs, EVERYWHERE))
         compiled = jax.jit(sharded, donate_argnums=0)
         return _blocking(compiled) if on_cpus else compiled
 
@@ -134,9 +146,8 @@ def make_trainer(
         learning_rate=learning_rate,
         config=config,
         mesh=mesh,
-        init=jax.jit(
-            shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, STATE_SPECS)
-        ),
+        specs=specs,
+        init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
         cycle=step(train_cycle),
         gate=step(gate),
         asynchronous=not on_cpus,
@@ -169,25 +180,38 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         config.selfplay,
         experiment.openings,
     )
-    _, transitions, _ = jax.eval_shape(
-        lambda v, k, g: play_plies(
-            game, experiment.evaluate, v, k, g, config, search=experiment.search
-        ),
-        variables,
-        keys.run,
-        games,
-    )
-    layout = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), transitions)
+    plies = transition_shapes(experiment, config.selfplay.parallel_games // devices)
+    ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), plies)
     gated = config.selfplay.actor == "gated"
     return TrainState(
         learner=init_learner(variables, experiment.optimizer),
         gated=jax.tree.map(jnp.copy, variables) if gated else None,
         games=games,
-        replay=empty_replay(layout, config.replay.capacity_plies),
+        replay=experiment.replay.init(ply, config.replay.capacity_plies),
         resignation=initial_stats() if config.selfplay.resign_false_positive_rate else None,
         key=keys.run,
         cycle=jnp.zeros((), jnp.int32),
     )
+
+
+def transition_shapes(experiment: Experiment, games: int) -> Transition:
+    """Returns shapes and dtypes of the plies of a cycle, [T, B, ...], of this many games."""
+    game, config = experiment.game, experiment.config
+
+    def play(key: Array) -> Transition:
+        started = start_games(game, key, games, config.selfplay, experiment.openings)
+        _, transitions, _ = play_plies(
+            game,
+            experiment.evaluate,
+            experiment.network.init(key),
+            key,
+            started,
+            config,
+            search=experiment.search,
+        )
+        return transitions
+
+    return jax.eval_shape(play, jax.ShapeDtypeStruct((2,), jnp.uint32))
 
 
 def divided(config: Config) -> list[tuple[str, int, int]]:

@@ -17,6 +17,7 @@ from azjax.learning.loss import alphazero_loss
 from azjax.learning.update import init_learner, make_optimizer, update
 from azjax.network.two_headed import make_network
 from azjax.replay.buffer import Transition
+from azjax.replay.sampling import Sample
 from azjax.replay.targets import expected_result
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
 from tests.oracles.searches import random_positions
@@ -34,13 +35,14 @@ def test_batch_is_what_the_mover_sees():
     nothing = jnp.zeros(128, jnp.float16)
     rows = Transition(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
     outcome = jnp.linspace(0, 1, 3 * 128).reshape(128, 3)
+    sample = Sample(rows, outcome, None)
     made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
-    plain = made(jax.random.key(2), rows, outcome, symmetries=False)
+    plain = made(jax.random.key(2), sample, symmetries=False)
     np.testing.assert_array_equal(plain.observations, jax.vmap(GAME.observe)(states))
     np.testing.assert_array_equal(plain.masks, jax.vmap(GAME.legal_action_mask)(states))
     np.testing.assert_array_equal(plain.policy, policy)
     assert plain.policy.dtype == jnp.float32
-    turned = made(jax.random.key(2), rows, outcome, symmetries=True)
+    turned = made(jax.random.key(2), sample, symmetries=True)
     for batch in (plain, turned):
         np.testing.assert_array_equal(batch.outcome, outcome)
         np.testing.assert_array_equal(batch.masks.sum(-1), plain.masks.sum(-1))

@@ -5,16 +5,9 @@ import numpy as np
 import pytest
 
 from azjax.learning.batch import make_batch
-from azjax.replay.buffer import (
-    TopPolicy,
-    Transition,
-    append,
-    draw_indices,
-    empty_replay,
-    pack_policy,
-    plies_at,
-    unpack_policy,
-)
+from azjax.replay.buffer import TopPolicy, Transition, add, init, pack_policy, unpack_policy
+from azjax.replay.sampling import Sample, draw_indices, examples_at
+from azjax.replay.targets import value_targets
 from tests.oracles.searches import random_positions
 from tests.oracles.wide import Wide
 
@@ -50,7 +43,7 @@ def new_ring():
     shapes = jax.eval_shape(
         lambda: jax.tree.map(lambda x: x[0], as_transitions(empty_transitions()))
     )
-    return empty_replay(shapes, RING)
+    return init(shapes, RING)
 
 
 def empty_transitions():
@@ -64,7 +57,7 @@ def empty_transitions():
     }
 
 
-append_jit, take_jit = map(jax.jit, (append, plies_at))
+add_jit, targets_jit = jax.jit(add), jax.jit(lambda x: value_targets(x, root_value_weight=0.0))
 
 
 def test_an_empty_ring():
@@ -81,7 +74,7 @@ def test_the_ring_keeps_the_newest():
     replay, plies = new_ring(), []
     for count in range(1, 8):
         rows = random_transitions(rng, 4, ends=0.25)
-        replay = append_jit(replay, as_transitions(rows))
+        replay = add_jit(replay, as_transitions(rows))
         plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
         plies = plies[-RING:]
         assert replay.filled == len(plies) == min(4 * count, RING)
@@ -95,12 +88,12 @@ def test_the_ring_keeps_the_newest():
                 np.testing.assert_array_equal(kept, ply[name].astype(kept.dtype))
 
 
-def test_append_needs_a_divisor():
+def test_add_needs_a_divisor():
     rows = {name: np.repeat(x, 5, axis=0) for name, x in empty_transitions().items()}
     with pytest.raises(
-        ValueError, match="5 plies cannot be appended to a ring of 12 plies: they must divide it"
+        ValueError, match="5 plies cannot be added to a ring of 12 plies: they must divide it"
     ):
-        append(new_ring(), as_transitions(rows))
+        add(new_ring(), as_transitions(rows))
 
 
 def test_draws_are_uniform_over_what_is_known():
@@ -108,10 +101,8 @@ def test_draws_are_uniform_over_what_is_known():
     known = rng.random((RING, LANES)) < 0.4
     known[0, 0] = known[-1, -1] = True  # both ends of the ring
     draws = 60_000
-    indices = jax.jit(draw_indices, static_argnums=2)(
-        jax.random.key(0), jnp.asarray(known), (3, draws // 3)
-    )
-    assert indices.shape == (3, draws // 3)
+    indices = jax.jit(draw_indices, static_argnums=2)(jax.random.key(0), jnp.asarray(known), draws)
+    assert indices.shape == (draws,)
     assert indices.dtype == jnp.int32
     counts = np.bincount(np.asarray(indices).ravel(), minlength=known.size).reshape(known.shape)
     assert not counts[~known].any()
@@ -119,26 +110,28 @@ def test_draws_are_uniform_over_what_is_known():
     chi2 = ((counts[known] - expected) ** 2 / expected).sum()
     freedom = known.sum() - 1
     assert chi2 < freedom + 5 * np.sqrt(2 * freedom)
-    # The rows of the draw differ: they are the batches of different updates.
-    assert (np.asarray(indices[0]) != np.asarray(indices[1])).any()
 
 
 def test_draws_from_one_or_nothing():
     only = jnp.zeros((RING, LANES), bool).at[7, 3].set(True)
     draw = jax.jit(draw_indices, static_argnums=2)
-    np.testing.assert_array_equal(draw(jax.random.key(1), only, (64,)), 7 * LANES + 3)
-    np.testing.assert_array_equal(draw(jax.random.key(1), ~only & False, (64,)) >= RING * LANES, 0)
+    np.testing.assert_array_equal(draw(jax.random.key(1), only, 64), 7 * LANES + 3)
+    np.testing.assert_array_equal(draw(jax.random.key(1), ~only & False, 64) >= RING * LANES, 0)
 
 
-def test_take_reads_what_was_written():
+def test_examples_are_what_was_written():
     rows = random_transitions(np.random.default_rng(1), RING, ends=0.3)
-    replay = append_jit(new_ring(), as_transitions(rows))
+    replay = add_jit(new_ring(), as_transitions(rows))
     places = [(0, 0), (3, 4), (RING - 1, LANES - 1), (3, 4), (7, 1)]
-    taken = take_jit(replay, jnp.asarray([t * LANES + lane for t, lane in places]))
+    targets = targets_jit(replay)
+    taken = jax.jit(examples_at)(
+        replay, targets, jnp.asarray([t * LANES + lane for t, lane in places])
+    )
     expected = jax.tree.map(
         lambda x: jnp.stack([x[t, lane] for t, lane in places]), as_transitions(rows)
     )
-    chex.assert_trees_all_equal(taken, expected)
+    chex.assert_trees_all_equal(taken.transitions, expected)
+    np.testing.assert_array_equal(taken.outcome, [targets.outcome[place] for place in places])
 
 
 # Policies over very many actions.
@@ -217,13 +210,11 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     assert isinstance(rows.policy, TopPolicy)
     # Through the ring and back, one lane of 64 plies.
     ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, *x.shape[1:]), x.dtype), rows)
-    replay = append(empty_replay(ply, 64), jax.tree.map(lambda x: x[:, None], rows))
-    rows = plies_at(replay, jnp.arange(64)[::-1])
+    replay = add(init(ply, 64), jax.tree.map(lambda x: x[:, None], rows))
+    rows = examples_at(replay, targets_jit(replay), jnp.arange(64)[::-1])
     whole = Transition(states=states, policy=policy.astype(jnp.float16), **rest)
     whole = jax.tree.map(lambda x: x[::-1], whole)
-    outcome = jnp.zeros((64, 3))
-    batches = [
-        make_batch(game, jax.random.key(1), x, outcome, symmetries=True) for x in (rows, whole)
-    ]
+    whole = Sample(whole, rows.outcome, None)
+    batches = [make_batch(game, jax.random.key(1), x, symmetries=True) for x in (rows, whole)]
     chex.assert_trees_all_equal(*batches)
     assert (batches[0].policy > 0).sum(-1).max() > 20

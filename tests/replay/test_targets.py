@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import pytest
 
-from azjax.replay.buffer import append
+from azjax.replay.buffer import add
 from azjax.replay.targets import double_windows, scan_plies, value_targets
 from tests.replay.test_buffer import (
     LANES,
@@ -16,7 +16,7 @@ from tests.replay.test_buffer import (
     random_transitions,
 )
 
-append_jit = jax.jit(append)
+add_jit = jax.jit(add)
 find_jit = jax.jit(value_targets, static_argnames=("root_value_weight", "max_games", "devices"))
 
 
@@ -75,7 +75,7 @@ def test_against_plain_lists(ends, own, games):
     seen_known = seen_unknown = seen_old = 0
     for count in range(1, 8):
         rows = random_transitions(rng, 4, ends=ends)
-        replay = append_jit(replay, as_transitions(rows))
+        replay = add_jit(replay, as_transitions(rows))
         reference.plies += [{name: x[t] for name, x in rows.items()} for t in range(4)]
         reference.plies = reference.plies[-RING:]
         found = find_jit(replay, root_value_weight=own, max_games=games, devices=devices)
@@ -111,7 +111,7 @@ def test_a_double_turn_keeps_the_sign():
     rows = {name: np.repeat(x, 4, axis=0) for name, x in empty_transitions().items()}
     rows["discount"][:] = np.asarray([-1, -1, 1, 0])[:, None]
     rows["reward"][3] = 1
-    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), root_value_weight=0.0)
+    targets = find_jit(add_jit(new_ring(), as_transitions(rows)), root_value_weight=0.0)
     np.testing.assert_array_equal(targets.value[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.side[:4, 0], [1, -1, 1, 1])
     np.testing.assert_array_equal(targets.valid[:, 0], [True] * 4 + [False] * (RING - 4))
@@ -121,7 +121,7 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
     rows = empty_transitions()
     rows["reward"][:], rows["value"][:] = 1.0, -0.2
     rows = {name: np.repeat(x, 4, axis=0) for name, x in rows.items()}  # games of one ply
-    targets = find_jit(append_jit(new_ring(), as_transitions(rows)), root_value_weight=0.5)
+    targets = find_jit(add_jit(new_ring(), as_transitions(rows)), root_value_weight=0.5)
     np.testing.assert_allclose(targets.outcome[0, 0], [0.5, 0.4, 0.1], atol=1e-4)
     np.testing.assert_allclose(targets.value[0, 0], 0.4, atol=1e-4)
 

@@ -21,9 +21,9 @@ def state_bytes(trainer):
 def test_sizes(devices):
     trainer = tiny.trainer(devices)
     # A ply: the state, a float16 policy, a float16 reward, an int8 discount, a float16 value, a
-    # bool. A ring of 16 plies of 16 games, twice: a checkpoint needs a copy.
+    # bool. A ring of 16 plies of 16 games and its two numbers, twice: a checkpoint needs a copy.
     ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1 + 2 + 1
-    assert replay_bytes(trainer) == 2 * 16 * 16 * ply // devices
+    assert replay_bytes(trainer) == 2 * (16 * 16 * ply + 4 + 4) // devices
     # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
     # prior and the child of each action; 3 numbers of its lineage, which CPUs do not use. For each
     # game, also the rows that the search works on.

@@ -122,7 +122,7 @@ def test_the_ring_holds_games_that_follow_the_rules_and_their_results():
 
 
 def test_updates_wait_for_enough_positions(monkeypatch):
-    traced = count_calls(monkeypatch, buffer, "append")
+    traced = count_calls(monkeypatch, buffer, "add")
     trainer = tiny.trainer(2, replay={"capacity_plies": 24, "min_positions": 160})
     state = tiny.start(trainer)
     waited = updated = 0

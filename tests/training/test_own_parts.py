@@ -1,4 +1,6 @@
-"""Trainings with a network, an optimizer, a loss and a search of one's own."""
+"""Trainings with a network, an optimizer, a loss, a search and a buffer of one's own."""
+
+import re
 
 import jax
 import jax.numpy as jnp
@@ -11,10 +13,12 @@ from azjax_envs import init_batch, make
 import azjax
 from azjax.errors import UserError
 from azjax.learning.update import optimizer_of
+from azjax.replay import Ring
 from azjax.search import make_recurrent_fn, mask_logits, search_result
 from azjax.sharding import make_mesh
 from tests import tiny
 from tests.network.own_networks import Dense, LinenDense
+from tests.replay.own_buffers import Kept, Reservoir, Surprising
 
 GAME = make("tic_tac_toe")
 CYCLES = 3
@@ -101,6 +105,7 @@ def test_the_built_in_parts_are_the_defaults():
         optimizer=optimizer_of(config)[0],
         loss=azjax.alphazero_loss,
         search=azjax.search.search,
+        replay=azjax.replay.Ring(),
     )
     jax.tree.map(np.testing.assert_array_equal, state.learner, handed.learner)
 
@@ -137,6 +142,7 @@ def test_a_config_names_them():
             "loss_options": {"weight": 0.25},
         },
         search={"module": here + "mctx_search"},
+        replay={"module": "tests.replay.own_buffers:Surprising", "options": {"least": 0.5}},
     )
     trainer, _, metrics = trained(config)
     assert metrics["train/weight"] == 0.25
@@ -144,8 +150,32 @@ def test_a_config_names_them():
     assert trainer.learning_rate is not None
 
 
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_reservoir(devices):
+    """Its arrays are its own, and each device has some of them."""
+    _, state, metrics = trained(devices=devices, replay=Reservoir())
+    assert isinstance(state.replay, Kept)
+    assert state.replay.seen.shape == (devices,)
+    assert state.replay.seen.sum() == metrics["replay/positions"] >= 96
+    assert len(state.replay.seen.sharding.device_set) == devices
+
+
+def test_a_buffer_that_was_handed_over_must_be_again(tmp_path):
+    run, config = tmp_path / "run", tiny.config(evaluation={"every": 0}, cycles=2)
+    azjax.train(config, run, replay=Surprising(), on_cycle=lambda progress: progress.cycle == 1)
+    message = re.escape("replay.module = '<tests.replay.own_buffers.Surprising>' was handed over")
+    with pytest.raises(UserError, match=message):
+        azjax.resume(run)
+    assert int(azjax.resume(run, replay=Surprising()).cycle) == 2
+
+
 def no_result(*arguments, **options):
     return azjax.search.search(*arguments, **options)._replace(visits=jnp.zeros(3))
+
+
+def changed(**methods):
+    """Returns a ring with other methods."""
+    return type("Changed", (Ring,), methods)()
 
 
 MISTAKES = {
@@ -156,6 +186,37 @@ MISTAKES = {
         {"search": lambda *_, **__: 3},
         ValueError,
         "must return a SearchResult, not a int",
+    ),
+    "replay without methods": (
+        {"replay": object()},
+        UserError,
+        r"as azjax\.replay\.Ring\(\) is; object lacks init, add, targets, sample$",
+    ),
+    "replay's class": ({"replay": Reservoir}, UserError, r"is a class, so give Reservoir\(\)$"),
+    "replay's add": (
+        {"replay": changed(add=lambda self, replay, transitions: transitions)},
+        UserError,
+        "^replay: what add returns must have the same structure as what init returns",
+    ),
+    "replay's arguments": (
+        {"replay": changed(init=lambda self, transition: transition)},
+        UserError,
+        r"^replay: .* takes 2 positional arguments but 3 were given$",
+    ),
+    "replay's targets": (
+        {"replay": changed(targets=lambda self, replay, **_: replay)},
+        UserError,
+        "^replay: targets must return a pytree with an array `valid`, bool",
+    ),
+    "replay's sample": (
+        {"replay": changed(sample=lambda self, replay, targets, key, n: targets)},
+        UserError,
+        r"^replay: sample must return an azjax\.replay\.Sample, not a Targets",
+    ),
+    "replay's sizes": (
+        {"replay": changed(sample=lambda self, *rest: Ring.sample(self, *rest[:-1], 3))},
+        UserError,
+        r"^replay: what sample returns: transitions\S* must be \S+ \[16.*\], given \S+ \[3",
     ),
     "metric": (
         {"loss": lambda prediction, batch: (prediction.value.mean(), {"loss": 0.0})},
