@@ -11,4 +11,5 @@ from azjax.replay.sampling import Sample as Sample
 from azjax.replay.sampling import examples_at as examples_at
 from azjax.replay.sampling import sample as sample
 from azjax.replay.targets import Targets as Targets
+from azjax.replay.targets import expected_result as expected_result
 from azjax.replay.targets import value_targets as value_targets
