@@ -1,9 +1,11 @@
 """Draws the positions on the pages of the games: python docs/draw_boards.py"""
 
 from pathlib import Path
+from typing import Any
 
 import jax
-from azjax_envs import make
+import jax.numpy as jnp
+from azjax_envs import Game, HasChance, make
 from azjax_envs.svg import to_svg
 
 FOLDER = Path(__file__).parent / "images" / "games"
@@ -24,16 +26,32 @@ POSITIONS = {
     "othello": ("othello", "d3 c5 e6 f5 f6 e3 c3 f3 f4 d2"),
     "shogi": ("shogi", "7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 2e2d 2c2d 2h2d P*2c 2d3d 2b8h+"),
     "tic_tac_toe": ("tic_tac_toe", "b2 a1 c1 a3 a2"),
+    # In a game of chance the roll stands before a move, and may stand alone at the end.
+    "ur": ("ur", "1:new 2:new 4:new 2:a1 1:new 3:a4 0:pass 4:c3 3:new 2:"),
 }
 
 
 def picture(name: str, moves: str) -> str:
     """Returns the SVG of the position after the moves."""
     game = make(name)
-    step, state = jax.jit(game.step), game.init()
+    state = game.init()
     for move in moves.split():
-        state = step(state, game.string_to_action(state, move))
+        state = play(game, state, move)
     return to_svg(game, state)
+
+
+def play(game: Game, state: Any, move: str) -> Any:
+    """Returns the state after a move, with the roll before it: "d4", "2:new", "2:"."""
+    state, move = roll(game, state, move)
+    return jax.jit(game.step)(state, game.string_to_action(state, move)) if move else state
+
+
+def roll(game: Game, state: Any, move: str) -> tuple[Any, str]:
+    """Returns the state after the roll that stands before a move, and the move."""
+    if isinstance(game, HasChance):
+        outcome, _, move = move.partition(":")
+        state = game.chance_step(state, jnp.int32(outcome))
+    return state, move
 
 
 def main() -> None:

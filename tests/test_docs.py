@@ -221,7 +221,8 @@ def test_figures_of_a_game(page):
     assert rows["Longest game"] == f"{game.max_steps:,} plies"
     assert rows["Symmetries"] == str(game.num_symmetries)
     move = draw_boards.POSITIONS[page.stem][1].split()[0]
-    number = game.string_to_action(game.init(), move)
+    state, move = draw_boards.roll(game, game.init(), move)
+    number = game.string_to_action(state, move)
     assert rows["First move"] == f"`{move}`, for example, is action {number:,}"
     index = (DOCS / "games" / "index.md").read_text()
     assert f"`{page.stem}`: " in index

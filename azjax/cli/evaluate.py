@@ -174,27 +174,29 @@ def solve(arguments: list[str]) -> None:
         """Print JSON."""
 
     options = parse(solve, Arguments, arguments, "solve")
-    from azjax_envs import HasScore
+    from azjax_envs import HasChance, HasScore
 
     from azjax.exact import solver
+    from azjax.exact.chance_solver import solve_chance
     from azjax.exact.state_graph import TooLargeError
-    from azjax.games import game_from_name
+    from azjax.games import any_game_from_name
 
-    game = game_from_name(options.game)
+    game = any_game_from_name(options.game)
     started = time.perf_counter()
     facts: dict[str, object] = {}
     payoffs = ("returns", "margin") if isinstance(game, HasScore) else ("returns",)
     try:
         with _status(options.json) as progress:
-            for payoff in payoffs:
-                solution = solver.solve(
-                    game,
-                    payoff=payoff,
-                    progress=lambda found, plies: progress(f"{found:,} states, depth {plies}"),
-                )
-                facts |= solution.to_dict()
+
+            def show(found: int, plies: int) -> None:
+                progress(f"{found:,} states, depth {plies}")
+
+            if isinstance(game, HasChance):
+                facts |= solve_chance(game, progress=show).to_dict()
+            for payoff in () if facts else payoffs:
+                facts |= solver.solve(game, payoff=payoff, progress=show).to_dict()
     except TooLargeError as error:
-        small = "tic_tac_toe, connect_four_4x4 and dots_and_boxes_2x2"
+        small = "tic_tac_toe, connect_four_4x4, dots_and_boxes_2x2 and ur_3"
         raise UserError(f"{error}; {small} are small enough") from error
     facts["seconds"] = round(time.perf_counter() - started, 2)
     _print(solver.facts_text(facts), facts, options.json)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game, HasScore
+from azjax_envs import Game, HasChance, HasScore
 from rich.text import Text
 
 from azjax.errors import UserError
@@ -40,8 +40,12 @@ def solve(
 
     Raises:
       TooLargeError: the game has more states than the limit.
-      UserError: a position can repeat, or the game does not have this payoff.
+      UserError: a position can repeat, the game does not have this payoff, or it has chance.
     """
+    if isinstance(game, HasChance):
+        raise UserError(
+            f"{game.name} is a game of chance: azjax.exact.chance_solver.solve_chance solves it"
+        )
     if payoff not in ("returns", "margin"):
         raise UserError(f'payoff must be "returns" or "margin", not {payoff!r}')
     if payoff == "margin" and not isinstance(game, HasScore):

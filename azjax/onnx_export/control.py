@@ -35,7 +35,7 @@ def while_loop(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -
         again = goes_on(inner, after)
         return _any(inner, again), [*after, again], []
 
-    return _loop(graph, "", _any(graph, first), [*carried, first], body, [])[:-1]
+    return [*_loop(graph, "", _any(graph, first), [*carried, first], body, [])[:-1]]
 
 
 def scan(graph: Graph, run: Run, equation: Any, inputs: Sequence[Value]) -> list[Value]:

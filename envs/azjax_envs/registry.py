@@ -32,6 +32,7 @@ _GAMES = {
     "othello": _Entry("azjax_envs.othello:Othello", ("size",)),
     "shogi": _Entry("azjax_envs.shogi:Shogi"),
     "tic_tac_toe": _Entry("azjax_envs.tic_tac_toe:TicTacToe"),
+    "ur": _Entry("azjax_envs.ur:Ur", ("pieces",)),
 }
 
 _ALSO_CALLED = {

@@ -44,6 +44,8 @@ def another_value(section, name):
         "selfplay.openings": "lines.txt",
         "evaluation.opponents": ["uct:100", "random"],
         "selfplay.plies_per_cycle": 8,
+        "replay.module": "my_buffer:Reservoir",
+        "replay.options": {"size": 1000},
         "replay.capacity_plies": 512,
         "gate.games": 66,
         "evaluation.games": 66,

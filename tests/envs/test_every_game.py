@@ -22,6 +22,7 @@ SIZES = {
     "othello": ["4x4", "6x6", "8x8"],
     "shogi": [""],
     "tic_tac_toe": [""],
+    "ur": ["1", "3", "7"],
 }
 OPTIONS = {
     "go": [{}, {"suicide": True, "komi": 0}],
