@@ -25,6 +25,8 @@ from .evaluation.report import Report as Report
 from .evaluation.report import report as report
 from .exact.solver import Solution as Solution
 from .exact.solver import solve as solve
+from .files.dataset import Dataset as Dataset
+from .files.dataset import dataset as dataset
 from .files.played_game import PlayedGame as PlayedGame
 from .files.read import read_games as read_games
 from .learning.batch import Batch as Batch
@@ -44,6 +46,7 @@ from .players.weights_file import save_player as save_player
 from .running.loop import resume as resume
 from .running.loop import train as train
 from .running.player import trained_player as trained_player
+from .running.pretrain import pretrain as pretrain
 from .running.progress import Progress as Progress
 from .runs.loggers import Logger as Logger
 from .runs.metrics import read_metrics as read_metrics

@@ -14,12 +14,13 @@ from azjax.cli.ending import exit_at_once
 from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
 from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
-from azjax.cli.train import export, resume, train
+from azjax.cli.train import export, pretrain, resume, train
 from azjax.cli.web import web
 from azjax.errors import FatalError, UserError, printable
 
 COMMANDS: dict[str, Callable[[list[str]], None]] = {
     "train": train,
+    "pretrain": pretrain,
     "resume": resume,
     "eval": evaluate,
     "match": match,

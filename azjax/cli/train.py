@@ -1,6 +1,7 @@
 """Commands that train."""
 
 import dataclasses
+import itertools
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,6 +54,41 @@ def train(arguments: list[str]) -> None:
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
         loggers = _loggers(run_dir, options.wandb)
         run(options.config, run_dir, start_from=options.start_from, loggers=loggers)
+
+
+def pretrain(arguments: list[str]) -> None:
+    """Learn from recorded games: azjax pretrain go_9x9 games/*.sgf
+
+    The run is like one of azjax train: azjax resume continues it, and
+    azjax train CONFIG --start-from RUN goes on by self-play.
+    """
+    from azjax.config import Config
+    from azjax.config.toml import load_config
+
+    words = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
+    config = load_config(words[0]) if words else None
+
+    @dataclasses.dataclass(frozen=True)
+    class Arguments:
+        config: Annotated[Config, tyro.conf.arg(name="")] = dataclasses.field(
+            default_factory=lambda: config or Config()
+        )
+        run_dir: Path | None = None
+        """Where the run is kept; runs/NAME_from_games of the config if left out."""
+        start_from: str | None = None
+        """As in `azjax train`."""
+
+    options = parse(pretrain, Arguments, arguments[len(words) :], "pretrain CONFIG FILES")
+    if len(words) < 2:
+        raise UserError("pretrain needs a config and files of games: azjax pretrain go_9x9 a.sgf")
+    run_dir = options.run_dir or Path("runs") / f"{Path(words[0]).stem}_from_games"
+    from azjax.devices import Hosts
+
+    _start_jax(options.config, Hosts())
+    from azjax.running.pretrain import pretrain as run
+
+    with second_signal_ends(_ended(run_dir)):
+        run(options.config, words[1:], run_dir, start_from=options.start_from)
 
 
 def resume(arguments: list[str]) -> None:

@@ -196,7 +196,10 @@ def read_game(pgn: Pgn) -> PlayedGame:
         remarks.append(f"{pgn.unclosed} is not closed")
     named = [tags.get(side, "?") for side in ("White", "Black")]
     title = "" if "" in named or named == ["?", "?"] else " - ".join(named)
-    return PlayedGame(record, title, ends_early=early, source=pgn, remark="; ".join(remarks))
+    end = _standard_result(pgn.result or tags.get("Result", ""))
+    result = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}.get(end)
+    remark = "; ".join(remarks)
+    return PlayedGame(record, title, ends_early=early, result=result, source=pgn, remark=remark)
 
 
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:

@@ -96,7 +96,21 @@ def read_game(game: Go | None, tree: SgfTree) -> PlayedGame:
             nodes[after.num_moves] = sequence[step.node]
         record = after
     sides = [_text(sequence[0], name) for name in ("PB", "PW")]
-    return played_game(record, sides, ended=ended, problem=problem, source=SgfSource(opened, nodes))
+    return played_game(
+        record,
+        sides,
+        ended=ended,
+        problem=problem,
+        result=_result(_text(sequence[0], "RE")),
+        source=SgfSource(opened, nodes),
+    )
+
+
+def _result(text: str) -> int | None:
+    """Returns Black's result by a file's RE, such as "B+3.5", "W+R", "0" and "Draw"."""
+    if found := re.match(r"\s*([BW])\+", text, re.IGNORECASE):
+        return 1 if found[1] in "Bb" else -1
+    return 0 if text.strip().lower() in ("0", "draw", "jigo") else None
 
 
 def _play(record: GameRecord, step: SgfStep) -> GameRecord:

@@ -87,11 +87,12 @@ def read_csa(text: str) -> PlayedGame:
     first = next((i for i, line in enumerate(lines) if re.match(r"[+-].|%", line)), len(lines))
     if not _is_even_csa(lines[:first]):
         raise UserError(_UNEVEN)
-    record, ended, problem = start_game(Shogi()), False, ""
+    record, ended, problem, result = start_game(Shogi()), False, "", None
     moves = [line for line in lines[first:] if re.match(r"[+-]|%", line)]
     for number, line in enumerate(moves):
         if line.startswith("%"):
             problem = f"moves come after {line}" if _goes_on(moves[number:], r"[+-]") else ""
+            result = _result(record, resigned=line.startswith(("%TORYO", "%TIME_UP")))
             break
         if ended := record.current.over:
             break
@@ -101,8 +102,17 @@ def read_csa(text: str) -> PlayedGame:
             problem = str(error)
             break
     return played_game(
-        record, [names.get("N+", ""), names.get("N-", "")], ended=ended, problem=problem
+        record,
+        [names.get("N+", ""), names.get("N-", "")],
+        ended=ended,
+        problem=problem,
+        result=result,
     )
+
+
+def _result(record: GameRecord, *, resigned: bool) -> int | None:
+    """Returns the first player's result if the player to move has given up or lost on time."""
+    return (-1 if record.current.mover == 0 else 1) if resigned else None
 
 
 def _play_csa(record: GameRecord, line: str) -> GameRecord:
@@ -169,7 +179,7 @@ def read_kif(text: str) -> PlayedGame:
     found = filter(None, map(_KIF_HEADER.match, lines))
     headers = {match[1].strip(): match[2].strip() for match in found}
     _check_even_kif(headers, lines)
-    record, target, ended, problem = start_game(Shogi()), "", False, ""
+    record, target, ended, problem, result = start_game(Shogi()), "", False, "", None
     game = itertools.takewhile(lambda line: not line.startswith("変化"), lines)
     numbered = filter(None, map(_KIF_NUMBERED.match, game))
     moves = [found[2] for found in numbered if found[0].split() != list("987654321")]  # a diagram's
@@ -177,6 +187,7 @@ def read_kif(text: str) -> PlayedGame:
         if text.startswith(tuple(_KIF_ENDS.split())):
             goes_on = _goes_on(moves[number:], _KIF_MOVE)
             problem = f"moves come after {text.split()[0]}" if goes_on else ""
+            result = _result(record, resigned=text.startswith(("投了", "切れ負け")))
             break
         if ended := record.current.over:
             break
@@ -186,7 +197,7 @@ def read_kif(text: str) -> PlayedGame:
             problem = str(error)
             break
     sides = [headers.get(side, "") for side in ("先手", "後手")]
-    return played_game(record, sides, ended=ended, problem=problem)
+    return played_game(record, sides, ended=ended, problem=problem, result=result)
 
 
 def _play_kif(record: GameRecord, text: str, target: str) -> tuple[GameRecord, str]:

@@ -19,6 +19,7 @@ from azjax.config.own_parts import resume_command, with_given
 from azjax.config.toml import save_config
 from azjax.devices import describe_machine
 from azjax.errors import UserError
+from azjax.files.dataset import Dataset, load_dataset
 from azjax.games import game_config, make_game, resolve_game
 from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
@@ -34,6 +35,7 @@ from azjax.running.memory import check_memory
 from azjax.running.pipeline import Pipeline
 from azjax.running.processes import failing_together
 from azjax.running.progress import OnCycle
+from azjax.running.recorded_games import GAMES_FILE, learning_from
 from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
 from azjax.running.saved_state import restore_state
 from azjax.running.start import first_state, read_start
@@ -61,6 +63,7 @@ def train(
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
     start_from: str | Path | None = None,
+    games: Dataset | None = None,
     console: Console | None = None,
     loggers: Sequence[Logger] = (),
     on_cycle: OnCycle | None = None,
@@ -76,6 +79,8 @@ def train(
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
+      games: recorded games, from `azjax.dataset`, to learn from in place of self-play; see
+        `azjax.pretrain`. The run keeps its examples.
       console: where progress is printed; standard output by default.
       loggers: get the run's metrics in addition to `metrics.jsonl` and TensorBoard's files.
       on_cycle: called with a `Progress` after each cycle, as `azjax.notebook.live_curves` is. True
@@ -101,6 +106,8 @@ def train(
         "replay": replay,
     }
     trainer = make_trainer(game, config, **parts)
+    if games is not None:
+        trainer = learning_from(trainer, games)
     config = with_given(config, **parts)
     check_opponents(trainer)
     with contextlib.ExitStack() as stack:
@@ -121,6 +128,8 @@ def train(
                     save_player(run_dir / START_FILE, start.config, start.variables, start.metadata)
         if jax.process_index() == 0:
             save_config(config, run_dir / CONFIG_FILE)
+            if games is not None:
+                games.save(run_dir / GAMES_FILE)
             if config.selfplay.openings:
                 shutil.copyfile(
                     os.path.expanduser(config.selfplay.openings), run_dir / OPENINGS_FILE
@@ -171,6 +180,8 @@ def resume(
         config = with_given(config, **parts)
         check_changes(run_dir, saved, config)
     trainer = make_trainer(game, with_own_openings(config or saved, run_dir), **parts)
+    if (run_dir / GAMES_FILE).is_file():
+        trainer = learning_from(trainer, load_dataset(game, run_dir / GAMES_FILE))
     check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:

@@ -19,7 +19,8 @@ class MetricsInFlight:
     """Metrics, the same on all devices, in one array, which reaches the host in one transfer."""
 
     def __init__(self, metrics: Metrics) -> None:
-        self._names, self._values = list(metrics), _stack(list(local(metrics).values()))
+        here = local(metrics)
+        self._names, self._values = list(here), _stack(list(here.values()))
 
     def read(self) -> dict[str, float]:
         return dict(zip(self._names, jax.device_get(self._values).tolist(), strict=True))

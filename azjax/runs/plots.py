@@ -30,7 +30,7 @@ def draw(run_dir: str | Path) -> list[Path]:
     run_dir = Path(run_dir)
     lines = read_metrics(run_dir)
     written = []
-    for picture in (losses, evaluation, mistakes_by_class, elo, game_lengths, speed):
+    for picture in (losses, predictions, evaluation, mistakes_by_class, elo, game_lengths, speed):
         figure = picture(lines)
         if figure is not None:
             written.append(save(figure, run_dir, f"{picture.__name__}.png"))
@@ -59,6 +59,20 @@ def losses(lines: Lines) -> Figure | None:
     left.set_ylabel("policy loss (nats)")
     right.set_ylabel("value loss")
     return finish(figure, "Losses")
+
+
+def predictions(lines: Lines) -> Figure | None:
+    """Plots how well moves and results of held-out recorded games are predicted."""
+    cycles = _of_kind(lines, "cycle")
+    figure, (left, right) = figure_over_cycles(lines, 2)
+    _curve(left, cycles, "heldout/move_accuracy", 0, "moves of held-out games that are predicted")
+    if not left.lines:
+        return None
+    _curve(right, cycles, "heldout/value_error", 1, "results of held-out games: squared error")
+    left.set_ylabel("moves predicted")
+    left.yaxis.set_major_formatter(PercentFormatter(1.0))
+    right.set_ylabel("squared error")
+    return finish(figure, "Predictions")
 
 
 def evaluation(lines: Lines) -> Figure | None:

@@ -17,6 +17,7 @@ _LOSSES = (
     ("loss", "train/loss", "#.4g"),
     ("policy", "train/policy_loss", "#.4g"),
     ("value", "train/value_loss", "#.4g"),
+    ("moves predicted", "heldout/move_accuracy", ".1%"),
     ("learning rate", "train/learning_rate", ".3g"),
 )
 _GAMES = (("game length", "selfplay/game_length", "#.3g"),)

@@ -11,16 +11,19 @@ import jax.flatten_util
 import jax.numpy as jnp
 import optax
 
-from azjax.learning.batch import make_batch
+from azjax.learning.batch import Batch, make_batch
 from azjax.learning.state import LearnerState
 from azjax.learning.update import update
 from azjax.means import mean
 from azjax.pytrees import take
+from azjax.replay.sampling import Sample
 from azjax.selfplay import selfplay
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
 from azjax.training.state import Experiment, TrainState
 from azjax.types import Array, Metrics
+
+_BATCHES = 2**31  # the stream of keys of single updates; cycles and gates use lower numbers
 
 
 def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
@@ -122,7 +125,42 @@ def learn(
     share = config.learning.batch_size // devices
     drawn = experiment.replay.sample(state.replay, targets, draw_key, updates * share)
     samples = jax.tree.map(lambda x: x.reshape(updates, share, *x.shape[1:]), drawn)
-    keys = jnp.stack(symmetry_keys)
+    # The same on all devices. Every device must have positions to draw from.
+    ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
+    # A loop of no steps: on a GPU, both branches of a condition would copy all parameters.
+    count = jnp.where(ready, updates, 0)
+    return make_updates(experiment, state, samples, jnp.stack(symmetry_keys), count)
+
+
+def learn_cycle(
+    experiment: Experiment, state: TrainState, samples: Sample
+) -> tuple[TrainState, Metrics]:
+    """Makes a cycle's updates on given examples, this device's share [U, N, ...], without games."""
+    updates = samples.outcome.shape[0]
+    _, *symmetry_keys = jax.random.split(cycle_keys(state).learn, updates + 1)
+    state, metrics = make_updates(
+        experiment, state, samples, jnp.stack(symmetry_keys), jnp.int32(updates)
+    )
+    return replace(state, cycle=state.cycle + 1), metrics
+
+
+def learn_batch(
+    experiment: Experiment, state: TrainState, batch: Batch
+) -> tuple[TrainState, Metrics]:
+    """Makes one update on any batch, this device's share [N, ...]."""
+    key = jax.random.fold_in(jax.random.fold_in(state.key, _BATCHES), state.learner.num_updates)
+    key = jax.random.fold_in(key, jax.lax.axis_index(AXIS))
+    learner, losses = update(
+        experiment.network, experiment.optimizer, experiment.loss, state.learner, batch, key
+    )
+    return replace(state, learner=learner), losses
+
+
+def make_updates(
+    experiment: Experiment, state: TrainState, samples: Sample, keys: Array, count: Array
+) -> tuple[TrainState, Metrics]:
+    """Makes the first `count` updates on samples [U, N, ...], with keys [U, 2] for symmetries."""
+    config = experiment.config
 
     def one_update(step: Array, learner: LearnerState) -> tuple[LearnerState, Metrics]:
         sample, key = take((samples, keys), step)
@@ -140,10 +178,6 @@ def learn(
         learner, losses = one_update(step, done[0])
         return learner, jax.tree.map(jnp.add, done[1], losses)
 
-    # The same on all devices. Every device must have positions to draw from.
-    ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
-    # A loop of no steps: on a GPU, both branches of a condition would copy all parameters.
-    count = jnp.where(ready, updates, 0)
     losses = jax.eval_shape(one_update, count, state.learner)[1]
     start = (state.learner, jax.tree.map(jnp.zeros_like, losses))
     with jax.named_scope("updates"):

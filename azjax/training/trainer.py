@@ -15,6 +15,7 @@ from azjax.chance import require_no_chance
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.keys import first_keys
+from azjax.learning.batch import Batch
 from azjax.learning.loss import Loss, loss_of
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network
@@ -24,13 +25,14 @@ from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import Transition
 from azjax.replay.custom_replay import checked_replay, make_replay
 from azjax.replay.ring import ReplayBuffer, Ring
+from azjax.replay.sampling import Sample
 from azjax.search.search import Search, search_of
 from azjax.search.search import search as azjax_search
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import play_plies
-from azjax.sharding import AXIS, EVERYWHERE, make_mesh, shard, shardings
-from azjax.training.cycle import train_cycle
+from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
+from azjax.training.cycle import learn_batch, learn_cycle, train_cycle
 from azjax.training.gate import gate
 from azjax.training.state import Experiment, TrainState, state_specs
 from azjax.types import Array, Metrics
@@ -55,6 +57,10 @@ class Trainer:
     init: Callable[[Array], TrainState]  # from a PRNG key
     cycle: Step  # donates its argument
     gate: Step  # likewise
+    learn: Callable[[TrainState, Batch], tuple[TrainState, Metrics]]
+    """One update from any batch [N, ...]; donates the state. N is split over the devices."""
+    learn_cycle: Callable[[TrainState, Sample], tuple[TrainState, Metrics]]
+    """A cycle's updates on given examples [U, N, ...], without games; donates the state."""
     asynchronous: bool  # whether a step returns before its results are there
 
     def abstract_state(self) -> TrainState:
@@ -133,9 +139,9 @@ def make_trainer(
         experiment = replace(experiment, replay=buffer)
     specs = state_specs(experiment.replay)
 
-    def step(function: Callable[[Experiment, TrainState], Any]) -> Step:
+    def step(function: Callable[..., Any], *inputs: PartitionSpec) -> Any:
         on_devices = functools.partial(function, experiment)
-        sharded = shard(on_devices, mesh, (specs,), (specs, EVERYWHERE))
+        sharded = shard(on_devices, mesh, (specs, *inputs), (specs, EVERYWHERE))
         compiled = jax.jit(sharded, donate_argnums=0)
         return _blocking(compiled) if on_cpus else compiled
 
@@ -150,6 +156,8 @@ def make_trainer(
         init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
         cycle=step(train_cycle),
         gate=step(gate),
+        learn=step(learn_batch, SPLIT),
+        learn_cycle=step(learn_cycle, PartitionSpec(None, AXIS)),
         asynchronous=not on_cpus,
     )
 
@@ -226,10 +234,10 @@ def divided(config: Config) -> list[tuple[str, int, int]]:
     return numbers
 
 
-def _blocking(step: Step) -> Step:
+def _blocking(step: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a step that waits for its results.
 
     Collectives of XLA's CPU backend block the threads of a pool that has one for each core. With
     two calls in flight, one device can hold the thread that the other needs, and both wait forever.
     """
-    return lambda state: jax.block_until_ready(step(state))
+    return lambda *arguments: jax.block_until_ready(step(*arguments))

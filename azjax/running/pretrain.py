@@ -1,0 +1,67 @@
+"""Supervised learning from files of recorded games."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from azjax_envs import Game
+from rich.console import Console
+
+from azjax.config import Config
+from azjax.files.dataset import dataset
+from azjax.files.read import read_games
+from azjax.games import game_config, make_game
+from azjax.running.loop import train
+from azjax.training.state import TrainState
+
+_MOST_LINES = 10
+
+
+def pretrain(
+    config: Config,
+    paths: str | Path | Iterable[str | Path],
+    run_dir: str | Path,
+    *,
+    game: Game | None = None,
+    console: Console | None = None,
+    **options: Any,
+) -> TrainState:
+    """Trains a network on recorded games: to predict their moves, and their results.
+
+    This is the supervised learning of AlphaGo (Silver et al. 2016). The run is like any other: it
+    has evaluations, checkpoints and plots, `resume` continues it, and `train` with `start_from`
+    goes on from it by self-play. One game in twenty is held out. The metrics that begin with
+    "heldout/" tell how often its moves are predicted, and the error of its results.
+
+    Args:
+      config: its cycles make `learning.updates_per_cycle` updates each.
+      paths: files of games, see `azjax.read_games`.
+      run_dir: as in `train`, like `game` and `console`.
+      options: more arguments of `train`, such as `network`, `loss` and `start_from`.
+
+    Raises:
+      UserError: no game can be used, or as in `train`.
+
+    Example:
+        ```python
+        azjax.pretrain(azjax.load_config("go_9x9"), ["games.sgf"], "runs/from_games")
+        ```
+    """
+    if game is None:
+        game = make_game(config)
+    else:
+        config = replace(config, game=game_config(game))
+    console = console or Console()
+
+    def say(text: str) -> None:
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    games = dataset(game, read_games(paths, game))
+    for line in games.left_out[:_MOST_LINES]:
+        say(line)
+    if (more := len(games.left_out) - _MOST_LINES) > 0:
+        say(f"... and {more} more")
+    left = f"; {len(games.left_out)} left out" if games.left_out else ""
+    say(f"learning from {len(games):,} positions of {games.num_games:,} games{left}")
+    return train(config, run_dir, game=game, games=games, console=console, **options)

@@ -1,0 +1,129 @@
+"""Runs that learn from recorded games."""
+
+import io
+
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+from rich.console import Console
+
+import azjax
+from azjax.cli.main import main
+from azjax.errors import UserError
+from azjax.files.game_record import start_game
+from azjax.learning.batch import make_batch
+from azjax.running.recorded_games import rows_of_cycle
+from azjax.sharding import local
+from tests import tiny
+
+GAME = make("tic_tac_toe")
+CHANGES = {
+    "cycles": 6,
+    "learning": {"batch_size": 32, "updates_per_cycle": 8, "learning_rate": 1e-2},
+    "evaluation": {"every": 0},
+}
+
+
+def games(count, seed=0):
+    """Returns games of players who often take the first free cell."""
+    rng, found = np.random.default_rng(seed), []
+    for _ in range(count):
+        record = start_game(GAME)
+        while not record.current.over:
+            legal = sorted(record.legal_moves())
+            record = record.play(legal[0] if rng.random() < 0.7 else int(rng.choice(legal)))
+        found.append(record)
+    return found
+
+
+@pytest.fixture(scope="module")
+def data():
+    return azjax.dataset(GAME, games(120))
+
+
+def test_it_learns_resumes_and_self_play_goes_on(data, tmp_path):
+    config, silent = tiny.config(**CHANGES), Console(file=io.StringIO())
+    whole = azjax.train(config, tmp_path / "a", games=data, console=silent)
+    rows = [x for x in azjax.read_metrics(tmp_path / "a") if x["kind"] == "cycle"]
+    assert rows[-1]["heldout/move_accuracy"] > 0.5 > rows[0]["heldout/move_accuracy"] - 0.3
+    assert rows[-1]["heldout/policy_loss"] < rows[0]["heldout/policy_loss"]
+    assert (tmp_path / "a" / "plots" / "predictions.png").is_file()
+    assert int(whole.learner.num_updates) == 6 * 8
+    # Stopped and resumed, bit for bit; the run keeps its examples.
+    stop = lambda progress: progress.cycle == 3  # noqa: E731
+    azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
+    resumed = azjax.resume(tmp_path / "b", console=silent)
+    tiny.assert_equal(resumed, whole)
+    # Self-play begins with its network.
+    begun = azjax.train(
+        tiny.config(evaluation={"every": 0}),
+        tmp_path / "c",
+        start_from=tmp_path / "a",
+        console=silent,
+        on_cycle=lambda progress: True,
+    )
+    assert int(begun.cycle) == 1
+
+
+def test_each_position_is_seen_once_before_one_is_seen_again():
+    seen = np.concatenate([rows_of_cycle(100, cycle, 30, seed=3) for cycle in range(10)])
+    for epoch in np.split(seen, 3):
+        assert sorted(epoch) == list(range(100))
+    assert (seen[:100] != seen[100:200]).any()
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_one_update_from_any_batch(data, devices):
+    trainer = tiny.trainer(devices, learning={"learning_rate": 1e-2, "schedule": "constant"})
+    sample = data.rows(np.arange(32))
+    batch = make_batch(GAME, jax.random.key(0), sample, symmetries=False)
+    state, losses = tiny.start(trainer), []
+    for _ in range(20):
+        state, metrics = trainer.learn(state, batch)
+        losses.append(float(local(metrics["train/loss"])))
+    assert losses[-1] < 0.9 * losses[0]
+    assert int(local(state.learner.num_updates)) == 20
+    assert int(local(state.cycle)) == 0
+
+
+def test_the_command(tmp_path, capsys):
+    config = tiny.write_config(tmp_path / "tiny.toml", **CHANGES | {"cycles": 1})
+    lines = ["# tic_tac_toe", *(" ".join(x.moves) for x in games(40)), "a1 b1"]
+    (tmp_path / "games.txt").write_text("\n".join(lines) + "\n")
+    run = tmp_path / "run"
+    assert main(["pretrain", str(config), str(tmp_path / "games.txt"), "--run-dir", str(run)]) == 0
+    out = capsys.readouterr().out
+    assert f"{tmp_path / 'games.txt'}, game 41: it has no result\n" in out
+    assert "positions of 40 games; 1 left out\n" in out
+    assert "moves predicted" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "pretrain needs a config and files of games"),
+        (["tic_tac_toe"], "pretrain needs a config and files of games"),
+        (["tic_tac_toe", "none.txt"], "none.txt: there is no such file"),
+        (["go_9x9", "FILE"], "no game of go_9x9 to learn from"),
+    ],
+)
+def test_mistakes_of_the_command(words, message, tmp_path, refused):
+    (tmp_path / "a.txt").write_text("# tic_tac_toe\na1 b1\n")
+    words = [str(tmp_path / "a.txt") if word == "FILE" else word for word in words]
+    assert message in refused("pretrain", *words, "--run-dir", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_mistakes(data, tmp_path):
+    few = azjax.dataset(GAME, games(2))
+    for config, given, message in (
+        (
+            tiny.config(learning={"batch_size": 64}),
+            few,
+            r"positions to learn from; learning\.batch",
+        ),
+        (tiny.config(selfplay={"actor": "gated"}), data, 'selfplay.actor must be "latest"'),
+    ):
+        with pytest.raises(UserError, match=message):
+            azjax.train(config, tmp_path / "run", games=given)
