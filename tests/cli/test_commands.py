@@ -257,7 +257,7 @@ def test_games_too_large_to_solve_or_unknown(refused, monkeypatch):
     monkeypatch.setattr(evaluate_commands, "_FIRST_LINE_S", 1e9)  # no progress on a busy machine
     message = refused("solve", "tic_tac_toe")
     assert re.search(r"\d[\d,]* states", message)
-    assert "connect_four_4x4 and dots_and_boxes_2x2 are small enough" in message
+    assert "connect_four_4x4, dots_and_boxes_2x2 and ur_3 are small enough" in message
 
 
 def test_json(trained, capsys):

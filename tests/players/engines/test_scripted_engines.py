@@ -324,7 +324,7 @@ def test_a_resumed_game_is_sent_from_its_own_start(tmp_path):
     """The engine refuses the move of Black's king from chess's own start."""
     notes, fen = tmp_path / "notes", "4k3/8/8/8/8/8/4P3/4K3 b - - 3 20"
     (tmp_path / "a.pgn").write_text(f'[FEN "{fen}"]\n\n20... Kd7 *\n')
-    record = resume_game(tmp_path / "a.pgn", CHESS)
+    record = resume_game(tmp_path / "a.pgn", CHESS).record
     engine = load_player(scripted("uci", "well", notes), game=CHESS)
     session = start_session(CHESS, engine, humans=(1,), key=KEY, record=record)
     action, _ = session.choose()
