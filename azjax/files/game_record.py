@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
@@ -12,6 +13,8 @@ from azjax_envs.xla_cpu import jit_for_few_calls
 
 from azjax.errors import UserError
 from azjax.types import Array, State
+
+_PLIES = 64  # lengths of games are rounded up to a multiple, so that few programs are compiled
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,40 @@ class GameRecord:
         after = _position(*_step(self.game, now.state, np.int32(action)))
         return self.append(replace(after, move=name, moved_by=now.mover, action=action))
 
+    def play_all(self, actions: Sequence[int], moves: Sequence[str]) -> "GameRecord":
+        """Returns the record after several actions, up to the first illegal one or the end.
+
+        One compiled call plays all of them, so a game of go takes some milliseconds.
+
+        Args:
+          actions: in order.
+          moves: their names.
+        """
+        if not actions or self.current.over:
+            return self
+        padded = np.full(-(-len(actions) // _PLIES) * _PLIES, -1, np.int32)
+        padded[: len(actions)] = actions
+        played = jax.device_get(_play_all(self.game, self.current.state, padded))
+        states, (movers, overs, returns), legal = played
+        count = int(np.argmin([*legal[: len(actions)], False]))
+        leaves, structure = jax.tree.flatten(states)
+        made, mover = list(self.positions), self.current.mover
+        for i in range(count):
+            state = structure.unflatten([leaf[i] for leaf in leaves])
+            first, second = returns[i].tolist()
+            after = Position(
+                state=state,
+                mover=int(movers[i]),
+                over=bool(overs[i]),
+                returns=(first, second),
+                move=moves[i],
+                moved_by=mover,
+                action=actions[i],
+            )
+            made.append(after)
+            mover = after.mover
+        return replace(self, positions=tuple(made))
+
     def append(self, position: Position) -> "GameRecord":
         """Returns the record with one more position."""
         return replace(self, positions=(*self.positions, position))
@@ -108,6 +145,18 @@ def _start(game: Game, key: Array | None) -> tuple[State, _Facts]:
 def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
     state = game.step(state, action)
     return state, _facts(game, state)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _play_all(game: Game, state: State, actions: Array) -> tuple[State, _Facts, Array]:
+    """Returns the state and the facts after each action, and whether each is legal, [T, ...]."""
+
+    def ply(state: State, action: Array) -> tuple[State, tuple[State, _Facts, Array]]:
+        legal = game.legal_action_mask(state)[jnp.maximum(action, 0)] & (action >= 0)
+        state = game.step(state, jnp.maximum(action, 0))
+        return state, (state, _facts(game, state), legal)
+
+    return jax.lax.scan(ply, state, actions)[1]
 
 
 def _facts(game: Game, state: State) -> _Facts:

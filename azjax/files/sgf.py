@@ -83,8 +83,14 @@ def read_game(game: Go | None, tree: SgfTree) -> PlayedGame:
     tree.root.sequence[0]["SZ"] = [str(size).encode()]  # sgfmill does not read "9:9"
     opened = sgf.Sgf_game.from_coarse_game_tree(tree.root, override_encoding="utf-8")
     sequence = opened.get_main_sequence()
-    record, nodes, ended = start_game(game), {}, False
-    for step in line.steps:
+    record, starts = _play_moves(start_game(game), line.steps)
+    nodes: dict[int, Any] = {
+        after: sequence[step.node]
+        for step, after in zip(line.steps, starts[1:], strict=False)
+        if step.node is not None
+    }
+    ended = False
+    for step in line.steps[len(starts) - 1 :]:  # from the first that could not be played so
         if ended := record.current.over:
             break
         try:
@@ -113,6 +119,30 @@ def _result(text: str) -> int | None:
     return 0 if text.strip().lower() in ("0", "draw", "jigo") else None
 
 
+def _play_moves(record: GameRecord, steps: Sequence[SgfStep]) -> tuple[GameRecord, list[int]]:
+    """Plays the moves before the first set-up or illegal move at once.
+
+    Returns:
+      The record, and how many moves it has before each step that was played, and at the end.
+    """
+    size, mover = record.game.observation_shape[0], record.current.mover
+    actions: list[int] = []
+    starts = [0]
+    for step in itertools.takewhile(lambda step: step.node is not None, steps):
+        passes = [] if step.player == mover else [size * size]
+        actions += [*passes, size * size if step.point is None else _cell(step.point, size)]
+        mover = 1 - step.player
+        starts.append(len(actions))
+    names = ["pass" if x == size * size else vertex_of(divmod(x, size), size) for x in actions]
+    played = record.play_all(actions, names)
+    starts = [start for start in starts if start <= played.num_moves]
+    return played.truncate(starts[-1]), starts
+
+
+def _cell(point: Point, size: int) -> int:
+    return point[0] * size + point[1]
+
+
 def _play(record: GameRecord, step: SgfStep) -> GameRecord:
     """Returns the record after a step.
 
@@ -121,7 +151,7 @@ def _play(record: GameRecord, step: SgfStep) -> GameRecord:
     """
     size = record.game.observation_shape[0]
     if step.node is None and step.point is not None:
-        point = step.point[0] * size + step.point[1]
+        point = _cell(step.point, size)
         view = np.asarray(record.game.view(jax.device_get(record.current.state))).ravel() % 3
         there = int(view[point] - 1) % 3
         if there == step.player:

@@ -1,5 +1,8 @@
 """A game with its history as one value."""
 
+import dataclasses
+
+import jax
 import numpy as np
 import pytest
 from azjax_envs import make
@@ -72,3 +75,21 @@ def test_a_record_from_any_state(actions):
     assert record.num_moves == 0
     assert record.current.mover == len(actions) % 2
     assert record.play(4).moves == ("b2",)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "go_5x5"])
+def test_moves_played_at_once_are_those_played_one_by_one(name):
+    game, rng = make(name), np.random.default_rng(0)
+    record = start_game(game)
+    while not record.current.over and record.num_moves < 70:
+        record = record.play(int(rng.choice(list(record.legal_moves()))))
+    actions = [position.action for position in record.positions[1:]]
+    whole = start_game(game).play_all(actions, record.moves)
+    taken = [*actions[:3], actions[2], *actions[3:]]  # a cell twice
+    part = start_game(game).play_all(taken, [*record.moves, ""])
+    beyond = start_game(game).play_all([*actions, 0], [*record.moves, "x"])
+    for found, moves in ((whole, len(actions)), (part, 3), (beyond, len(actions))):
+        assert found.num_moves == moves
+        for ours, theirs in zip(found.positions, record.positions, strict=False):
+            assert dataclasses.replace(ours, state=0) == dataclasses.replace(theirs, state=0)
+            jax.tree.map(np.testing.assert_array_equal, ours.state, theirs.state)
