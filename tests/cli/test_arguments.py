@@ -18,7 +18,10 @@ from tests import tiny
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("trian", "unknown command trian; did you mean train? the commands are train, pretrain, resume, "),
+        (
+            "trian",
+            "unknown command trian; did you mean train? the commands are train, pretrain, resume, ",
+        ),
         ("xyz", "unknown command xyz; the commands are train, pretrain, resume, "),
         ("train", "train needs a config file, or the name of a config such as tic_tac_toe"),
         *(
