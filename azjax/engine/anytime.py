@@ -326,16 +326,21 @@ def _run(
     recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, search.evaluation()))
     selection, width = search.algorithm.anytime_selection(most), search.algorithm.width
 
-    def step(carry: tuple[Array, LoopState]) -> tuple[Array, LoopState]:
-        made, state = carry
+    def step(carry: tuple[Array, Array, LoopState]) -> tuple[Array, Array, LoopState]:
+        made, _, state = carry
         _, tree = state = simulate_once(
             search.variables, recurrent_fn, selection, width, made + 1, state
         )
         # The next step takes the places after the last node.
         new = jax.lax.dynamic_slice_in_dim(tree.parents[0], made + 1, width)
-        return made + jnp.sum(new >= 0, dtype=jnp.int32), state
+        count = jnp.sum(new >= 0, dtype=jnp.int32)
+        return made + count, count > 0, state
 
-    return jax.lax.while_loop(lambda carry: carry[0] < upper, step, (lower, (key, tree)))
+    def goes_on(carry: tuple[Array, Array, LoopState]) -> Array:
+        return (carry[0] < upper) & carry[1]  # a game that is over has no move to visit
+
+    made, _, state = jax.lax.while_loop(goes_on, step, (lower, jnp.array(True), (key, tree)))
+    return made, state
 
 
 def _compute_states_first(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:

@@ -406,10 +406,17 @@ def test_several_moves_a_step_count_their_simulations():
     found = full.analysis()
     assert found.visits.sum() == full.simulations == 39
     # The next search takes over the tree, though its last step left places without nodes.
-    again = search.start(game.step(state, found.action), after=full, moves=[found.action])
+    after = [game.step(state, action) for action in range(9)]
+    going = [bool(found.visits[x]) and not game.is_terminal(after[x]) for x in range(9)]
+    action = int(np.argmax(np.where(going, found.visits, -1)))
+    again = search.start(after[action], after=full, moves=[action])
     kept = again.simulations
-    assert kept == found.visits[found.action] - 1
-    assert again.run(5).analysis().visits.sum() == kept + 5
+    assert kept == found.visits[action] - 1
+    again = again.run(5)
+    assert again.analysis().visits.sum() == kept + 5
+    # A finished game has nothing to search, and the search ends.
+    over = functools.reduce(game.step, [0, 3, 1, 4, 2], game.init())
+    assert search.start(over, after=again).run(5).simulations == 0
 
 
 def test_a_step_visits_the_moves_furthest_behind_their_share():
