@@ -20,7 +20,9 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --quiet --constraint $(CONSTRAINTS)
 # Tests wait for processes that they start, so one more worker than cores is busy.
 workers := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST := $(BIN)/python -m pytest --numprocesses $(workers) --dist worksteal --durations 10
+# A test that takes ten minutes hangs: this tells where.
+PYTEST := $(BIN)/python -m pytest --numprocesses $(workers) --dist worksteal --durations 10\
+  -o faulthandler_timeout=600
 # Tests that compile much and compute little are faster without LLVM's optimizations: 178 s instead of
 # 255 for four modules. Without fusions by MLIR, which jax 0.12 always has, compiling a cycle of
 # training takes 3.4 s instead of 6.7. Tests that compute much, or that measure, keep both.
