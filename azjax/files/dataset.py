@@ -1,29 +1,29 @@
 """Recorded games as examples to learn from: their positions, moves and results."""
 
 import functools
-import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
+from azjax_envs.game import legal_actions
 
 from azjax.errors import UserError
-from azjax.files.game_record import GameRecord
+from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
-from azjax.pytrees import where
-from azjax.replay.buffer import Transition, pack_policy
+from azjax.pytrees import expand
+from azjax.replay.auxiliary import AuxiliaryTargets, terminal_targets
+from azjax.replay.buffer import TopPolicy, Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.sampling import Sample
-from azjax.types import Array, State
+from azjax.types import Array
 
-_GAMES = 64  # games that are replayed at once
-_PLIES = 32  # lengths are rounded up to a multiple, so that few programs are compiled
+_ROWS = 1024  # policies that are packed at once
 _OUTCOMES = {1: (1, 0, 0), 0: (0, 1, 0), -1: (0, 0, 1)}  # of the first player
+_AUXILIARY = ("score", "ownership")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +52,13 @@ class Dataset:
         held = np.isin(self.games, order[: round(share * self.num_games)])
         return self._only(~held), self._only(held)
 
+    def with_auxiliary(self, names: Sequence[str]) -> "Dataset":
+        """Returns the examples with these auxiliary targets alone, "score" and "ownership"."""
+        known = self.sample.auxiliary
+        kept = {name: getattr(known, name) if name in names else None for name in _AUXILIARY}
+        auxiliary = AuxiliaryTargets(**kept) if names and known is not None else None
+        return replace(self, sample=replace(self.sample, auxiliary=auxiliary))
+
     def _only(self, chosen: np.ndarray) -> "Dataset":
         games = np.unique(self.games[chosen], return_inverse=True)[1].astype(np.int32)
         return Dataset(self.rows(np.flatnonzero(chosen)), games)
@@ -68,9 +75,9 @@ def load_dataset(game: Game, path: Path) -> Dataset:
     Raises:
       UserError: the file is damaged, or of another game.
     """
-    start = jax.eval_shape(lambda: jax.tree.map(lambda x: jnp.asarray(x)[None], game.init()))
-    one = jax.ShapeDtypeStruct((1, 1), np.int32), jax.ShapeDtypeStruct((1, 3), np.float32)
-    expected = jax.eval_shape(functools.partial(_replay, game), start, *one)[0]
+    start = start_game(game)
+    record = start.play(legal_actions(game, start.current.state)[0], "")
+    expected = _sample(game, [_examples(game, record, 0)])
     try:
         with np.load(path) as file:
             games = file["games"]
@@ -78,7 +85,7 @@ def load_dataset(game: Game, path: Path) -> Dataset:
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: damaged ({error})") from error
     wanted = jax.tree.leaves(expected)
-    if [(x.shape[1:], x.dtype) for x in leaves] != [(x.shape[2:], x.dtype) for x in wanted]:
+    if [(x.shape[1:], x.dtype) for x in leaves] != [(x.shape[1:], x.dtype) for x in wanted]:
         raise UserError(f"{path}: its examples are not of {game.name}")
     return Dataset(jax.tree.unflatten(jax.tree.structure(expected), leaves), games)
 
@@ -87,7 +94,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
     """Returns the positions of recorded games as examples: what was played, and who won.
 
     A game counts if it is over by its rules, or if its file tells the result. `left_out` names the
-    others. Games are replayed by a compiled program, many at once.
+    others. Scores and owners of cells are known where a game is over by its rules.
 
     Args:
       game: whose rules the games follow.
@@ -102,96 +109,90 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         print(len(games), "positions of", games.num_games, "games")
         ```
     """
-    parts, left_out, count = [], [], 0
-    usable = _usable(game, games, left_out)
-    while some := list(itertools.islice(usable, _GAMES)):
-        parts.append(_examples(game, some, count))
-        count += len(some)
-    if not parts:
-        first = f": {left_out[0]}" if left_out else ""
-        raise UserError(f"there is no game of {game.name} to learn from{first}")
-    sample = jax.tree.map(lambda *rows: np.concatenate(rows), *(part[0] for part in parts))
-    return Dataset(sample, np.concatenate([part[1] for part in parts]), tuple(left_out))
-
-
-_Usable = tuple[State, list[int], tuple[int, int, int]]  # start, actions, the first player's result
-
-
-def _usable(game: Game, games: Iterable[PlayedGame | GameRecord], left_out: list[str]) -> Any:
-    """Yields the games with a result; writes why others are left out."""
+    parts, left_out = [], []
     for number, given in enumerate(games, 1):
         played = PlayedGame(given) if isinstance(given, GameRecord) else given
         name = f"game {number}" if isinstance(given, GameRecord) else played.where
         record, result = played.record, played.result
+        if record is not None and record.current.over:
+            result = int(np.sign(record.current.returns[0]))
         if record is None:
             left_out.append(f"{name}: {played.error}")
-            continue
-        if record.current.over:
-            result = int(np.sign(record.current.returns[0]))
-        start = record.positions[0].state
-        same_sizes = _shapes(start) == _shapes(jax.eval_shape(game.init))
-        if type(record.game) is not type(game) or not same_sizes:
+        elif not _same_sizes(record.game, game):
             left_out.append(f"{name}: it is of {record.game.name}, not {game.name}")
         elif result is None:
             left_out.append(f"{name}: it has no result")
         else:
-            actions = [position.action for position in record.positions[1:]]
-            yield start, actions, _OUTCOMES[result]
+            parts.append(_examples(game, record, result))
+    if not parts:
+        first = f": {left_out[0]}" if left_out else ""
+        raise UserError(f"there is no game of {game.name} to learn from{first}")
+    numbers = np.repeat(np.arange(len(parts)), [len(part.outcome) for part in parts])
+    return Dataset(_sample(game, parts), numbers.astype(np.int32), tuple(left_out))
 
 
-def _shapes(state: State) -> list[tuple[int, ...]]:
-    return [x.shape for x in jax.tree.leaves(state)]
+def _same_sizes(ours: Game, other: Game) -> bool:
+    """Returns whether two games differ at most in numbers such as the komi."""
+    return type(ours) is type(other) and _shapes(ours) == _shapes(other)
 
 
-def _examples(game: Game, games: list[_Usable], first: int) -> tuple[Sample, np.ndarray]:
-    """Returns the examples of some games, and the number of the game of each."""
-    longest = max(len(actions) for _, actions, _ in games)
-    table = np.full((-(-longest // _PLIES) * _PLIES, _GAMES), -1, np.int32)
-    outcomes = np.zeros((_GAMES, 3), np.float32)
-    starts = [start for start, _, _ in games]
-    starts += starts[:1] * (_GAMES - len(games))  # without moves
-    for lane, (_, actions, outcome) in enumerate(games):
-        table[: len(actions), lane], outcomes[lane] = actions, outcome
-    states = jax.tree.map(lambda *x: np.stack(x), *starts)
-    sample, legal = jax.device_get(_replay_jit(game, states, table, outcomes))
-    lanes, plies = np.nonzero((table >= 0).T)
-    if not legal[plies, lanes].all():
-        at = np.flatnonzero(~legal[plies, lanes])[0]
-        raise UserError(f"game {first + lanes[at] + 1}: move {plies[at] + 1} is not legal")
-    return jax.tree.map(lambda x: x[plies, lanes], sample), (first + lanes).astype(np.int32)
+@functools.cache
+def _shapes(game: Game) -> list[tuple[int, ...]]:
+    return [x.shape for x in jax.tree.leaves(jax.eval_shape(game.init))]
 
 
-def _replay(game: Game, states: State, actions: Array, outcomes: Array) -> tuple[Sample, Array]:
-    """Plays games again.
-
-    Args:
-      states: where B games begin, [B, ...].
-      actions: int32 [T, B], -1 after the last move of a game.
-      outcomes: float32 [B, 3], 1 where the first player won, drew, and lost.
-
-    Returns:
-      (examples [T, B, ...], whether each action is legal, bool [T, B]).
-    """
-
-    def ply(states: State, action: Array) -> tuple[State, tuple[Sample, Array]]:
-        lanes, made = jnp.arange(len(action)), action >= 0
-        mover = jax.vmap(game.current_player)(states)
-        mask = jax.vmap(game.legal_action_mask)(states)
-        nothing = jnp.zeros(len(action), jnp.float16)
-        transition = Transition(
-            states=drop_unobserved(game, states),
-            policy=pack_policy(jax.nn.one_hot(action, game.num_actions)),
-            reward=nothing,
-            discount=nothing.astype(jnp.int8),
-            value=nothing,
-            full=made,
-            terminal=None,
-        )
-        outcome = jnp.where((mover == 0)[:, None], outcomes, outcomes[:, ::-1])
-        after = where(made, jax.vmap(game.step)(states, jnp.maximum(action, 0)), states)
-        return after, (Sample(transition, outcome, None), mask[lanes, jnp.maximum(action, 0)])
-
-    return jax.lax.scan(ply, states, actions)[1]
+def _examples(game: Game, record: GameRecord, result: int) -> Sample:
+    """Returns the examples of a game; the policies are the numbers of its actions, int32 [N]."""
+    before, count = record.positions[:-1], record.num_moves
+    states = jax.device_get([drop_unobserved(game, position.state) for position in before])
+    first = np.array([position.mover == 0 for position in before])
+    outcome = np.array(_OUTCOMES[result], np.float32)
+    nothing = np.zeros(count, np.float16)
+    transitions = Transition(
+        states=jax.tree.map(lambda *x: np.stack(x), *states),
+        policy=np.array([position.action for position in record.positions[1:]], np.int32),
+        reward=nothing,
+        discount=nothing.astype(np.int8),
+        value=nothing,
+        full=np.ones(count, bool),
+        terminal=None,
+    )
+    outcomes = np.where(first[:, None], outcome, outcome[::-1])
+    return Sample(transitions, outcomes, _auxiliary(game, record, first))
 
 
-_replay_jit = jax.jit(_replay, static_argnums=0)
+def _auxiliary(game: Game, record: GameRecord, first: np.ndarray) -> AuxiliaryTargets | None:
+    """Returns the final score and owners for the movers; NaN where the game is not over."""
+    last = expand(record.current.state)
+    found = jax.device_get(_final(game, last, np.array([record.current.over])))
+    if found.score is None and found.ownership is None:
+        return None
+    sign = np.where(first, 1.0, -1.0).astype(np.float32)
+    unknown = not record.current.over
+    score = ownership = None
+    if found.score is not None:
+        score = np.full_like(sign, np.nan) if unknown else sign * found.score.astype(np.float32)
+    if found.ownership is not None:
+        owners = np.full(found.ownership.shape, np.nan) if unknown else found.ownership
+        ownership = sign[:, None] * owners.astype(np.float32)
+    return AuxiliaryTargets(score, ownership)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _final(game: Game, states: object, over: Array) -> object:
+    return terminal_targets(game, _AUXILIARY, jnp.zeros(1, jnp.int32), states, over)
+
+
+def _sample(game: Game, parts: Sequence[Sample]) -> Sample:
+    """Joins the examples of games, and packs their policies."""
+    sample = jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
+    actions = sample.transitions.policy
+    padded = np.resize(actions, -(-len(actions) // _ROWS) * _ROWS).reshape(-1, _ROWS)
+    packed = jax.device_get([_pack(rows, game.num_actions) for rows in padded])
+    policy = jax.tree.map(lambda *rows: np.concatenate(rows)[: len(actions)], *packed)
+    return replace(sample, transitions=replace(sample.transitions, policy=policy))
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _pack(actions: Array, num_actions: int) -> Array | TopPolicy:
+    return pack_policy(jax.nn.one_hot(actions, num_actions))

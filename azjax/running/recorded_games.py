@@ -30,14 +30,13 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
     decide. A share of the games is held out, to measure predictions of moves and results.
 
     Raises:
-      UserError: there are fewer positions than a batch has, or the network has auxiliary outputs.
+      UserError: there are fewer positions than a batch has, or the run has a gate.
     """
     config = trainer.config
     size, updates = config.learning.batch_size, config.learning.updates_per_cycle
-    if config.network.auxiliary:
-        raise UserError("network.auxiliary must be [] to learn from recorded games")
     if config.selfplay.actor == "gated":
         raise UserError('selfplay.actor must be "latest" to learn from recorded games')
+    games = games.with_auxiliary(config.network.auxiliary)
     learned, held_out = games.split(HELD_OUT, config.seed)
     if len(learned) < size:
         raise UserError(
