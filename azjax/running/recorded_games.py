@@ -10,6 +10,7 @@ from azjax.errors import UserError
 from azjax.files.dataset import Dataset
 from azjax.learning.batch import Batch, make_batch
 from azjax.network.network import Variables
+from azjax.replay.sampling import Sample
 from azjax.replay.targets import expected_result
 from azjax.search.model import mask_logits
 from azjax.sharding import local
@@ -47,7 +48,7 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
     measured = held_out.rows(rows)
 
     @jax.jit
-    def measure(variables: Variables) -> Metrics:
+    def measure(variables: Variables, measured: Sample) -> Metrics:
         batch = make_batch(trainer.game, jax.random.key(0), measured, symmetries=False)
         return _predictions(trainer, variables, batch)
 
@@ -56,7 +57,7 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
         chosen = rows_of_cycle(len(learned), number, updates * size, config.seed)
         state, metrics = trainer.learn_cycle(state, learned.rows(chosen.reshape(updates, size)))
         if len(rows):
-            metrics |= measure(local(state.learner.variables))
+            metrics |= measure(local(state.learner.variables), measured)
         return jax.block_until_ready((state, metrics))
 
     return replace(trainer, cycle=cycle, asynchronous=False)
