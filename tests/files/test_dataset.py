@@ -26,7 +26,7 @@ def random_record(game, seed):
 @pytest.mark.parametrize("name", ["tic_tac_toe", "dots_and_boxes_1x2"])
 def test_examples_are_the_positions_of_the_games(name, tmp_path):
     game = make(name)
-    records = [random_record(game, seed) for seed in range(70)]  # more than are replayed at once
+    records = [random_record(game, seed) for seed in range(70)]
     data = azjax.dataset(game, records)
     assert (len(data), data.num_games) == (sum(x.num_moves for x in records), 70)
     policies = unpack_policy(data.sample.transitions.policy, game.num_actions)
@@ -42,12 +42,17 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
             result = record.current.returns[before.mover]
             assert row.outcome[0].tolist() == [result > 0, result == 0, result < 0]
             assert data.games[at] == number
+            if name.startswith("dots"):
+                points = np.asarray(game.score(record.current.state))
+                share = (points[before.mover] - points[1 - before.mover]) / points.sum()
+                assert row.auxiliary.score[0] == pytest.approx(share, abs=1e-3)
             at += 1
     data.save(tmp_path / "games.npz")
     again = load_dataset(game, tmp_path / "games.npz")
     jax.tree.map(np.testing.assert_array_equal, again.sample, data.sample)
     with pytest.raises(UserError, match=r"games\.npz: its examples are not of connect_four"):
         load_dataset(make("connect_four"), tmp_path / "games.npz")
+    assert data.with_auxiliary([]).sample.auxiliary is None
     learned, held = data.split(0.1, seed=0)
     assert (learned.num_games, held.num_games) == (63, 7)
     assert len(learned) + len(held) == len(data)
