@@ -20,6 +20,7 @@ from azjax.rich_repr import RichRepr
 from azjax.types import Array, State
 
 _BATCH = 8192  # states that are stepped at once
+_DIGITS = 8  # of a value that is told
 _PRECISE = 1e-9  # values change less in the last sweep
 _MOST_SWEEPS = 10_000
 
@@ -68,7 +69,7 @@ class ChanceSolution(RichRepr):
             "game": self.game.name,
             "states": self.num_states,
             "before chance": int(self.chance.sum()),
-            "value": self.value,
+            "value": round(self.value, _DIGITS),
         }
 
     def __rich__(self) -> Text:

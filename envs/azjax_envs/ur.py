@@ -308,7 +308,7 @@ def _svg_board(pieces: int) -> str:
         content.append(svg.element("circle", cls="piece", r=20, **middle))
         parts.append(svg.element("g", content, data_cell=cell, data_action=action))
     beside = len(_TILES)
-    for kind, column, word in ((0, 5, "to come"), (2, 6, "off")):
+    for kind, column, word in ((0, 5, "start"), (2, 6, "off")):
         for player, row in enumerate("ac"):
             x, y = corner(f"{row}{column}")
             disc = svg.element("circle", cls=f"p{player}", cx=x + size / 2, cy=y + 26, r=18)
