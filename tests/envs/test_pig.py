@@ -31,7 +31,7 @@ def test_moves_of_all_positions():
     assert (rolled.scores == np.stack([own, other], 1)[:, None]).all()
     assert (rolled.player == (np.arange(6) == 0)).all()
     faces = np.arange(1, 7)
-    assert (rolled.turn == np.where(faces == 1, 0, turn[:, None] + faces)).all()
+    assert (rolled.turn == np.where(faces == 1, 0, np.minimum(turn[:, None] + faces, N))).all()
     np.testing.assert_allclose(game.chance_probabilities(game.init()), 1 / 6)
 
 
