@@ -4,6 +4,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -142,22 +143,23 @@ def _shapes(game: Game) -> list[tuple[int, ...]]:
 
 
 def _examples(game: Game, record: GameRecord, result: int) -> Sample:
-    """Returns the examples of a game; the policies are the numbers of its actions, int32 [N]."""
+    """Returns the examples of a game, in NumPy; the policies are its actions, int32 [N]."""
     before, count = record.positions[:-1], record.num_moves
     states = jax.device_get([drop_unobserved(game, position.state) for position in before])
     first = np.array([position.mover == 0 for position in before])
     outcome = np.array(_OUTCOMES[result], np.float32)
     nothing = np.zeros(count, np.float16)
-    transitions = Transition(
-        states=jax.tree.map(lambda *x: np.stack(x), *states),
-        policy=np.array([position.action for position in record.positions[1:]], np.int32),
-        reward=nothing,
-        discount=nothing.astype(np.int8),
-        value=nothing,
-        full=np.ones(count, bool),
-        terminal=None,
-    )
-    outcomes = np.where(first[:, None], outcome, outcome[::-1])
+    fields: dict[str, Any] = {
+        "states": jax.tree.map(lambda *x: np.stack(x), *states),
+        "policy": np.array([position.action for position in record.positions[1:]], np.int32),
+        "reward": nothing,
+        "discount": nothing.astype(np.int8),
+        "value": nothing,
+        "full": np.ones(count, bool),
+        "terminal": None,
+    }
+    transitions = Transition(**fields)
+    outcomes: Any = np.where(first[:, None], outcome, outcome[::-1])
     return Sample(transitions, outcomes, _auxiliary(game, record, first))
 
 
@@ -169,7 +171,8 @@ def _auxiliary(game: Game, record: GameRecord, first: np.ndarray) -> AuxiliaryTa
         return None
     sign = np.where(first, 1.0, -1.0).astype(np.float32)
     unknown = not record.current.over
-    score = ownership = None
+    score: Any = None
+    ownership: Any = None
     if found.score is not None:
         score = np.full_like(sign, np.nan) if unknown else sign * found.score.astype(np.float32)
     if found.ownership is not None:
