@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from azjax.errors import UserError
 if TYPE_CHECKING:
     from azjax.config import Config
     from azjax.devices import Hosts
+    from azjax.files.dataset import Dataset
 
 
 def train(arguments: list[str]) -> None:
@@ -38,6 +40,9 @@ def train(arguments: list[str]) -> None:
         """Begin with the network of this player instead of random weights: RUN, RUN@best,
         RUN@CYCLE, a file, or a player that comes with azjax. Its layers must be those of
         [network]."""
+        games: tuple[Path, ...] = ()
+        """Files of recorded games to learn from besides self-play, SGF or PGN for example;
+        `learning.games_fraction` of each batch is of them."""
         wandb: str | None = None
         """Also send the metrics to this project of Weights & Biases; needs
         pip install "azjax[wandb]"."""
@@ -52,8 +57,24 @@ def train(arguments: list[str]) -> None:
     from azjax.running.loop import train as run
 
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
+        games = _read_games(options.config, options.games) if options.games else None
         loggers = _loggers(run_dir, options.wandb)
-        run(options.config, run_dir, start_from=options.start_from, loggers=loggers)
+        run(
+            options.config,
+            run_dir,
+            start_from=options.start_from,
+            games=games,
+            loggers=loggers,
+        )
+
+
+def _read_games(config: "Config", files: Sequence[Path]) -> "Dataset":
+    from rich.console import Console
+
+    from azjax.games import make_game
+    from azjax.running.pretrain import read_examples
+
+    return read_examples(files, make_game(config), Console())
 
 
 def pretrain(arguments: list[str]) -> None:

@@ -258,6 +258,8 @@ class LearningConfig:
     """Largest global norm of a gradient."""
     symmetries: bool = True
     """Show each position under a random symmetry of the game."""
+    games_fraction: Share = 0.25
+    """Share of each batch from recorded games, in a run that has some; 1 plays no games."""
 
     def __post_init__(self) -> None:
         check_ranges(self)

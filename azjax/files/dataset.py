@@ -16,8 +16,8 @@ from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
 from azjax.pytrees import expand
-from azjax.replay.auxiliary import AuxiliaryTargets, terminal_targets
-from azjax.replay.buffer import TopPolicy, Transition, pack_policy
+from azjax.replay.auxiliary import UNKNOWN, AuxiliaryTargets, terminal_targets
+from azjax.replay.buffer import TerminalTargets, TopPolicy, Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.sampling import Sample
 from azjax.types import Array
@@ -59,6 +59,52 @@ class Dataset:
         kept = {name: getattr(known, name) if name in names else None for name in _AUXILIARY}
         auxiliary = AuxiliaryTargets(**kept) if names and known is not None else None
         return replace(self, sample=replace(self.sample, auxiliary=auxiliary))
+
+    def plies(self, lanes: int, most: int, multiple: int) -> Transition | None:
+        """Returns games as plies [T, lanes, ...] that a replay buffer can add.
+
+        Each lane holds whole games one after the other, but for its first, whose start may be cut
+        off. Games that are too many are left out.
+
+        Args:
+          most: largest T.
+          multiple: what T is a multiple of.
+
+        Returns:
+          The plies; None if the games have too few.
+        """
+        starts = np.flatnonzero(np.diff(self.games, prepend=-1))
+        lengths = np.diff(starts, append=len(self))
+        wanted = most // multiple * multiple
+        rows: list[list[np.ndarray]] = [[] for _ in range(lanes)]
+        filled = np.zeros(lanes, np.int64)
+        for start, length in zip(starts, lengths, strict=True):
+            lane = int(np.argmin(filled))
+            if filled[lane] >= wanted:
+                break
+            rows[lane].append(np.arange(start, start + length))
+            filled[lane] += length
+        size = min(wanted, int(filled.min()) // multiple * multiple)
+        if size == 0:
+            return None
+        chosen = np.stack([np.concatenate(lane)[-size:] for lane in rows], axis=1)
+        plies: Any = jax.tree.map(lambda x: x[chosen], self.sample.transitions)
+        return replace(plies, terminal=self._terminal(chosen))
+
+    def _terminal(self, chosen: np.ndarray) -> TerminalTargets | None:
+        """Returns the auxiliary targets of these examples, int [...], as a buffer stores them."""
+        known = self.sample.auxiliary
+        if known is None:
+            return None
+        score: Any = known.score
+        ownership: Any = known.ownership
+        if score is not None:
+            score = score[chosen].astype(np.float16)
+        if ownership is not None:
+            owners = ownership[chosen]
+            stored: Any = np.where(np.isnan(owners), UNKNOWN, np.rint(owners)).astype(np.int8)
+            ownership = stored
+        return TerminalTargets(score, ownership)
 
     def _only(self, chosen: np.ndarray) -> "Dataset":
         games = np.unique(self.games[chosen], return_inverse=True)[1].astype(np.int32)
@@ -147,14 +193,16 @@ def _examples(game: Game, record: GameRecord, result: int) -> Sample:
     before, count = record.positions[:-1], record.num_moves
     states = jax.device_get([drop_unobserved(game, position.state) for position in before])
     first = np.array([position.mover == 0 for position in before])
+    again = first[1:] == first[:-1]
     outcome = np.array(_OUTCOMES[result], np.float32)
-    nothing = np.zeros(count, np.float16)
+    value = np.where(first, result, -result).astype(np.float16)
+    at_end = np.arange(count) == count - 1
     fields: dict[str, Any] = {
         "states": jax.tree.map(lambda *x: np.stack(x), *states),
         "policy": np.array([position.action for position in record.positions[1:]], np.int32),
-        "reward": nothing,
-        "discount": nothing.astype(np.int8),
-        "value": nothing,
+        "reward": np.where(at_end, value, np.float16(0)),
+        "discount": np.append(np.where(again, 1, -1), 0).astype(np.int8),
+        "value": value,
         "full": np.ones(count, bool),
         "terminal": None,
     }

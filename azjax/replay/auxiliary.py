@@ -17,7 +17,7 @@ from azjax.replay.buffer import Replay, TerminalTargets
 from azjax.replay.targets import Targets
 from azjax.types import Array, State
 
-_UNKNOWN = 127  # no owner: a player resigned
+UNKNOWN = 127  # no owner: a player resigned
 
 
 @jax.tree_util.register_dataclass
@@ -61,7 +61,7 @@ def terminal_targets(
         owners = jax.vmap(game.ownership)(states)
         same = jax.vmap(game.current_player)(states) == mover
         own_view = jnp.where(same[:, None], owners, -owners)
-        ownership = jnp.where(known[:, None], jnp.rint(own_view), _UNKNOWN).astype(jnp.int8)
+        ownership = jnp.where(known[:, None], jnp.rint(own_view), UNKNOWN).astype(jnp.int8)
     return TerminalTargets(score=score, ownership=ownership)
 
 
@@ -80,7 +80,7 @@ def auxiliary_targets(replay: Replay, targets: Targets, indices: Array) -> Auxil
     if terminal.ownership is not None:
         owners = terminal.ownership[last, lane]
         own_view = side[:, None] * owners.astype(jnp.float32)
-        ownership = jnp.where(owners == _UNKNOWN, jnp.nan, own_view)
+        ownership = jnp.where(owners == UNKNOWN, jnp.nan, own_view)
     return AuxiliaryTargets(score=score, ownership=ownership)
 
 

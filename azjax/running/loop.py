@@ -35,7 +35,7 @@ from azjax.running.memory import check_memory
 from azjax.running.pipeline import Pipeline
 from azjax.running.processes import failing_together
 from azjax.running.progress import OnCycle
-from azjax.running.recorded_games import GAMES_FILE, learning_from
+from azjax.running.recorded_games import GAMES_FILE, fill_replay, learning_from
 from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
 from azjax.running.saved_state import restore_state
 from azjax.running.start import first_state, read_start
@@ -79,8 +79,9 @@ def train(
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
-      games: recorded games, from `azjax.dataset`, to learn from in place of self-play; see
-        `azjax.pretrain`. The run keeps its examples.
+      games: recorded games, from `azjax.dataset`, to learn from besides self-play. They fill the
+        replay buffer at the start, and `learning.games_fraction` of each batch is of them; 1 plays
+        no games, as in `azjax.pretrain`. The run keeps its examples.
       console: where progress is printed; standard output by default.
       loggers: get the run's metrics in addition to `metrics.jsonl` and TensorBoard's files.
       on_cycle: called with a `Progress` after each cycle, as `azjax.notebook.live_curves` is. True
@@ -136,6 +137,8 @@ def train(
                 )
         checkpoints = stack.enter_context(Checkpoints(run_dir, keep=config.checkpoint.keep))
         state = first_state(trainer, run_dir)
+        if games is not None:
+            state = fill_replay(trainer, state, games)
         return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
 
 
@@ -180,8 +183,10 @@ def resume(
         config = with_given(config, **parts)
         check_changes(run_dir, saved, config)
     trainer = make_trainer(game, with_own_openings(config or saved, run_dir), **parts)
+    games = None
     if (run_dir / GAMES_FILE).is_file():
-        trainer = learning_from(trainer, load_dataset(game, run_dir / GAMES_FILE))
+        games = load_dataset(game, run_dir / GAMES_FILE)
+        trainer = learning_from(trainer, games)
     check_opponents(trainer)
     console = console or Console()
     with contextlib.ExitStack() as stack:
@@ -198,6 +203,8 @@ def resume(
         else:
             # The run was stopped before its first checkpoint, so it starts again.
             state = first_state(trainer, run_dir)
+            if games is not None:
+                state = fill_replay(trainer, state, games)
         return run_cycles(trainer, state, run_dir, checkpoints, console, loggers, on_cycle)
 
 

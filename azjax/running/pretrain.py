@@ -9,7 +9,7 @@ from azjax_envs import Game
 from rich.console import Console
 
 from azjax.config import Config
-from azjax.files.dataset import dataset
+from azjax.files.dataset import Dataset, dataset
 from azjax.files.read import read_games
 from azjax.games import game_config, make_game
 from azjax.running.loop import train
@@ -52,7 +52,20 @@ def pretrain(
         game = make_game(config)
     else:
         config = replace(config, game=game_config(game))
+    config = replace(config, learning=replace(config.learning, games_fraction=1.0))
     console = console or Console()
+    games = read_examples(paths, game, console)
+    return train(config, run_dir, game=game, games=games, console=console, **options)
+
+
+def read_examples(
+    paths: str | Path | Iterable[str | Path], game: Game, console: Console
+) -> Dataset:
+    """Returns the examples of files of games, and prints which games are left out.
+
+    Raises:
+      UserError: no game can be used.
+    """
 
     def say(text: str) -> None:
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -64,4 +77,4 @@ def pretrain(
         say(f"... and {more} more")
     left = f"; {len(games.left_out)} left out" if games.left_out else ""
     say(f"learning from {len(games):,} positions of {games.num_games:,} games{left}")
-    return train(config, run_dir, game=game, games=games, console=console, **options)
+    return games

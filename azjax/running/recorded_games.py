@@ -25,24 +25,29 @@ _MOST_HELD_OUT = 2048  # positions on which predictions are measured after each 
 
 
 def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
-    """Returns the trainer with cycles of updates on recorded games, in place of self-play.
+    """Returns the trainer with cycles that learn from recorded games, alone or besides self-play.
 
-    Every position is seen once before one is seen again, in an order that the seed and the cycle
-    decide. A share of the games is held out, to measure predictions of moves and results.
+    `learning.games_fraction` of each batch is of the games. Every position is seen once before one
+    is seen again, in an order that the seed and the cycle decide. A share of the games is held out,
+    to measure predictions of moves and results.
 
     Raises:
-      UserError: there are fewer positions than a batch has, or the run has a gate.
+      UserError: there are fewer positions than a batch has, or the run has a gate and no self-play.
     """
     config = trainer.config
-    size, updates = config.learning.batch_size, config.learning.updates_per_cycle
-    if config.selfplay.actor == "gated":
-        raise UserError('selfplay.actor must be "latest" to learn from recorded games')
+    updates = config.learning.updates_per_cycle
+    size = _examples_of_batch(trainer)
+    alone = size == config.learning.batch_size
+    if alone and config.selfplay.actor == "gated":
+        raise UserError(
+            'selfplay.actor must be "latest" to learn from recorded games without self-play'
+        )
     games = games.with_auxiliary(config.network.auxiliary)
     learned, held_out = games.split(HELD_OUT, config.seed)
-    if len(learned) < size:
+    if len(learned) < config.learning.batch_size:
         raise UserError(
-            f"the games have {len(learned)} positions to learn from; learning.batch_size = {size} "
-            "must be at most that"
+            f"the games have {len(learned)} positions to learn from; learning.batch_size = "
+            f"{config.learning.batch_size} must be at most that"
         )
     rows = np.random.default_rng(config.seed).permutation(len(held_out))[:_MOST_HELD_OUT]
     measured = held_out.rows(rows)
@@ -53,14 +58,44 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
         return _predictions(trainer, variables, batch)
 
     def cycle(state: TrainState) -> tuple[TrainState, Metrics]:
-        number = int(local(state.cycle))
-        chosen = rows_of_cycle(len(learned), number, updates * size, config.seed)
-        state, metrics = trainer.learn_cycle(state, learned.rows(chosen.reshape(updates, size)))
+        if size == 0:
+            state, metrics = trainer.cycle(state)
+        else:
+            number = int(local(state.cycle))
+            chosen = rows_of_cycle(len(learned), number, updates * size, config.seed)
+            examples = learned.rows(chosen.reshape(updates, size))
+            learn = trainer.learn_cycle if alone else trainer.mixed_cycle
+            state, metrics = learn(state, examples)
         if len(rows):
             metrics |= measure(local(state.learner.variables), measured)
         return jax.block_until_ready((state, metrics))
 
     return replace(trainer, cycle=cycle, asynchronous=False)
+
+
+def fill_replay(trainer: Trainer, state: TrainState, games: Dataset) -> TrainState:
+    """Returns the first state with the games in its replay buffer, as many as it holds.
+
+    The games that are held out are not in it. A run without self-play keeps its buffer empty.
+    """
+    config = trainer.config
+    if _examples_of_batch(trainer) == config.learning.batch_size:
+        return state
+    step = config.selfplay.plies_per_cycle
+    learned, _ = games.with_auxiliary(config.network.auxiliary).split(HELD_OUT, config.seed)
+    plies = learned.plies(config.selfplay.parallel_games, config.replay.capacity_plies, step)
+    if plies is None:
+        return state
+    for first in range(0, plies.reward.shape[0], step):
+        part = jax.tree.map(lambda x, first=first: x[first : first + step], plies)
+        state, _ = trainer.add_plies(state, part)
+    return state
+
+
+def _examples_of_batch(trainer: Trainer) -> int:
+    """Returns how many examples of a batch are of recorded games, as many on each device."""
+    learning, devices = trainer.config.learning, trainer.mesh.size
+    return round(learning.games_fraction * learning.batch_size / devices) * devices
 
 
 def rows_of_cycle(count: int, cycle: int, size: int, seed: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from azjax.learning.state import LearnerState
 from azjax.learning.update import update
 from azjax.means import mean
 from azjax.pytrees import take
+from azjax.replay.buffer import Transition
 from azjax.replay.sampling import Sample
 from azjax.selfplay import selfplay
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
@@ -26,15 +27,21 @@ from azjax.types import Array, Metrics
 _BATCHES = 2**31  # the stream of keys of single updates; cycles and gates use lower numbers
 
 
-def train_cycle(experiment: Experiment, state: TrainState) -> tuple[TrainState, Metrics]:
+def train_cycle(
+    experiment: Experiment, state: TrainState, examples: Sample | None = None
+) -> tuple[TrainState, Metrics]:
     """Runs one device's share of a cycle; call it under `shard_map` over `sharding.AXIS`.
 
-    Returns the state after it, and the cycle's metrics, which are equal on all devices.
+    Args:
+      examples: [U, N, ...], of which the updates take N each in place of positions of self-play.
+
+    Returns:
+      The state after it, and the cycle's metrics, which are equal on all devices.
     """
     keys = cycle_keys(state)
     state, local_stats = self_play(experiment, state, keys)
     targets, stats = synchronise(compute_targets(experiment, state), local_stats)
-    state, losses = learn(experiment, state, targets, stats, keys.learn)
+    state, losses = learn(experiment, state, targets, stats, keys.learn, examples)
     state = calibrate_resignation(state, stats)
     return replace(state, cycle=state.cycle + 1), losses | summarise(experiment, state, stats)
 
@@ -116,15 +123,26 @@ def synchronise(targets: Any, stats: selfplay.SelfPlayStats) -> tuple[Any, Cycle
 
 
 def learn(
-    experiment: Experiment, state: TrainState, targets: Any, stats: CycleStats, key: Array
+    experiment: Experiment,
+    state: TrainState,
+    targets: Any,
+    stats: CycleStats,
+    key: Array,
+    examples: Sample | None = None,
 ) -> tuple[TrainState, Metrics]:
     """Makes the updates of a cycle; none while the buffer holds too few positions."""
     config = experiment.config
     updates, devices = config.learning.updates_per_cycle, jax.lax.axis_size(AXIS)
     draw_key, *symmetry_keys = jax.random.split(key, updates + 1)
     share = config.learning.batch_size // devices
+    if examples is not None:
+        share -= examples.outcome.shape[1]
     drawn = experiment.replay.sample(state.replay, targets, draw_key, updates * share)
     samples = jax.tree.map(lambda x: x.reshape(updates, share, *x.shape[1:]), drawn)
+    if examples is not None:
+        # Recorded games lack what the buffer keeps of a game's end.
+        played = replace(samples, transitions=replace(samples.transitions, terminal=None))
+        samples = jax.tree.map(lambda *x: jnp.concatenate(x, axis=1), played, examples)
     # The same on all devices. Every device must have positions to draw from.
     ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
     # A loop of no steps: on a GPU, both branches of a condition would copy all parameters.
@@ -142,6 +160,13 @@ def learn_cycle(
         experiment, state, samples, jnp.stack(symmetry_keys), jnp.int32(updates)
     )
     return replace(state, cycle=state.cycle + 1), metrics
+
+
+def add_plies(
+    experiment: Experiment, state: TrainState, transitions: Transition
+) -> tuple[TrainState, Metrics]:
+    """Adds plies of recorded games to the replay buffer, this device's share [T, B, ...]."""
+    return replace(state, replay=experiment.replay.add(state.replay, transitions)), {}
 
 
 def learn_batch(

@@ -32,7 +32,7 @@ from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import play_plies
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
-from azjax.training.cycle import learn_batch, learn_cycle, train_cycle
+from azjax.training.cycle import add_plies, learn_batch, learn_cycle, train_cycle
 from azjax.training.gate import gate
 from azjax.training.state import Experiment, TrainState, state_specs
 from azjax.types import Array, Metrics
@@ -61,6 +61,10 @@ class Trainer:
     """One update from any batch [N, ...]; donates the state. N is split over the devices."""
     learn_cycle: Callable[[TrainState, Sample], tuple[TrainState, Metrics]]
     """A cycle's updates on given examples [U, N, ...], without games; donates the state."""
+    mixed_cycle: Callable[[TrainState, Sample], tuple[TrainState, Metrics]]
+    """A cycle whose updates learn from N given examples [U, N, ...] besides; donates the state."""
+    add_plies: Callable[[TrainState, Transition], tuple[TrainState, Metrics]]
+    """Adds plies [T, B, ...] of given games to the replay buffer; donates the state."""
     asynchronous: bool  # whether a step returns before its results are there
 
     def abstract_state(self) -> TrainState:
@@ -158,6 +162,8 @@ def make_trainer(
         gate=step(gate),
         learn=step(learn_batch, SPLIT),
         learn_cycle=step(learn_cycle, PartitionSpec(None, AXIS)),
+        mixed_cycle=step(train_cycle, PartitionSpec(None, AXIS)),
+        add_plies=step(add_plies, PartitionSpec(None, AXIS)),
         asynchronous=not on_cpus,
     )
 

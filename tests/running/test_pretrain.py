@@ -13,7 +13,8 @@ from azjax.cli.main import main
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
 from azjax.learning.batch import make_batch
-from azjax.running.recorded_games import rows_of_cycle
+from azjax.replay import Ring
+from azjax.running.recorded_games import HELD_OUT, fill_replay, learning_from, rows_of_cycle
 from azjax.sharding import local
 from tests import tiny
 
@@ -23,6 +24,8 @@ CHANGES = {
     "learning": {"batch_size": 32, "updates_per_cycle": 8, "learning_rate": 1e-2},
     "evaluation": {"every": 0},
 }
+
+ALONE = CHANGES | {"learning": CHANGES["learning"] | {"games_fraction": 1.0}}
 
 
 def games(count, seed=0):
@@ -43,7 +46,7 @@ def data():
 
 
 def test_it_learns_resumes_and_self_play_goes_on(data, tmp_path):
-    config, silent = tiny.config(**CHANGES), Console(file=io.StringIO())
+    config, silent = tiny.config(**ALONE), Console(file=io.StringIO())
     whole = azjax.train(config, tmp_path / "a", games=data, console=silent)
     rows = [x for x in azjax.read_metrics(tmp_path / "a") if x["kind"] == "cycle"]
     assert rows[-1]["heldout/move_accuracy"] > 0.5 > rows[0]["heldout/move_accuracy"] - 0.3
@@ -64,6 +67,38 @@ def test_it_learns_resumes_and_self_play_goes_on(data, tmp_path):
         on_cycle=lambda progress: True,
     )
     assert int(begun.cycle) == 1
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_games_fill_the_buffer_and_a_share_of_each_batch(data, devices):
+    trainer = tiny.trainer(devices, **CHANGES)
+    mixed = learning_from(trainer, data)
+    state = fill_replay(mixed, tiny.start(trainer), data)
+    replay = jax.device_get(state.replay)
+    learned, _ = data.split(HELD_OUT, trainer.config.seed)
+    plies = learned.plies(trainer.config.selfplay.parallel_games, len(replay.transitions.full), 4)
+    rows = int(replay.filled)
+    assert rows == len(plies.full) > 0
+    for stored, given in zip(*map(jax.tree.leaves, (replay.transitions, plies)), strict=True):
+        np.testing.assert_array_equal(stored[:rows], given)
+    # Every ply has the result of its own game: that of the next end in its lane.
+    targets = Ring().targets(replay, root_value_weight=0.0, max_games=10**6)
+    valid = np.asarray(targets.valid)[:rows]
+    assert valid.all()
+    outcome = np.asarray(targets.outcome)[:rows]
+    np.testing.assert_array_equal(outcome[..., 0] - outcome[..., 2], plies.value)
+    # So updates begin in the first cycle.
+    state, metrics = mixed.cycle(state)
+    assert int(local(metrics["train/updates"])) == 8
+    assert {"heldout/move_accuracy", "selfplay/game_length"} <= {*metrics}
+
+
+def test_a_mixed_run_resumes_bit_for_bit(data, tmp_path):
+    config, silent = tiny.config(**CHANGES), Console(file=io.StringIO())
+    whole = azjax.train(config, tmp_path / "a", games=data, console=silent)
+    stop = lambda progress: progress.cycle == 3  # noqa: E731
+    azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
+    tiny.assert_equal(azjax.resume(tmp_path / "b", console=silent), whole)
 
 
 def test_each_position_is_seen_once_before_one_is_seen_again():
@@ -119,11 +154,15 @@ def test_mistakes(data, tmp_path):
     few = azjax.dataset(GAME, games(2))
     for config, given, message in (
         (
-            tiny.config(learning={"batch_size": 64}),
+            tiny.config(learning={"batch_size": 64, "games_fraction": 1.0}),
             few,
             r"positions to learn from; learning\.batch",
         ),
-        (tiny.config(selfplay={"actor": "gated"}), data, 'selfplay.actor must be "latest"'),
+        (
+            tiny.config(selfplay={"actor": "gated"}, learning={"games_fraction": 1.0}),
+            data,
+            'selfplay.actor must be "latest"',
+        ),
     ):
         with pytest.raises(UserError, match=message):
             azjax.train(config, tmp_path / "run", games=given)
