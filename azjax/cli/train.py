@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from azjax.cli.arguments import PROGRAM, FileArgument, RunArgument, RunDirArgument, parse
+from azjax.cli.arguments import (
+    PROGRAM,
+    FileArgument,
+    RunArgument,
+    RunDirArgument,
+    TrustOption,
+    parse,
+)
 from azjax.cli.ending import second_signal_ends
 from azjax.errors import UserError
 
@@ -139,19 +146,28 @@ def resume(arguments: list[str]) -> None:
 
 
 def export(arguments: list[str]) -> None:
-    """Write a run's player into one file to share: azjax export runs/h hex.safetensors"""
+    """Write a run's player into one file to share: azjax export runs/h hex.safetensors
+
+    With --dtype float32 it is for programs that read the weights themselves.
+    """
+    from azjax.players.compact_weights import Precision
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         run: RunArgument
-        """The run directory, or another checkpoint: RUN@best, RUN@CYCLE."""
+        """The run directory, another checkpoint (RUN@best, RUN@CYCLE), a player's file, or a player
+        that comes with azjax."""
         file: FileArgument
-        """The file, whose name ends in .safetensors."""
+        """The new file, whose name ends in .safetensors."""
+        dtype: Precision = "compact"
+        """Type of the weights. compact: float16, and 8 bits in large layers; float32 rounds
+        nothing."""
+        trust: TrustOption = False
 
     options = parse(export, Arguments, arguments, "export")
     from azjax.players.load import export_player
 
-    export_player(options.run, options.file)
+    export_player(options.run, options.file, dtype=options.dtype, trust=options.trust)
     print(f"{options.file}: {options.file.stat().st_size:,} bytes")
 
 

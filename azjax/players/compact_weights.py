@@ -1,26 +1,34 @@
-"""A player's weights as its file holds them: float16, and 8 bits in large layers.
+"""A player's weights as its file holds them: float16 with 8 bits in large layers, or all alike.
 
-A layer of at least `LARGE` weights is stored as int8 [..., outputs] next to a float32 array
-[outputs] of the size of a step, named like the layer with `.step` added. The weights are the
-products. Rounding to 8 bits moves policies by less than a hundredth, and costs no player strength
-beyond chance (`docs/experiments.md`).
+In a compact file a layer of at least `LARGE` weights is stored as int8 [..., outputs] next to a
+float32 array [outputs] of the size of a step, named like the layer with `.step` added. The weights
+are the products. Rounding to 8 bits moves policies by less than a hundredth, and costs no player
+strength beyond chance (`docs/experiments.md`).
 """
 
+from typing import Literal
+
 import numpy as np
+
+Precision = Literal["compact", "float16", "float32"]
+"""Compact: float16, and 8 bits in large layers. Otherwise all weights have that type."""
 
 LARGE = 2**17
 STEP = ".step"
 _LEVELS = 127
 
 
-def pack_weights(weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Returns the arrays of a file; weights that float16 cannot hold become infinite."""
+def pack_weights(
+    weights: dict[str, np.ndarray], dtype: Precision = "compact"
+) -> dict[str, np.ndarray]:
+    """Returns the arrays of a file; weights that their type cannot hold become infinite."""
+    kind = np.float32 if dtype == "float32" else np.float16
     arrays: dict[str, np.ndarray] = {}
     for name, x in weights.items():
         with np.errstate(over="ignore"):
-            half = x.astype(np.float16)
-        if x.size < LARGE or not np.isfinite(half).all():
-            arrays[name] = half
+            rounded = x.astype(kind)
+        if dtype != "compact" or x.size < LARGE or not np.isfinite(rounded).all():
+            arrays[name] = rounded
             continue
         largest = np.abs(x).max(axis=tuple(range(x.ndim - 1))).astype(np.float32)
         step = largest / _LEVELS
@@ -34,8 +42,11 @@ def unpack_weights(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns float32 weights from the arrays of a file; products may be infinite.
 
     Raises:
-      ValueError: a float32 array is not the steps of a layer, or an int8 array lacks its steps.
+      ValueError: some arrays alone are float32 and not the steps of a layer, or an int8 array lacks
+        its steps.
     """
+    if all(x.dtype == np.float32 for x in arrays.values()):
+        return arrays
     weights: dict[str, np.ndarray] = {}
     steps = {name + STEP for name, x in arrays.items() if x.dtype == np.int8}
     for name, x in arrays.items():
@@ -50,5 +61,5 @@ def unpack_weights(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             with np.errstate(over="ignore"):
                 weights[name] = x * step
         else:
-            raise ValueError(f"{name} has type F32, but must have F16 or I8")
+            raise ValueError(f"{name} has type F32, but must have F16 or I8 as others have")
     return weights

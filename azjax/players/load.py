@@ -20,6 +20,7 @@ from azjax.keys import first_keys
 from azjax.network.network import Network, Variables
 from azjax.players.base import Player
 from azjax.players.card import run_metadata
+from azjax.players.compact_weights import Precision
 from azjax.players.engines.gtp import gtp_player
 from azjax.players.engines.uci import uci_player
 from azjax.players.exact import exact_player
@@ -40,7 +41,7 @@ from azjax.players.spec import (
     NetworkSpec,
     PlayerSpec,
     is_game,
-    parse_run,
+    parse_network,
     parse_spec,
 )
 from azjax.players.uct import UCTPlayer
@@ -232,19 +233,34 @@ def load_network(
 
 
 def export_player(
-    run: str | Path, path: str | Path, *, game: Game | None = None, network: Network | None = None
+    spec: str | Path,
+    path: str | Path,
+    *,
+    game: Game | None = None,
+    network: Network | None = None,
+    dtype: Precision = "compact",
+    trust: bool = False,
 ) -> None:
-    """Writes the player of a run, RUN@best or RUN@CYCLE into a single file.
+    """Writes the player of a run, RUN@best or RUN@CYCLE, or of another file, into a single file.
+
+    Args:
+      dtype: of the weights, see `azjax.save_player`.
+      trust: as in `load_player`.
 
     Raises:
-      UserError: there is no such run or checkpoint, or the file exists.
+      UserError: there is no such player or checkpoint, it needs `trust`, or the file exists.
     """
-    saved = saved_player(parse_run(run), game=game, network=network)
-    save_player(path, saved.config, saved.variables, saved.metadata)
+    parsed = parse_network(spec, use="export", rule="a file holds a network alone")
+    saved = saved_player(parsed, game=game, network=network, trust=trust)
+    save_player(path, saved.config, saved.variables, saved.metadata, dtype=dtype)
 
 
 def saved_player(
-    spec: NetworkSpec, *, game: Game | None = None, network: Network | None = None
+    spec: NetworkSpec,
+    *,
+    game: Game | None = None,
+    network: Network | None = None,
+    trust: bool = False,
 ) -> SavedPlayer:
     """Returns what the file of a player, or of a run's checkpoint, holds or would hold.
 
@@ -252,7 +268,7 @@ def saved_player(
       UserError: there is no such file, run or checkpoint.
     """
     if spec.source == "file":
-        return load_saved(spec.path, game=game, network=network)
+        return load_saved(spec.path, game=game, network=network, trust=trust)
     config, cycle = load_run_config(spec.path), checkpoint_cycle(spec)
     _, _, variables = load_network(
         spec.path, game=game, network=network, checkpoint=spec.checkpoint

@@ -105,6 +105,23 @@ def parse_spec(text: str | Path) -> PlayerSpec:
     raise UserError(_unknown_player(text, directory, tail))
 
 
+def parse_network(text: str | Path, *, use: str, rule: str) -> NetworkSpec:
+    """Reads what names a network alone: RUN, RUN@best, RUN@CYCLE, a file or a player's name.
+
+    `use` and `rule` tell in messages what for: "export", and "a file holds a network alone".
+
+    Raises:
+      UserError: it names no player, one without a network, or how the network plays.
+    """
+    spec = parse_spec(text)
+    if not isinstance(spec, NetworkSpec):
+        raise UserError(f"{text} has no network to {use}; name a run or a player's file")
+    if (spec.how, spec.simulations) != ("search", None):
+        alone = spec.text.partition(":")[0]
+        raise UserError(f"{text}: {rule}; write {alone}")
+    return spec
+
+
 def is_game(name: str) -> bool:
     """Returns whether a name is that of a game, with or without a size."""
     return re.sub(r"_\d+(x\d+)*$", "", name) in available_games()

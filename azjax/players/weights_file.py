@@ -8,7 +8,7 @@ go. A new default is another format, which needs another number.
 
 Loading a file starts nothing, and imports nothing that it names unless the user trusts it. Weights
 are stored as float16, and in large layers with 8 bits, which changes predictions by a few
-thousandths.
+thousandths; or, for other programs, as float32. `docs/weights.md` describes the format.
 """
 
 import dataclasses
@@ -16,7 +16,7 @@ import hashlib
 import importlib.resources
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ from azjax.errors import UserError, printable
 from azjax.games import game_config, resolve_game
 from azjax.network.network import Network, Variables
 from azjax.players.card import checked_texts, shown
-from azjax.players.compact_weights import pack_weights, unpack_weights
+from azjax.players.compact_weights import Precision, pack_weights, unpack_weights
 
 SUFFIX = ".safetensors"
 _TYPES = ("F16", "I8", "F32")
@@ -74,22 +74,30 @@ def save_player(
     config: Config | PlayerConfig,
     variables: Variables,
     metadata: dict[str, str] | None = None,
+    *,
+    dtype: Precision = "compact",
 ) -> None:
     """Writes a player's file, whose name must end in `.safetensors`.
 
     Args:
       config: the player's, or its run's, of which the file keeps `config.player`.
       metadata: texts that `run_metadata` returns; None if there are none.
+      dtype: "compact", which is float16 and 8 bits in large layers; "float16", or "float32", which
+        rounds nothing.
 
     Raises:
-      UserError: the file exists, its directory does not, or it has another suffix.
+      UserError: the file exists, its directory does not, it has another suffix, or a weight is not
+        finite in this type.
     """
     path = new_file(path, SUFFIX)
+    if dtype not in get_args(Precision):
+        raise UserError(f"dtype must be one of {', '.join(get_args(Precision))}")
     flat, _ = jax.tree_util.tree_flatten_with_path(variables)
-    arrays = pack_weights({_name(keys): np.asarray(x) for keys, x in flat})
+    arrays = pack_weights({_name(keys): np.asarray(x) for keys, x in flat}, dtype)
     if found := _first_infinite(arrays):
+        most = "" if dtype == "float32" else " up to 65504"
         raise UserError(
-            f"{path}: not written, as {found} has values that are not finite numbers up to 65504"
+            f"{path}: not written, as {found} has values that are not finite numbers{most}"
         )
     if isinstance(config, Config):
         config = config.player
@@ -162,7 +170,8 @@ def _read(path: str | Path) -> tuple[dict[str, str], dict[str, np.ndarray]]:
             _check_header(path, header)
             for name, kind in types.items():
                 if kind not in _TYPES:
-                    raise UserError(f"{path}: {name} has type {kind}, but must have F16 or I8")
+                    right = "must have F16 or I8, or all must have F32"
+                    raise UserError(f"{path}: {name} has type {kind}, but {right}")
             arrays = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
         raise UserError(f"{path}: no such file") from error

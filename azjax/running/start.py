@@ -13,7 +13,7 @@ from azjax.network.network import Network, Variables
 from azjax.network.own_network import check_first_predictions
 from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.players.load import START_FILE, saved_player
-from azjax.players.spec import NetworkSpec, parse_spec
+from azjax.players.spec import parse_network
 from azjax.players.weights_file import SavedPlayer, load_saved
 from azjax.sharding import local
 from azjax.training.state import TrainState
@@ -33,12 +33,7 @@ def read_start(
     Raises:
       UserError: there is no such player, it plays another game, or its network has other layers.
     """
-    parsed = parse_spec(spec)
-    if not isinstance(parsed, NetworkSpec):
-        raise UserError(f"{spec} has no network to start from; name a run or a player's file")
-    if (parsed.how, parsed.simulations) != ("search", None):
-        alone = parsed.text.partition(":")[0]
-        raise UserError(f"{spec}: a run starts from a network alone; write {alone}")
+    parsed = parse_network(spec, use="start from", rule="a run starts from a network alone")
     saved = saved_player(parsed, game=game, network=network)
     if network is not None:
         return saved  # whose arrays are those of this network

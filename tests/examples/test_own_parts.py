@@ -16,6 +16,8 @@ from azjax.config.toml import load_config
 
 FOLDER = Path(__file__).parent.parent.parent / "examples"
 SHORT = (
+    "flax_weights",
+    "numpy_player",
     "own_game",
     "own_loss",
     "own_network",
