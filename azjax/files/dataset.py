@@ -34,6 +34,7 @@ class Dataset:
     sample: Sample  # [N, ...], the policy is the move that was played
     games: np.ndarray  # int32 [N], ascending: which game each position is of
     left_out: tuple[str, ...] = ()  # why games are not in it, a line each
+    unread: tuple[str, ...] = ()  # files of which no game can be read, and why, a line each
 
     def __len__(self) -> int:
         return len(self.games)
@@ -141,7 +142,8 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
     """Returns the positions of recorded games as examples: what was played, and who won.
 
     A game counts if it is over by its rules, or if its file tells the result. `left_out` names the
-    others. Scores and owners of cells are known where a game is over by its rules.
+    others, and `unread` the files of which no game can be read. Scores and owners of cells are
+    known where a game is over by its rules.
 
     Args:
       game: whose rules the games follow.
@@ -156,7 +158,9 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         print(len(games), "positions of", games.num_games, "games")
         ```
     """
-    parts, left_out = [], []
+    parts: list[Sample] = []
+    left_out: list[tuple[Path | None, str]] = []  # with the file if the game cannot be read
+    readable: set[Path] = set()
     for number, given in enumerate(games, 1):
         played = PlayedGame(given) if isinstance(given, GameRecord) else given
         name = f"game {number}" if isinstance(given, GameRecord) else played.where
@@ -164,18 +168,24 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         if record is not None and record.current.over:
             result = int(np.sign(record.current.returns[0]))
         if record is None:
-            left_out.append(f"{name}: {played.error}")
-        elif not _same_sizes(record.game, game):
-            left_out.append(f"{name}: it is of {record.game.name}, not {game.name}")
+            left_out.append((played.path, f"{name}: {played.error}"))
+            continue
+        readable.add(played.path)
+        if not _same_sizes(record.game, game):
+            left_out.append((None, f"{name}: it is of {record.game.name}, not {game.name}"))
         elif result is None:
-            left_out.append(f"{name}: it has no result")
+            left_out.append((None, f"{name}: it has no result"))
         else:
             parts.append(_examples(game, record, result))
     if not parts:
-        first = f": {left_out[0]}" if left_out else ""
-        raise UserError(f"there is no game of {game.name} to learn from{first}")
+        first = f": {left_out[0][1]}" if left_out else ""
+        more = f"; {len(left_out) - 1:,} more are left out" if len(left_out) > 1 else ""
+        raise UserError(f"there is no game of {game.name} to learn from{first}{more}")
     numbers = np.repeat(np.arange(len(parts)), [len(part.outcome) for part in parts])
-    return Dataset(_sample(game, parts), numbers.astype(np.int32), tuple(left_out))
+    unread = {path: line for path, line in reversed(left_out) if path and path not in readable}
+    lines = tuple(line for path, line in left_out if path not in unread)
+    files = tuple(reversed(unread.values()))  # the line about the first game of each
+    return Dataset(_sample(game, parts), numbers.astype(np.int32), lines, files)
 
 
 def _same_sizes(ours: Game, other: Game) -> bool:

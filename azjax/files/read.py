@@ -13,7 +13,7 @@ from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
 from azjax.chance import require_no_chance
-from azjax.errors import UserError
+from azjax.errors import UserError, printable
 from azjax.files import pgn, sgf, shogi_files
 from azjax.files.move_lists import read_list
 from azjax.files.played_game import PlayedGame
@@ -28,7 +28,10 @@ FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Sh
 
 
 def read_games(
-    paths: str | Path | Iterable[str | Path], game: Game | str | None = None
+    paths: str | Path | Iterable[str | Path],
+    game: Game | str | None = None,
+    *,
+    strict: bool = True,
 ) -> Iterator[PlayedGame]:
     """Returns the games of files in SGF (go), PGN (chess), CSA and KIF (shogi), and lists of moves.
 
@@ -39,12 +42,14 @@ def read_games(
       paths: a file, or several.
       game: the game or its name; None to take it from the file. A list of moves names it in a line
         such as "# hex_7x7".
+      strict: if False, a file that cannot be opened is one game with an `error`, like games that
+        cannot be read, and so is a file without games.
 
     Returns:
       An iterator that reads each game when it is asked for.
 
     Raises:
-      UserError: a file cannot be opened, or its format is of another game.
+      UserError: a file cannot be opened, or its format is of another game, and `strict`.
 
     Example:
         ```python
@@ -58,8 +63,22 @@ def read_games(
     several = [paths] if isinstance(paths, str | Path) else paths
     wanted = game_from_name(game) if isinstance(game, str) else game
     require_no_chance(wanted)
-    opened = [read for path in several for read in open_games(Path(path), wanted)]
+    opened = [read for path in several for read in _open(Path(path), wanted, strict=strict)]
     return (read() for read in opened)
+
+
+def _open(path: Path, game: Game | None, *, strict: bool) -> list[Callable[[], PlayedGame]]:
+    """Returns `open_games` of a file; unless `strict` one game with an error if there is none."""
+    try:
+        found = open_games(path, game)
+        error = "it holds no game"
+    except UserError as mistake:
+        if strict:
+            raise
+        found, error = [], str(mistake).removeprefix(f"{printable(str(path))}: ")
+    if found or strict:
+        return found
+    return [lambda: PlayedGame(None, path=path, error=error)]
 
 
 def open_games(path: Path, game: Game | None) -> list[Callable[[], PlayedGame]]:

@@ -9,6 +9,7 @@ from azjax_envs import Game
 from rich.console import Console
 
 from azjax.config import Config
+from azjax.errors import printable
 from azjax.files.dataset import Dataset, dataset
 from azjax.files.read import read_games
 from azjax.games import game_config, make_game
@@ -36,7 +37,7 @@ def pretrain(
 
     Args:
       config: its cycles make `learning.updates_per_cycle` updates each.
-      paths: files of games, see `azjax.read_games`.
+      paths: files of games, see `azjax.read_games`. A file that cannot be read gets a line.
       run_dir: as in `train`, like `game` and `console`.
       options: more arguments of `train`, such as `network`, `loss` and `start_from`.
 
@@ -68,13 +69,15 @@ def read_examples(
     """
 
     def say(text: str) -> None:
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
 
-    games = dataset(game, read_games(paths, game))
-    for line in games.left_out[:_MOST_LINES]:
+    games = dataset(game, read_games(paths, game, strict=False))
+    for line in (*games.unread, *games.left_out[:_MOST_LINES]):
         say(line)
     if (more := len(games.left_out) - _MOST_LINES) > 0:
         say(f"... and {more} more")
     left = f"; {len(games.left_out)} left out" if games.left_out else ""
+    if count := len(games.unread):
+        left += f"; {count} file{'s' * (count > 1)} cannot be read"
     say(f"learning from {len(games):,} positions of {games.num_games:,} games{left}")
     return games

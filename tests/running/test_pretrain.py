@@ -126,11 +126,26 @@ def test_the_command(tmp_path, capsys):
     config = tiny.write_config(tmp_path / "tiny.toml", **CHANGES | {"cycles": 1})
     lines = ["# tic_tac_toe", *(" ".join(x.moves) for x in games(40)), "a1 b1"]
     (tmp_path / "games.txt").write_text("\n".join(lines) + "\n")
-    run = tmp_path / "run"
-    assert main(["pretrain", str(config), str(tmp_path / "games.txt"), "--run-dir", str(run)]) == 0
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "chess.pgn").write_text("1. e4 e5 1-0")
+    (tmp_path / "binary.txt").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "other.txt").write_text("# hex_3x3\n" + "a1 b2 c3\n" * 12)
+    broken = ("none.txt", "empty.txt", "chess.pgn", "binary.txt", "other.txt", ".")
+    files = [str(tmp_path / name) for name in (*broken[:3], "games.txt", *broken[3:])]
+    assert main(["pretrain", str(config), *files, "--run-dir", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
+    reasons = (
+        "there is no such file",
+        "it holds no game",
+        "files .pgn are of chess, not tic_tac_toe",
+    )
+    reasons += ("game 1: move 1: ", "game 1: it has moves of hex_3x3", "there is no such file")
+    lines = out.splitlines()
+    for name, reason in zip(broken, reasons, strict=True):
+        (line,) = [x for x in lines if x.startswith(str(tmp_path / name)) and reason in x]
+        lines.remove(line)
     assert f"{tmp_path / 'games.txt'}, game 41: it has no result\n" in out
-    assert "positions of 40 games; 1 left out\n" in out
+    assert "positions of 40 games; 1 left out; 6 files cannot be read\n" in out
     assert "moves predicted" in out
 
 
