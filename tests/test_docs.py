@@ -95,6 +95,15 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
     exec(compile(snippet, "docs", "exec"), {})
 
 
+def test_recipes_are_short_and_use_public_names():
+    found = blocks(DOCS / "recipes.md", "python")
+    assert len(found) >= 4
+    for recipe in found:
+        assert len(recipe.splitlines()) < 40
+        assert set(re.findall(r"\bazjax\.(\w+)", recipe)) <= set(azjax.__all__)
+        assert "from azjax" not in recipe.replace("from azjax_envs", "")
+
+
 def names_setting(path):
     """Returns whether a path such as search.gumbel.value_scale names a setting."""
     config = Config()
