@@ -12,6 +12,11 @@ FOLDER = Path(__file__).parent / "images" / "games"
 
 # For each page the game's name and the moves to its position.
 POSITIONS = {
+    # In a game of chance the outcome stands before the move after it, and may stand alone.
+    "backgammon": (
+        "backgammon",
+        "1:8/5 6/5 13:24/18 18/14 16:13/11* 13/11 6/4 6/4 7:bar/23 13/8 3:",
+    ),
     "chess": ("chess", "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6 b5a4 g8f6 e1g1 f8e7 f1e1 b7b5"),
     "connect_four": ("connect_four", "4 4 4 4 4 2 2 3 6 6 3 3 3 5"),
     "dots_and_boxes": (
@@ -22,11 +27,11 @@ POSITIONS = {
     "go": ("go_9x9", "E5 E7 D7 D6 C6 E6 C5 F4 G4 G5 F3 F5 H5 G6 D8 E8"),
     "gomoku": ("gomoku_15x15", "h8 i9 h10 h9 g9 i7 i11 f8 j12 k13 g10 i10 g11 i8 i6"),
     "hex": ("hex_7x7", "d4 e3 c5 e5 b6 f2 d3 c6 e2 f3 d6"),
+    "hypergammon": ("hypergammon", "11:24/18 22/19 12:24/20 23/18 6:"),
     "mancala": ("mancala", "3 6 1 4 2 5 1"),
     "othello": ("othello", "d3 c5 e6 f5 f6 e3 c3 f3 f4 d2"),
     "shogi": ("shogi", "7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 2e2d 2c2d 2h2d P*2c 2d3d 2b8h+"),
     "tic_tac_toe": ("tic_tac_toe", "b2 a1 c1 a3 a2"),
-    # In a game of chance the roll stands before a move, and may stand alone at the end.
     "ur": ("ur", "1:new 2:new 4:new 2:a1 1:new 3:a4 0:pass 4:c3 3:new 2:"),
 }
 
@@ -48,7 +53,7 @@ def play(game: Game, state: Any, move: str) -> Any:
 
 def roll(game: Game, state: Any, move: str) -> tuple[Any, str]:
     """Returns the state after the roll that stands before a move, and the move."""
-    if isinstance(game, HasChance):
+    if isinstance(game, HasChance) and game.is_chance(state):
         outcome, _, move = move.partition(":")
         state = game.chance_step(state, jnp.int32(outcome))
     return state, move

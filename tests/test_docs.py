@@ -127,7 +127,7 @@ def test_settings_exist(page):
 @each_page
 def test_files_exist(page):
     roots = [ROOT, ROOT / "azjax", ROOT / "tests", ROOT / "envs" / "azjax_envs"]
-    for name in re.findall(r"`((?!runs/|plots/)(?:\w+/)+[\w.]*\w)`", prose(page)):
+    for name in re.findall(r"`((?!runs/|plots/|\d)(?:\w+/)+[\w.]*\w)`", prose(page)):
         assert any((root / name).exists() for root in [*roots, ROOT / "azjax/web"]), name
     for name in re.findall(r"configs/[\w/]+\.toml", page.read_text()):
         assert (ROOT / name).is_file(), name

@@ -20,6 +20,7 @@ class _Entry:
 
 
 _GAMES = {
+    "backgammon": _Entry("azjax_envs.backgammon:Backgammon"),
     "chess": _Entry("azjax_envs.chess:Chess"),
     "connect_four": _Entry("azjax_envs.connect_four:ConnectFour", ("rows", "columns", "connect")),
     "dots_and_boxes": _Entry("azjax_envs.dots_and_boxes:DotsAndBoxes", ("rows", "columns")),
@@ -27,6 +28,7 @@ _GAMES = {
     "go": _Entry("azjax_envs.go:Go", ("size",)),
     "gomoku": _Entry("azjax_envs.gomoku:Gomoku", ("size",)),
     "hex": _Entry("azjax_envs.hex:Hex", ("size",)),
+    "hypergammon": _Entry("azjax_envs.backgammon:Hypergammon"),
     "mancala": _Entry("azjax_envs.mancala:Mancala", ("pits", "seeds")),
     "mnk": _Entry("azjax_envs.gomoku:Mnk", ("m", "n", "k")),
     "othello": _Entry("azjax_envs.othello:Othello", ("size",)),

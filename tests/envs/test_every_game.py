@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 SIZES = {
+    "backgammon": [""],
     "chess": [""],
     "connect_four": [f"{r}x{c}x{k}" for r, c, k in [(1, 1, 1), (2, 9, 3), (6, 7, 4), (31, 31, 31)]],
     "dots_and_boxes": ["1x1", "1x7", "2x3", "5x5", "7x2"],
@@ -15,6 +16,7 @@ SIZES = {
     "go": [f"{n}x{n}" for n in range(2, 20)],
     "gomoku": [f"{n}x{n}" for n in range(5, 20)],
     "hex": [f"{n}x{n}" for n in range(2, 14)],
+    "hypergammon": [""],
     "mancala": [
         f"{p}x{s}" for p, s in [(1, 1), (1, 10), (2, 3), (4, 3), (6, 4), (6, 10), (10, 10)]
     ],

@@ -50,7 +50,8 @@ def passes(game):
 
     api_test(to_pettingzoo(game), 100)
     seed_test(lambda: to_pettingzoo(game), 50)
-    if game.name not in ("mancala", "ur"):  # turns do not alternate, as the last test requires
+    # Turns must alternate in the last test.
+    if game.name not in ("backgammon", "hypergammon", "mancala", "ur"):
         parallel = SimpleNamespace(
             env=cut, parallel_env=lambda **size: aec_to_parallel(cut(**size))
         )

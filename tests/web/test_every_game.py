@@ -49,7 +49,11 @@ PLAY = """async (seed) => {
 
 def test_no_family_is_missing():
     families = {name.rstrip("0123456789x").rstrip("_") for name in GAMES}
-    assert families == set(available_games()) - {"ur"}  # the page knows no dice
+    assert families == set(available_games()) - {
+        "backgammon",
+        "hypergammon",
+        "ur",
+    }  # the page knows no dice
 
 
 # The rules of these take longest to compile.
