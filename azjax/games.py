@@ -5,7 +5,6 @@ from typing import Any
 
 from azjax_envs import Game, make
 
-from azjax.chance import require_no_chance
 from azjax.config import Config, GameConfig, Option
 from azjax.errors import UserError
 
@@ -30,7 +29,6 @@ def resolve_game(named: GameConfig, given: Game | None, *, owner: str) -> Game:
     Raises:
       UserError: the config names another game than the given one, or one that must be given.
     """
-    require_no_chance(given)
     if given is not None and game_config(given) == named:
         return given
     try:
@@ -76,15 +74,8 @@ def game_from_name(name: str, **options: Any) -> Game:
     """Returns the game that `azjax_envs.make` makes; its errors become a UserError.
 
     Raises:
-      UserError: there is no such game, it does not take these options, or it is a game of chance.
+      UserError: there is no such game, or it does not take these options.
     """
-    game = any_game_from_name(name, **options)
-    require_no_chance(game)
-    return game
-
-
-def any_game_from_name(name: str, **options: Any) -> Game:
-    """Returns the game, which may also be a game of chance."""
     try:
         return make(name, **options)
     except (ValueError, TypeError, ImportError) as error:

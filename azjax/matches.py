@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, HasChance, draw_chance
 
 from azjax.rollouts import random_openings
 from azjax.types import Array, State
@@ -20,7 +20,8 @@ def match_scores(
 ) -> tuple[Array, Array, State]:
     """Plays a match with the same openings for both seats, `num_pairs` games of each.
 
-    In game i player a has the first seat, and game num_pairs + i is the other one of its pair.
+    In game i player a has the first seat, and game num_pairs + i is the other one of its pair. In a
+    game of chance both have the same dice: those of a ply do not depend on the moves before.
 
     Returns:
       Player a's scores, float32 [2 * num_pairs] in {0, 1/2, 1}; the lengths in plies, int32
@@ -39,7 +40,7 @@ def match_scores(
         def unfinished(games: Games) -> Array:
             return ~jnp.all(jax.vmap(game.is_terminal)(games.states))
 
-        games = Games(seat_key, *start)
+        games = Games(seat_key, *start, dice_key(game, play_key))
         play = functools.partial(_play_ply, game, player_a, player_b, seat)
         games = jax.lax.while_loop(unfinished, play, games)
         returns = jax.vmap(game.returns)(games.states)  # [num_pairs, 2]
@@ -56,6 +57,12 @@ class Games(NamedTuple):
     key: Array  # PRNG key of the plies to come
     states: State  # [N, ...]
     lengths: Array  # int32 [N], plies so far
+    dice: Array | None = None  # PRNG key of the dice to come, in a game of chance
+
+
+def dice_key(game: Game, key: Array) -> Array | None:
+    """Returns the key of a match's dice, the same for both seats; None without chance."""
+    return jax.random.fold_in(key, 2) if isinstance(game, HasChance) else None
 
 
 def _play_ply(game: Game, player_a: Act, player_b: Act, seat: Array | int, games: Games) -> Games:
@@ -77,7 +84,11 @@ def whose_turns(game: Game, seat: Array | int, states: State) -> tuple[Array, Ar
 def after_ply(game: Game, key: Array, games: Games, actions: Array) -> Games:
     """Returns the games after a ply."""
     running = ~jax.vmap(game.is_terminal)(games.states)
-    return Games(key, jax.vmap(game.step)(games.states, actions), games.lengths + running)
+    states, dice = jax.vmap(game.step)(games.states, actions), games.dice
+    if dice is not None:
+        dice, now = jax.random.split(dice)
+        states = draw_chance(game, now, states)
+    return Games(key, states, games.lengths + running, dice)
 
 
 def _act_if_needed(player: Act, key: Array, states: State, turn: Array) -> Array:

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
-from azjax.chance import require_no_chance
 from azjax.types import Array, State
 
 
@@ -99,9 +98,7 @@ def check_states(game: Game, states: State) -> int:
 
     Raises:
       ValueError: the states are another game's, are not batched, or differ in shape or dtype.
-      UserError: it is a game of chance.
     """
-    require_no_chance(game)
     one = jax.eval_shape(game.init)
     if jax.tree.structure(states) != jax.tree.structure(one):
         given = type(states).__name__

@@ -1,10 +1,13 @@
 """Random moves: openings of matches, and playouts to the end of a game."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game, random_action
+from azjax_envs import Game, HasChance, draw_chance, random_action
 from azjax_envs.sampling import choose_legal
 
+from azjax.chance import roll
 from azjax.pytrees import batch_size, where
 from azjax.types import Array, State
 
@@ -14,9 +17,18 @@ def random_openings(game: Game, key: Array, batch: int, plies: int) -> tuple[Sta
 
     Returns (states [batch, ...], number of moves int32 [batch]).
     """
+    states = starts(game, key, batch)
+    return play_randomly(game, key, states, jnp.full(batch, plies), most=plies)
+
+
+def starts(game: Game, key: Array, batch: int) -> State:
+    """Returns the game's start [batch, ...], with the dice rolled in a game of chance."""
     start = game.init()
     states = jax.tree.map(lambda x: jnp.broadcast_to(x, (batch, *jnp.shape(x))), start)
-    return play_randomly(game, key, states, jnp.full(batch, plies), most=plies)
+    return draw_chance(game, jax.random.fold_in(key, _START), states)
+
+
+_START = 2**31 - 1  # no ply has this number
 
 
 def opening_lines(game: Game, key: Array, batch: int, plies: int) -> tuple[State, Array]:
@@ -64,6 +76,8 @@ def _random_ply(
     mask = jax.vmap(game.legal_action_mask)(states)
     actions = random_action(jax.random.fold_in(key, i), mask)
     moved = jax.vmap(game.step)(states, actions)
+    if isinstance(game, HasChance):
+        moved = draw_chance(game, jax.random.fold_in(jax.random.fold_in(key, i), 1), moved)
     goes_on &= ~jax.vmap(game.is_terminal)(moved)
     return where(goes_on, moved, states), goes_on, actions
 
@@ -81,7 +95,8 @@ def playout_value(game: Game, key: Array, states: State) -> Array:
 def playout_returns(game: Game, key: Array, states: State) -> Array:
     """Returns the result of one random playout from each state for both players, float32 [B, 2].
 
-    All games advance together until the last one has ended. A finished game does not change.
+    All games advance together until the last one has ended. A finished game does not change. Dice
+    are rolled before each move, where they are due.
     """
     batch = batch_size(states, name="states")
 
@@ -92,6 +107,9 @@ def playout_returns(game: Game, key: Array, states: State) -> Array:
     def ply(carry: tuple[Array, State]) -> tuple[Array, State]:
         generators, states = carry
         generators, words = _next_words(generators)
+        if isinstance(game, HasChance):
+            states = jax.vmap(functools.partial(roll, game))(words, states)
+            generators, words = _next_words(generators)
         actions = jax.vmap(choose_legal)(words, jax.vmap(game.legal_action_mask)(states))
         return generators, jax.vmap(game.step)(states, actions)
 

@@ -9,6 +9,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.exact.known_values import exact_values
 from azjax.files import notation
@@ -62,6 +63,7 @@ def analyse(
         raise UserError(
             f"{player.name} has no search to analyse with: give a trained network's, or an engine"
         )
+    require_no_chance(game)
     if player.game != game:
         raise UserError(f"the player plays {player.game.name}, not {game.name}")
     record = moves if isinstance(moves, GameRecord) else replay(game, moves, start=start)

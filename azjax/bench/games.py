@@ -24,7 +24,7 @@ from azjax.bench.timing import interleave, peak_memory, show
 from azjax.devices import describe_machine
 from azjax.devices.cgroups import usable_cores
 from azjax.errors import UserError
-from azjax.games import any_game_from_name
+from azjax.games import game_from_name
 
 GAMES = (
     "tic_tac_toe",
@@ -67,7 +67,7 @@ class GamesBenchmark:
         Raises:
           UserError: there is no such game, or an option is not positive.
         """
-        games = {name: any_game_from_name(name) for name in self.games}
+        games = {name: game_from_name(name) for name in self.games}
         facts = self.measure(games)
         if self.json:
             show(facts, as_json=True)

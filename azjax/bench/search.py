@@ -12,6 +12,7 @@ from azjax_envs import Game
 
 from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, show, spread
 from azjax.bench.training import evaluate_repeatedly
+from azjax.chance import require_no_chance
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
@@ -56,6 +57,7 @@ class SearchBenchmark:
           wait: called when everything is compiled, before it is timed.
         """
         game = game_from_name(self.game)
+        require_no_chance(game)  # stock mctx's contestant has none
         settings = NetworkConfig(blocks=self.blocks, channels=self.channels, dtype=self.dtype)
         network = make_network(game, settings)
         operations = (self.simulations + 1) * self.batch * forward_operations(game, network)

@@ -106,6 +106,7 @@ def analyse(arguments: list[str]) -> None:
 
 def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
     """Returns the player that a user named, or the one that comes with azjax for a game."""
+    from azjax.chance import require_no_chance
     from azjax.games import game_from_name
     from azjax.players.load import load_player
     from azjax.players.spec import NetworkSpec, parse_spec
@@ -114,7 +115,7 @@ def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "P
     if not spec and game is None:
         raise UserError("a list of moves needs --player, such as connect_four:400, or --game")
     if not spec and game is not None and game not in pretrained():
-        game_from_name(game)  # a game that does not exist is told first
+        require_no_chance(game_from_name(game))  # a game that does not exist is told first
         raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
     parsed = parse_spec(spec or game or "")
     if not isinstance(parsed, NetworkSpec):

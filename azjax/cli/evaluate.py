@@ -179,9 +179,9 @@ def solve(arguments: list[str]) -> None:
     from azjax.exact import solver
     from azjax.exact.chance_solver import solve_chance
     from azjax.exact.state_graph import TooLargeError
-    from azjax.games import any_game_from_name
+    from azjax.games import game_from_name
 
-    game = any_game_from_name(options.game)
+    game = game_from_name(options.game)
     started = time.perf_counter()
     facts: dict[str, object] = {}
     payoffs = ("returns", "margin") if isinstance(game, HasScore) else ("returns",)

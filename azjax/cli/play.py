@@ -196,10 +196,12 @@ def _start_engine(options: _Engine, check_game: "Callable[[Game], None]") -> "Pl
     """
     import jax
 
+    from azjax.chance import require_no_chance
     from azjax.engine.player_search import make_engine_search
 
     jax.config.update("jax_cpu_enable_async_dispatch", False)  # before anything is computed
     player, card = _load(options.run, options.game, trust=options.trust)
+    require_no_chance(player.game)
     check_game(player.game)
     make_engine_search(player)  # says now whether there is one
     if card:

@@ -21,7 +21,6 @@ from azjax_envs import available_games
 from azjax_envs.nearest import nearest
 from azjax_envs.registry import nearest_game
 
-from azjax.chance import require_no_dice_in
 from azjax.config.checks import must_be_plain
 from azjax.config.schema import Config, GameConfig, Option, Options, PlayerConfig
 from azjax.errors import UserError
@@ -68,7 +67,6 @@ def _find(path: str | Path) -> Path:
         return shipped[str(path)]
     if os.path.exists(path):  # a folder, which cannot be read
         return Path(path)
-    require_no_dice_in(str(path))
     game = nearest_game(str(path))
     near = nearest(str(path), shipped) or next(
         (name for name in (game, re.sub(r"_[0-9x]+$", "", game or "")) if name in shipped), None

@@ -26,6 +26,7 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
+from azjax.chance import require_no_chance
 from azjax.engine.decision import slowest_each
 from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
 from azjax.network.network import Network, Variables
@@ -231,8 +232,12 @@ def make_anytime_search(player: TreePlayer, *, memory_mb: int = MEMORY_MB) -> An
     """Returns an anytime search with the player's game, evaluation and algorithm.
 
     Its tree takes `memory_mb` megabytes, and has at most 2**16 nodes.
+
+    Raises:
+      UserError: the game has dice.
     """
     game = player.game
+    require_no_chance(game)
     nodes = tree_capacity(game, memory_mb * 2**20)
     return AnytimeSearch(
         game=game,

@@ -11,6 +11,7 @@ from azjax_envs import Game
 from azjax_envs.game import legal_actions
 from azjax_envs.xla_cpu import jit_for_few_calls
 
+from azjax.chance import require_no_chance
 from azjax.engine.anytime import MEMORY_MB, make_anytime_search
 from azjax.engine.decision import EngineSearch
 from azjax.engine.search_analysis import SearchAnalysis
@@ -34,8 +35,9 @@ def make_engine_search(player: Player, *, memory_mb: int = MEMORY_MB) -> EngineS
     tree gets `memory_mb` megabytes.
 
     Raises:
-      UserError: the player is an engine itself.
+      UserError: the player is an engine itself, or its game has dice.
     """
+    require_no_chance(getattr(player, "game", None))
     custom = isinstance(player, SearchPlayer) and player.has_custom_search
     if isinstance(player, SearchPlayer | UCTPlayer) and not custom:
         return make_anytime_search(player, memory_mb=memory_mb)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance, draw_chance
 
 from azjax.players.base import Player, act, follows_history, is_jittable
 from azjax.players.engines.pool import DECLARED_WIN
@@ -60,6 +60,8 @@ def match_on_host(
         # For the rules it is an illegal move, which loses: the result is turned around.
         declared |= actions == DECLARED_WIN
         after = step(game, states, actions)
+        if isinstance(game, HasChance):
+            after = _roll(game, jax.random.fold_in(play_key, 2), after)
         lengths = lengths + ~ended
         ended, movers = (np.asarray(x) for x in status(game, after))
         if follows:
@@ -122,6 +124,14 @@ def status(game: Game, states: State) -> tuple[Array, Array]:
 def step(game: Game, states: State, actions: np.ndarray) -> State:
     """Plays one action, int32 [B], in each game."""
     return jax.vmap(game.step)(states, jnp.asarray(actions))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _roll(game: Game, key: Array, states: State) -> State:
+    """Rolls the dice of both games [2 * pairs, ...] of each pair alike."""
+    pairs = jax.tree.map(lambda x: x.reshape(2, -1, *x.shape[1:]), states)
+    rolled = jax.vmap(functools.partial(draw_chance, game, key))(pairs)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rolled)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -8,16 +8,15 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from jax.sharding import Mesh, NamedSharding
 
-from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.evaluation.batched_player import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
 from azjax.evaluation.host_match import match_on_host, scores_of_seats
 from azjax.evaluation.match_result import MatchResult, different_names, percent
-from azjax.matches import Games, after_ply, whose_turns
+from azjax.matches import Games, after_ply, dice_key, whose_turns
 from azjax.players.base import Player, is_jittable
 from azjax.pytrees import take
 from azjax.rollouts import random_openings
@@ -41,7 +40,8 @@ def play_match(
 ) -> MatchResult:
     """Plays `num_games` games in pairs and counts the results.
 
-    The two games of a pair start from one opening and swap the seats. A player gets a key for every
+    The two games of a pair start from one opening and swap the seats. In a game of chance they have
+    the same dice. A player gets a key for every
     move, so random players vary their games by themselves. Between deterministic players only
     `opening_plies` makes the pairs differ. Without them, all pairs of such players are copies of
     one pair, which the intervals do not take into account.
@@ -61,7 +61,6 @@ def play_match(
     Raises:
       UserError: `num_games` is not an even number above zero, or `opening_plies` is negative.
     """
-    require_no_chance(game)
     if num_games < 2 or num_games % 2:
         raise UserError(f"the number of games must be even and above 0, but is {num_games}")
     if opening_plies < 0:
@@ -90,6 +89,8 @@ def play_match(
     lengths = np.concatenate(lengths, 1)[:, :num_pairs]
     starts = jax.tree.map(lambda *x: np.concatenate(x)[:num_pairs], *openings)
     _, first, opening = np.unique(_rows(starts), axis=0, return_index=True, return_inverse=True)
+    if isinstance(game, HasChance):
+        opening = np.arange(num_pairs)  # the dice make each pair another one
     lost = None
     if results is not None and 0 < opening_plies <= _JUDGED_PLIES:
         lost = _losses_of_lost_openings(results(take(starts, first))[opening.reshape(-1)], scores)
@@ -166,7 +167,8 @@ def _start_on_mesh(
         opening_key, play_key = jax.random.split(keys[0])
         start = random_openings(game, opening_key, num_pairs, opening_plies)
         first, second = jax.random.split(play_key)
-        return Games(first[None], *start), Games(second[None], *start)
+        dice = jax.tree.map(lambda x: x[None], dice_key(game, play_key))
+        return Games(first[None], *start, dice), Games(second[None], *start, dice)
 
     return shard(on_one_device, mesh, (SPLIT,), SPLIT)(keys)
 
@@ -204,7 +206,9 @@ def _play_on_mesh(
 
     def on_one_device(games: Games, turn_a: Array, actions_a: Array, actions_b: Array) -> Games:
         actions = jnp.where(turn_a, actions_a, actions_b).astype(jnp.int32)
-        return after_ply(game, games.key, games, actions)
+        dice = jax.tree.map(lambda x: x[0], games.dice)
+        after = after_ply(game, games.key, games._replace(dice=dice), actions)
+        return after._replace(dice=jax.tree.map(lambda x: x[None], after.dice))
 
     return shard(on_one_device, mesh, (SPLIT, SPLIT, SPLIT, SPLIT), SPLIT)(
         games, turn_a, actions_a, actions_b

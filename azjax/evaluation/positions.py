@@ -3,9 +3,8 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, draw_chance
 
 from azjax.evaluation.batched_player import choose
 from azjax.evaluation.host_match import status, step
@@ -13,7 +12,7 @@ from azjax.exact.codec import Codec, pack_all
 from azjax.players.base import Player
 from azjax.players.random_player import RandomPlayer
 from azjax.pytrees import take
-from azjax.rollouts import play_randomly
+from azjax.rollouts import play_randomly, starts
 from azjax.types import Array, State
 
 
@@ -39,8 +38,10 @@ def positions_of_games(
             break
         met.append(take(jax.device_get(states), running))
         met_plies.append(np.asarray(plies)[running])
-        actions = choose(player, jax.random.fold_in(play_key, ply), states, num_games)
-        states, plies = step(game, states, actions), plies + 1
+        ply_key = jax.random.fold_in(play_key, ply)
+        actions = choose(player, ply_key, states, num_games)
+        states = draw_chance(game, jax.random.fold_in(ply_key, 1), step(game, states, actions))
+        plies = plies + 1
     states = jax.tree.map(lambda *leaves: np.concatenate(leaves), *met)
     return _different(game, states, np.concatenate(met_plies))
 
@@ -63,5 +64,5 @@ def _different(game: Game, states: State, plies: np.ndarray) -> tuple[State, np.
 def _openings(game: Game, num_games: int, opening_plies: int, key: Array) -> tuple[State, Array]:
     length_key, move_key = jax.random.split(key)
     lengths = jax.random.randint(length_key, (num_games,), 0, opening_plies + 1)
-    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (num_games, *jnp.shape(x))), game.init())
+    start = starts(game, move_key, num_games)
     return play_randomly(game, move_key, start, lengths, most=opening_plies)

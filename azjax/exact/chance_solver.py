@@ -57,7 +57,7 @@ class ChanceSolution(RichRepr):
         Raises:
           ValueError: a state cannot be reached, or is over.
         """
-        keys = join(_keys(self.game, states))
+        keys = join(chance_keys(self.game, states))
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         if not (self.keys[place] == keys).all():
             raise ValueError(f"not a reachable state of {self.game.name} that goes on")
@@ -172,7 +172,8 @@ def _shown(game: Game, state: State) -> State:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _keys(game: Game, states: State) -> Array:
+def chance_keys(game: Game, states: State) -> Array:
+    """Returns the keys of states [M, ...] in a solution, uint32 [M, 2], (high, low)."""
     return pack_all(Codec(game), jax.vmap(functools.partial(_shown, game))(states))[1]
 
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import legal_actions
+from azjax_envs.sampling import weighted_action
 from azjax_envs.xla_cpu import jit_for_few_calls
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.types import Array, State
 
@@ -28,6 +30,7 @@ class Position:
     move: str = ""  # the name of the move that led here; "" at the start
     moved_by: int = -1  # the player who made that move; -1 at the start
     action: int = -1  # that move's action; -1 at the start
+    roll: str = ""  # the dice that were rolled here; "" in a game without dice
 
 
 @dataclass(frozen=True)
@@ -58,16 +61,20 @@ class GameRecord:
         state = jax.device_get(self.current.state)
         return {a: self.game.action_to_string(state, a) for a in legal_actions(self.game, state)}
 
-    def play(self, action: int, move: str | None = None) -> "GameRecord":
+    def play(
+        self, action: int, move: str | None = None, *, key: Array | None = None
+    ) -> "GameRecord":
         """Returns the record after one more action.
 
         Args:
           action: the action; an illegal one loses at once, as in every game.
           move: its name, if the caller knows it; otherwise the game is asked.
+          key: PRNG key of the dice after the action, in a game of chance.
         """
         now = self.current
         name = self.game.action_to_string(now.state, action) if move is None else move
         after = _position(*_step(self.game, now.state, np.int32(action)))
+        after = _with_dice(self.game, after, key)
         return self.append(replace(after, move=name, moved_by=now.mover, action=action))
 
     def play_all(self, actions: Sequence[int], moves: Sequence[str]) -> "GameRecord":
@@ -123,8 +130,11 @@ class GameRecord:
 
 
 def start_game(game: Game, key: Array | None = None) -> GameRecord:
-    """Returns the record of a game without moves; `key` is for games that begin at random."""
-    return GameRecord(game, (_position(*_start(game, key)),))
+    """Returns the record of a game without moves.
+
+    `key` is for games that begin at random, and for the first dice.
+    """
+    return GameRecord(game, (_with_dice(game, _position(*_start(game, key)), key),))
 
 
 def record_from_state(game: Game, state: State) -> GameRecord:
@@ -166,6 +176,16 @@ def _facts(game: Game, state: State) -> _Facts:
 _facts_jit = jax.jit(_facts, static_argnums=0)
 
 
+def _with_dice(game: Game, position: Position, key: Array | None) -> Position:
+    """Returns the position after the dice, if they are to be rolled."""
+    if not isinstance(game, HasChance) or key is None or not game.is_chance(position.state):
+        return position
+    outcome = weighted_action(key, game.chance_probabilities(position.state))
+    state = game.chance_step(position.state, outcome)
+    rolled = game.outcome_to_string(position.state, int(outcome))
+    return replace(_position(state, _facts_jit(game, state)), roll=rolled)
+
+
 def _position(state: State, facts: _Facts) -> Position:
     mover, over, returns = jax.device_get(facts)
     return Position(state, int(mover), bool(over), (float(returns[0]), float(returns[1])))
@@ -179,8 +199,10 @@ def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None
       start: the position before the first move; None for the game's own start.
 
     Raises:
-      UserError: a move is illegal or comes after the end; the message tells its number.
+      UserError: a move is illegal or comes after the end; the message tells its number. Or the
+        game has dice.
     """
+    require_no_chance(game)
     record = start_game(game) if start is None else record_from_state(game, start)
     for number, move in enumerate(moves, 1):
         if record.current.over:

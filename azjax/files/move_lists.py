@@ -6,6 +6,7 @@ from dataclasses import replace
 import jax
 from azjax_envs import Game
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, record_from_state, start_game
 from azjax.files.played_game import PlayedGame, played_game
@@ -23,6 +24,7 @@ def read_list(game: Game, line: str) -> PlayedGame:
     ("f5d6", "44444423"). Such a line may end with a score, as sets of positions of connect four
     do. A line of UCI or USI begins with its position.
     """
+    require_no_chance(game)
     record, remark = start_game(game), ""
     if position := _POSITION.match(line):
         line = line[position.end() :]

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.notation import shown_action, shown_moves
 from azjax.notebook.board_drawing import Picture
@@ -144,6 +145,7 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     Raises:
       UserError: `player` does not search a tree, or the game is over.
     """
+    require_no_chance(player.game)
     if not isinstance(player, SearchPlayer | UCTPlayer):
         raise UserError(
             f"{player.name} has no search tree: the player must search with a network "

@@ -8,6 +8,7 @@ from typing import cast
 from azjax_envs import Game
 from azjax_envs.go import Go
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
 from azjax.files.game_record import Position
@@ -21,7 +22,7 @@ class GameFile:
     """A new file with all games of a session, and whose ending tells the format.
 
     Raises:
-      UserError: the file exists already, or its format is of another game.
+      UserError: the file exists already, or its format is of another game; or the game has dice.
 
     Example:
         ```python
@@ -31,6 +32,7 @@ class GameFile:
     """
 
     def __init__(self, path: Path, game: Game):
+        require_no_chance(game)
         check_format(path, game)
         if path.exists():
             raise UserError(f"{path} exists already: name a new file, also where a game goes on")

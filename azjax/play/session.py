@@ -100,7 +100,9 @@ class Session:
             return self.resign(1 - mover if action == DECLARED_WIN else mover)
         key, _ = jax.random.split(self.key)
         key = self.key if mover in self.humans else key
-        return replace(self, key=key, record=self.record.play(action))
+        # Taking a move back and playing it again gives the same dice.
+        dice = jax.random.fold_in(self.key, self.record.num_moves)
+        return replace(self, key=key, record=self.record.play(action, key=dice))
 
     def resign(self, loser: int) -> "Session":
         """Returns the session after the player in seat `loser` gave up."""

@@ -225,7 +225,8 @@ def _show(screen: _Screen, before: str = "") -> None:
     verb = "are" if now.mover == session.human else "is"
     again = " again" if now.moved_by == now.mover else ""
     who = sentence(name_in(session, now.mover))
-    screen.print(f"{who}{mark} {verb} to move{again}.", COLOURS[now.mover])
+    dice = f" with a roll of {now.roll}" if now.roll else ""
+    screen.print(f"{who}{mark} {verb} to move{again}{dice}.", COLOURS[now.mover])
 
 
 def _print_score(screen: _Screen) -> None:

@@ -1,19 +1,22 @@
 """Perfect play: looked up in a solved game or in a table, or searched for."""
 
 import dataclasses
+import functools
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game, random_action
+from azjax_envs import Game, HasChance, random_action
 
 from azjax.errors import UserError
+from azjax.exact.chance_solver import chance_keys, solve_chance
 from azjax.exact.codec import Codec, pack_all, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.players.base import is_jittable, register_player
 from azjax.pytrees import check_key, check_states, expand, first, take
+from azjax.search.model import transition
 from azjax.types import Array, State, static
 
 
@@ -43,7 +46,7 @@ class ExactPlayer:
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
         check_states(self.game, states)
-        row, found = self._find(pack_all(Codec(self.game), states)[1])
+        row, found = _find(self.keys, pack_all(Codec(self.game), states)[1])
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
@@ -53,7 +56,7 @@ class ExactPlayer:
         actions = jnp.arange(self.game.num_actions)
         after = jax.vmap(lambda state: jax.vmap(self.game.step, (None, 0))(state, actions))(states)
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
-        row, found = self._find(pack_all(Codec(self.game), flat)[1])
+        row, found = _find(self.keys, pack_all(Codec(self.game), flat)[1])
         row, found = (x.reshape(-1, len(actions)) for x in (row, found))
         sign = 1 - 2 * jax.vmap(self.game.current_player)(states)
         legal = found & jax.vmap(self.game.legal_action_mask)(states)
@@ -61,18 +64,59 @@ class ExactPlayer:
         decided = legal & (results != 0)
         return MoveResults(results, jnp.where(decided, 1 + self.plies_left[row], 0))
 
-    def _find(self, keys: Array) -> tuple[Array, Array]:
-        """Returns the rows of 64-bit keys, uint32 [B, 2], and whether they are there."""
-        count = self.keys.shape[0]
-        row = jnp.zeros(keys.shape[0], jnp.int32)
-        for bit in reversed(range(count.bit_length())):
-            later = row + (1 << bit)
-            there = self.keys[jnp.minimum(later, count - 1)]
-            not_above = (there[:, 0] < keys[:, 0]) | (
-                (there[:, 0] == keys[:, 0]) & (there[:, 1] <= keys[:, 1])
-            )
-            row = jnp.where((later < count) & not_above, later, row)
-        return row, (self.keys[row] == keys).all(-1)
+
+def _find(all_keys: Array, keys: Array) -> tuple[Array, Array]:
+    """Returns the rows of keys, uint32 [B, 2], in sorted ones, and whether they are there."""
+    count = all_keys.shape[0]
+    row = jnp.zeros(keys.shape[0], jnp.int32)
+    for bit in reversed(range(count.bit_length())):
+        later = row + (1 << bit)
+        there = all_keys[jnp.minimum(later, count - 1)]
+        not_above = (there[:, 0] < keys[:, 0]) | (
+            (there[:, 0] == keys[:, 0]) & (there[:, 1] <= keys[:, 1])
+        )
+        row = jnp.where((later < count) & not_above, later, row)
+    return row, (all_keys[row] == keys).all(-1)
+
+
+@register_player
+@dataclasses.dataclass(frozen=True, eq=False)
+class ExactChancePlayer:
+    """A perfect player of a game of chance: it plays a move with the best expected result.
+
+    Among equals it plays a random one. A position that cannot be reached counts as even.
+    """
+
+    game: Game = static()
+    keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
+    values: Array  # float32 [N], expected results of the player to move, in the order of `keys`
+
+    name = "exact"
+
+    def __call__(self, key: Array, states: State) -> Array:
+        check_key(key)
+        values = self.move_values(states)
+        return random_action(key, values >= values.max(-1, keepdims=True) - _ROUNDING)
+
+    def move_values(self, states: State) -> Array:
+        """Returns the mover's expected result after each move in states [B, ...], float32 [B, A].
+
+        Illegal moves have -inf.
+        """
+        check_states(self.game, states)
+        actions = jnp.arange(self.game.num_actions)
+        move = functools.partial(transition, self.game)
+        after, reward, discount = jax.vmap(lambda state: jax.vmap(move, (None, 0))(state, actions))(
+            states
+        )
+        flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
+        row, found = _find(self.keys, chance_keys(self.game, flat))
+        value = jnp.where(found, self.values[row], 0.0).reshape(reward.shape)
+        legal = jax.vmap(self.game.legal_action_mask)(states)
+        return jnp.where(legal, reward + discount * value, -jnp.inf)
+
+
+_ROUNDING = 1e-6  # of float32 values
 
 
 @register_player
@@ -122,12 +166,18 @@ class ExactSearchPlayer(ExactTablePlayer):
         return np.asarray(random_action(key, jnp.asarray(best)))
 
 
-def exact_player(game: Game, solution: Solution | None = None) -> ExactPlayer | ExactTablePlayer:
+def exact_player(
+    game: Game, solution: Solution | None = None
+) -> ExactPlayer | ExactChancePlayer | ExactTablePlayer:
     """Returns a perfect player: from a solution, from exact values, or by solving the game now.
 
     Raises:
       UserError: the game is too large to solve, or something must be installed first.
     """
+    if isinstance(game, HasChance):
+        solved = solve_chance(game)
+        values = solved.values[solved.order].astype(np.float32)
+        return ExactChancePlayer(game, jnp.asarray(split(solved.keys)), jnp.asarray(values))
     values = exact_values(game)
     if solution is None and values is not None:
         if values.missing:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import jax
 from azjax_envs import Game
 
-from azjax.chance import require_no_chance
 from azjax.config import Config, PlayerConfig, SearchConfig
 from azjax.config.toml import load_config, shipped_configs
 from azjax.errors import UserError, printable
@@ -114,7 +113,6 @@ def load_player(
     if not isinstance(spec, NetworkSpec | BuiltinSpec | EngineSpec):
         spec = parse_spec(spec)
     game = game_from_name(game) if isinstance(game, str) else game
-    require_no_chance(game)
     if isinstance(spec, NetworkSpec):
         spec = replace(
             spec,

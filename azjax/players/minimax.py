@@ -6,8 +6,9 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game, random_action
+from azjax_envs import Game, HasChance, random_action
 
+from azjax.chance import outcomes
 from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, expand, take
 from azjax.types import Array, State, static
@@ -19,7 +20,8 @@ class MinimaxPlayer:
     """A player that searches all lines `depth` plies deep; at the horizon, it assumes a draw.
 
     Ties between actions are broken at random. Alpha-beta (Knuth & Moore, "An Analysis of Alpha-Beta
-    Pruning", 1975) skips irrelevant lines; the result is that of the full-width search.
+    Pruning", 1975) skips irrelevant lines; the result is that of the full-width search. In a game
+    of chance it looks at all lines, and takes the mean over the dice (expectimax).
     """
 
     game: Game = static()
@@ -32,8 +34,13 @@ class MinimaxPlayer:
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
         check_states(self.game, states)
-        values = jax.vmap(functools.partial(minimax_values, self.game, self.depth))(states)
         legal = jax.vmap(self.game.legal_action_mask)(states)
+        if isinstance(self.game, HasChance):
+            # One state after another: `vmap` would look at illegal moves and impossible rolls, too.
+            values = jax.lax.map(functools.partial(_expectimax, self.game, self.depth), states)
+            values = jnp.where(legal, values, -jnp.inf)
+            return random_action(key, legal & (values >= values.max(-1, keepdims=True) - _ROUNDING))
+        values = jax.vmap(functools.partial(minimax_values, self.game, self.depth))(states)
         values = jnp.where(legal, values, -jnp.inf)
         return random_action(key, legal & (values == values.max(-1, keepdims=True)))
 
@@ -159,6 +166,45 @@ def _push(game: Game, stack: _Stack, child: State, pushing: Array) -> _Stack:
         alpha=put(stack.alpha, stack.alpha[stack.top]),
         beta=put(stack.beta, stack.beta[stack.top]),
     )
+
+
+def _expectimax(game: Game, depth: int, state: State) -> Array:
+    """Returns the expected results of all actions for the mover, `depth` plies deep, float32 [A].
+
+    Illegal actions have the result -1.
+    """
+
+    def result_after(action: Array) -> Array:
+        shares, rolled = outcomes(game, game.step(state, action))
+        if depth == 1:
+            return jnp.sum(shares * jax.vmap(game.returns)(rolled)[:, 0])
+
+        def best(share: Array, after: State) -> Array:
+            legal = game.legal_action_mask(after)
+            values = jnp.where(legal, _expectimax(game, depth - 1, after), -jnp.inf)
+            over = game.is_terminal(after)
+            return share * jnp.where(
+                over, game.returns(after)[0], _sign(game, after) * values.max()
+            )
+
+        def weighted(pair: tuple[Array, State]) -> Array:
+            return jax.lax.cond(pair[0] > 0, best, lambda *_: jnp.zeros(()), *pair)
+
+        return jnp.sum(jax.lax.map(weighted, (shares, rolled)))
+
+    actions, legal = jnp.arange(game.num_actions), game.legal_action_mask(state)
+    sign = _sign(game, state)
+    if depth == 1:
+        return jnp.where(legal, sign * jax.vmap(result_after)(actions), -1.0)
+
+    def if_legal(pair: tuple[Array, Array]) -> Array:
+        action, is_legal = pair
+        return jax.lax.cond(is_legal, result_after, lambda _: -sign, action)
+
+    return sign * jax.lax.map(if_legal, (actions, legal))
+
+
+_ROUNDING = 1e-6  # of means over dice
 
 
 def _best_result_after(game: Game, state: State) -> Array:

@@ -10,7 +10,6 @@ from azjax_envs import available_games
 from azjax_envs.nearest import nearest
 from azjax_envs.registry import nearest_game
 
-from azjax.chance import require_no_dice_in
 from azjax.config.toml import shipped_configs
 from azjax.errors import UserError
 from azjax.players.engines.command import EngineSpec, parse_engine
@@ -135,7 +134,6 @@ def _unknown_player(text: str, name: str, tail: str) -> str:
     if name in pretrained():  # "connect_four@best"
         return f"{text}: only runs have checkpoints; write {name}"
     if name in shipped_configs() or is_game(name):
-        require_no_dice_in(name)
         config = name if name in shipped_configs() else "CONFIG"
         return (
             f"no player of {name} comes with azjax, and there is no run of that name; "

@@ -11,6 +11,7 @@ from azjax_envs import Game
 
 from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, in_chunks
+from azjax.search.chance_nodes import num_outcomes, with_chance_nodes
 from azjax.search.loop import make_loop_fn, no_selection
 from azjax.search.model import make_recurrent_fn, mask_logits, playout_evaluate
 from azjax.search.policies import UCT
@@ -79,11 +80,11 @@ def uct_search(player: UCTPlayer, key: Array, states: State) -> mctx.Tree:
     breaks ties.
     """
     root_key, search_key = jax.random.split(key)
-    evaluate = playout_evaluate(player.game)
-    recurrent_fn = make_recurrent_fn(player.game, evaluate)
+    game, evaluate = with_chance_nodes(player.game, playout_evaluate(player.game), draws=True)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
     tie_break, value = evaluate((), root_key, states)
-    tie_break = mask_logits(tie_break, jax.vmap(player.game.legal_action_mask)(states))
-    selection = player.algorithm.anytime_selection(player.simulations)
+    tie_break = mask_logits(tie_break, jax.vmap(game.legal_action_mask)(states))
+    selection = player.algorithm.anytime_selection(player.simulations, num_outcomes(game))
     return mctx.search(
         (),
         search_key,

@@ -63,6 +63,15 @@ class ListedMoves:
     def legal_action_mask(self, state: ListedState) -> Array:
         return jnp.arange(self.num_actions) < state.count
 
+    def is_chance(self, state: ListedState) -> Array:
+        return self.game.is_chance(state.state)
+
+    def chance_probabilities(self, state: ListedState) -> Array:
+        return self.game.chance_probabilities(state.state)
+
+    def chance_step(self, state: ListedState, outcome: Array) -> ListedState:
+        return self.list_moves(self.game.chance_step(state.state, outcome))
+
     def current_player(self, state: ListedState) -> Array:
         return self.game.current_player(state.state)
 
@@ -100,6 +109,16 @@ class ListedMoves:
         chosen = jnp.take_along_axis(actions, result.action[:, None], axis=-1)[:, 0]
         wide = {name: spread(row) for name, row in result._asdict().items() if row.ndim == 2}
         return result._replace(action=chosen, **wide)
+
+    def of_all_nodes(self, nodes: Any) -> Any:
+        """Returns `TreeNodes` of the game's own actions, of those of listed actions."""
+        rows, above = jnp.arange(len(nodes.parents))[:, None], jnp.maximum(nodes.parents, 0)
+        moves = nodes.states.actions[rows, above, jnp.maximum(nodes.actions, 0)].astype(jnp.int32)
+        # Outcomes of chance come after the actions.
+        outcome = nodes.actions - self.num_actions
+        moves = jnp.where(outcome >= 0, outcome + self.game.num_actions, moves)
+        actions = jnp.where(nodes.actions >= 0, moves, nodes.actions)
+        return nodes._replace(states=nodes.states.state, actions=actions)
 
 
 def legal_actions(mask: Array, size: int) -> tuple[Array, Array]:

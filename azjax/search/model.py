@@ -35,15 +35,20 @@ class Rules(Protocol):
     def returns(self, state: State) -> Array: ...
 
 
-def transition(game: Rules, state: State, action: Array) -> tuple[State, Array, Array]:
+def transition(
+    game: Rules, state: State, action: Array, *, chance: Callable[[State], State] | None = None
+) -> tuple[State, Array, Array]:
     """Plays one move of one game; returns the next state, reward and discount, float32 [] each.
 
     The reward is the game's result for the player who moved, 0 unless the game ends. The discount
     is 0 at the end, 1 if the same player moves again, -1 otherwise. Both are 0 if the game was over
-    before the move.
+    before the move. `chance` rolls the dice after the move; then the next state is the one with
+    the dice, and its player decides about the discount.
     """
     mover = game.current_player(state)
     next_state = game.step(state, action)
+    if chance is not None:
+        next_state = chance(next_state)
     over = game.is_terminal(state)
     reward = jnp.where(over, 0.0, game.returns(next_state)[mover])
     discount = jnp.where(game.current_player(next_state) == mover, 1.0, -1.0)

@@ -3,7 +3,8 @@
 `algorithm_of` is the only place that reads `search.algorithm`. An algorithm has
 
 - `search`, whose action is the move to play (UCT is `players.uct.uct_search`),
-- `anytime_selection`, how a search selects at the root and below that may stop at any time,
+- `anytime_selection`, how a search selects at the root and below that may stop at any time; the
+  last actions may be `outcomes` of chance,
 - `scores`, float32 [A], by which the moves with visits rank, of one game's tree with root edges,
 - `constants` of the selection, as `web/page/search.js` reads them.
 """
@@ -19,6 +20,7 @@ import jax.numpy as jnp
 import mctx
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
+from azjax.search.chance_nodes import with_chance
 from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.halving import (
@@ -70,6 +72,7 @@ class Positions(NamedTuple):
     recurrent_fn: mctx.RecurrentFn
     root: mctx.RootFnOutput  # masked logits, values and states
     mask: Array  # bool [B, A], legal actions
+    outcomes: int = 0  # of chance: the last of the A actions
 
 
 class SearchKeys(NamedTuple):
@@ -102,8 +105,8 @@ class Gumbel:
     ) -> mctx.PolicyOutput:
         if steps == "anytime":
             return self._search_anytime(positions, keys, exploration)
-        params, recurrent_fn, root, mask = positions
-        considered = min(self.config.max_considered_actions, mask.shape[-1])
+        params, recurrent_fn, root, mask, outcomes = positions
+        considered = min(self.config.max_considered_actions, mask.shape[-1] - outcomes)
         simulations = self.num_simulations
         of_rounds = functools.partial(select_round, values=self.values)
         places, phases, goes_on = simulations, None, None
@@ -133,7 +136,7 @@ class Gumbel:
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
-                Selection(select_root, self._select),
+                with_chance(Selection(select_root, self._select), outcomes),
                 phases=phases,
                 goes_on=goes_on,
                 deterministic=True,
@@ -148,7 +151,7 @@ class Gumbel:
         self, positions: Positions, keys: SearchKeys, exploration: Exploration
     ) -> mctx.PolicyOutput:
         """Searches as `engine.anytime` does, and plays a move of the improved policy."""
-        params, recurrent_fn, root, mask = positions
+        params, recurrent_fn, root, mask, outcomes = positions
         key, noise_key = jax.random.split(keys.tree)
         # A position with a choice has at least two moves to visit in a step.
         steps = math.ceil(self.num_simulations / min(self.width, 2))
@@ -164,7 +167,7 @@ class Gumbel:
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
-                self.anytime_selection(self.num_simulations),
+                self.anytime_selection(self.num_simulations, outcomes),
                 phases=[Phase(self.width, steps)],
                 goes_on=functools.partial(unfinished, simulations=self.num_simulations),
                 deterministic=True,
@@ -182,14 +185,14 @@ class Gumbel:
         action = order[:, -1].astype(jnp.int32)
         return mctx.PolicyOutput(action=action, action_weights=policy, search_tree=tree)
 
-    def anytime_selection(self, simulations: int | Array) -> Selection:
+    def anytime_selection(self, simulations: int | Array, outcomes: int = 0) -> Selection:
         """Returns the selection below the root for the root, too, until it has `simulations`.
 
         Sequential halving would have to know their number at the start. So each move gets visits in
         proportion to the improved policy (Danihelka et al. 2022, section 5).
         """
         select_root = functools.partial(select_behind, values=self.values, simulations=simulations)
-        return Selection(select_root, self._select)
+        return with_chance(Selection(select_root, self._select), outcomes)
 
     def scores(self, tree: mctx.Tree) -> Array:
         root = tree.ROOT_INDEX
@@ -242,7 +245,7 @@ class PUCT:
     ) -> mctx.PolicyOutput:
         """Makes one simulation a step, whatever the last argument says."""
         del steps
-        params, recurrent_fn, root, mask = positions
+        params, recurrent_fn, root, mask, outcomes = positions
         logits = add_dirichlet_noise(
             keys.noise,
             root.prior_logits,
@@ -250,7 +253,7 @@ class PUCT:
             _by_position(exploration.dirichlet_fraction, root),
             total=self.config.dirichlet_concentration,
         )
-        selection = self.anytime_selection(self.num_simulations)
+        selection = self.anytime_selection(self.num_simulations, outcomes)
         key, _, tree_key = jax.random.split(keys.tree, 3)  # as in mctx: the second is for noise
         tree = mctx.search(
             params,
@@ -267,7 +270,7 @@ class PUCT:
         action = draw_moves(key, shares, _by_position(exploration.temperature, root))
         return mctx.PolicyOutput(action=action, action_weights=shares, search_tree=tree)
 
-    def anytime_selection(self, simulations: int | Array) -> Selection:
+    def anytime_selection(self, simulations: int | Array, outcomes: int = 0) -> Selection:
         """Returns the selection of every PUCT search; the number makes no difference."""
         del simulations
         select = functools.partial(
@@ -279,7 +282,8 @@ class PUCT:
             # decide.
             qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
         )
-        return Selection(one_at_the_root(functools.partial(select, depth=0)), select)
+        selection = Selection(one_at_the_root(functools.partial(select, depth=0)), select)
+        return with_chance(selection, outcomes)
 
     def scores(self, tree: mctx.Tree) -> Array:
         return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)
@@ -301,13 +305,14 @@ class UCT:
     exploration: float = math.sqrt(2.0)
     width: ClassVar[int] = 1
 
-    def anytime_selection(self, simulations: int | Array) -> Selection:
+    def anytime_selection(self, simulations: int | Array, outcomes: int = 0) -> Selection:
         """Returns the selection by UCB1 for all nodes; the number makes no difference."""
         del simulations
-        return Selection(
+        selection = Selection(
             one_at_the_root(lambda key, tree, node: self._select(tree, node)),
             lambda key, tree, node, depth: self._select(tree, node),
         )
+        return with_chance(selection, outcomes)
 
     def scores(self, tree: mctx.Tree) -> Array:
         return tree.children_visits[tree.ROOT_INDEX].astype(jnp.float32)

@@ -11,6 +11,12 @@ from azjax_envs import Game
 from azjax.config import SearchConfig
 from azjax.config.own_parts import own_part
 from azjax.pytrees import check_array, check_key, check_states
+from azjax.search.chance_nodes import (
+    num_outcomes,
+    result_of_actions,
+    with_chance_nodes,
+    with_outcomes,
+)
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
 from azjax.search.policies import Exploration, Positions, SearchKeys, Steps, algorithm_of
@@ -43,7 +49,7 @@ class TreeNodes(NamedTuple):
     """The search trees of B positions: node 0 is the root, and each simulation added one node.
 
     Where a position has few legal moves, places without a node lie between the others: they have no
-    visits.
+    visits. In a game of chance, action A + k is outcome k, where A is the number of actions.
     """
 
     states: State  # [B, N, ...]
@@ -85,7 +91,7 @@ def search(
       evaluate: maps (params, key, states) to (logits [B, A], value [B]). It need not mask illegal
         actions.
       params: passed to `evaluate`.
-      states: positions [B, ...].
+      states: positions [B, ...]. In a game of chance the dice are rolled, see `draw_chance`.
       exploration: randomness at the root, none by default. The exploration settings of `config`
         are not read.
       root_logits: logits of your own for the positions themselves, float32 [B, A], in place of
@@ -143,21 +149,21 @@ def search_with_tree(
         exploration=exploration,
         steps=steps,
     )
-    if not has_few_legal_actions(game):
-        output = find(game, evaluate, states=states, root_logits=root_logits)
-        return search_result(output), tree_nodes(output.search_tree)
-    listed = ListedMoves(game)
-    positions = jax.vmap(listed.list_moves)(states)
+    listed = ListedMoves(game) if has_few_legal_actions(game) else None
+    if listed is not None:
+        evaluate = listed.evaluation(evaluate)
+        states = jax.vmap(listed.list_moves)(states)
+        if root_logits is not None:
+            root_logits = listed.logits_of(states, root_logits)
+    rules, evaluate = with_chance_nodes(game, evaluate, listed=listed)
     if root_logits is not None:
-        root_logits = listed.logits_of(positions, root_logits)
-    output = find(listed, listed.evaluation(evaluate), states=positions, root_logits=root_logits)
-    nodes = tree_nodes(output.search_tree)
-    rows, above = jnp.arange(len(nodes.parents))[:, None], jnp.maximum(nodes.parents, 0)
-    moves = nodes.states.actions[rows, above, jnp.maximum(nodes.actions, 0)].astype(jnp.int32)
-    nodes = nodes._replace(
-        states=nodes.states.state, actions=jnp.where(nodes.actions >= 0, moves, nodes.actions)
-    )
-    return listed.of_all_actions(positions, search_result(output)), nodes
+        root_logits = with_outcomes(root_logits, num_outcomes(rules))
+    output = find(rules, evaluate, states=states, root_logits=root_logits)
+    result, nodes = search_result(output), tree_nodes(output.search_tree)
+    result = result_of_actions(result, num_outcomes(rules))
+    if listed is not None:
+        result, nodes = listed.of_all_actions(states, result), listed.of_all_nodes(nodes)
+    return result, nodes
 
 
 def tree_nodes(tree: mctx.Tree) -> TreeNodes:
@@ -234,6 +240,7 @@ def search_output(
     check_array(logits, mask.shape, float, name="logits that evaluate returns")
     check_array(value, mask.shape[:1], float, name="value that evaluate returns")
     root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
-    positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
+    recurrent_fn = make_recurrent_fn(game, evaluate)
+    positions = Positions(params, recurrent_fn, root, mask, num_outcomes(game))
     algorithm = algorithm_of(config)
     return algorithm.search(positions, keys, exploration, steps=steps)

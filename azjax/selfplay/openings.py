@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game, init_batch
+from azjax_envs import Game, HasChance, init_batch
 
 from azjax.config import SelfPlayConfig
 from azjax.errors import UserError
@@ -68,8 +68,14 @@ def read_openings(game: Game, path: str | Path) -> Openings:
     start.
 
     Raises:
-      UserError: there is no such file, a move is illegal, a game is over, or the file is empty.
+      UserError: there is no such file, a move is illegal, a game is over, or the file is empty; or
+        the game has dice.
     """
+    if isinstance(game, HasChance):
+        raise UserError(
+            f"selfplay.openings = {path}: {game.name} is a game of chance, whose openings no file "
+            "lists; selfplay.opening_plies makes random ones"
+        )
     try:
         text = Path(os.path.expanduser(path)).read_text(
             encoding="utf-8-sig"

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 
+from azjax.chance import roll
 from azjax.config import Config, SelfPlayConfig
 from azjax.pytrees import take, where
 from azjax.replay.auxiliary import terminal_targets
@@ -83,9 +84,7 @@ def play_plies(
                 result = jax.lax.cond(is_full, full_search, fast_search, *position)
         check_result(result, lanes, game.num_actions)
         mover = jax.vmap(game.current_player)(games.states)
-        states, reward, discount = jax.vmap(functools.partial(transition, game))(
-            games.states, result.action
-        )
+        states, reward, discount = _play_moves(game, key, games.states, result.action)
         done, minima = jax.vmap(game.is_terminal)(states), games.minima
         resigned = jnp.zeros_like(done)
         if minima is not None:
@@ -136,6 +135,20 @@ def play_plies(
     with jax.named_scope("plies"):
         (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
     return games, transitions, jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
+
+
+def _play_moves(
+    game: Game, key: Array, states: State, actions: Array
+) -> tuple[State, Array, Array]:
+    """Plays one move in each game and rolls the dice; results [B, ...] as in `transition`."""
+    if not isinstance(game, HasChance):
+        return jax.vmap(functools.partial(transition, game))(states, actions)
+
+    def play(word: Array, state: State, action: Array) -> tuple[State, Array, Array]:
+        return transition(game, state, action, chance=functools.partial(roll, game, word))
+
+    words = jax.random.bits(jax.random.fold_in(key, 1), actions.shape, jnp.uint32)
+    return jax.vmap(play)(words, states, actions)
 
 
 def next_start(lanes: int, started: Array) -> Array:

@@ -11,7 +11,6 @@ import optax
 from azjax_envs import Game
 from jax.sharding import Mesh, PartitionSpec
 
-from azjax.chance import require_no_chance
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.keys import first_keys
@@ -107,7 +106,6 @@ def make_trainer(
       UserError: the games or the batch cannot be split evenly over the devices, the game lacks
         what the network is to predict, or what the network or the buffer returns has wrong shapes.
     """
-    require_no_chance(game)
     mesh = make_mesh() if mesh is None else mesh
     for name, value, share in divided(config):
         if value % (share * mesh.size):

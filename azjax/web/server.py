@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from azjax_envs import Game
 
+from azjax.chance import require_no_chance
 from azjax.engine.anytime import AnytimeSearch, make_anytime_search
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
-from azjax.players.exact import ExactPlayer, ExactTablePlayer
+from azjax.players.exact import ExactChancePlayer, ExactPlayer, ExactTablePlayer
 from azjax.players.network_players import SearchPlayer
 from azjax.web.api import IllegalMove, describe_position, search_position
 from azjax.web.exact_api import PerfectPlay, describe_perfect_play
@@ -63,7 +64,7 @@ class _BadRequest(Exception):
 
 
 def serve(
-    player: SearchPlayer | ExactPlayer | ExactTablePlayer,
+    player: SearchPlayer | ExactPlayer | ExactChancePlayer | ExactTablePlayer,
     *,
     about: str,
     port: int | None,
@@ -78,8 +79,10 @@ def serve(
       announce: called with a line before the search is compiled, and when the server is ready.
 
     Raises:
-      UserError: packages are missing, or the port is taken.
+      UserError: packages are missing, the port is taken, or the game has dice.
     """
+    require_no_chance(player.game)
+    assert not isinstance(player, ExactChancePlayer)
     if isinstance(player, SearchPlayer):
         search = make_anytime_search(player)
     else:

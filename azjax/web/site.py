@@ -14,6 +14,7 @@ from azjax_envs import Game
 from azjax_envs.game import HasClicks
 from azjax_envs.svg import to_svg
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
 from azjax.search.policies import algorithm_of
@@ -51,6 +52,7 @@ def write_site(
     Raises:
       UserError: `out` exists, the game cannot be exported, or packages are missing.
     """
+    require_no_chance(player.game)
     _check_writable(out)
     if single_file and out.suffix != ".html":
         raise UserError(f"{out}: with --single-file the name must end in .html")

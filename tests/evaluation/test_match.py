@@ -226,3 +226,14 @@ def test_equal_names_are_told_apart():
     result = play_match(random.game, random, random, jax.random.key(0), num_games=2)
     assert (result.player_a, result.player_b) == ("random (1)", "random (2)")
     assert different_names(["a", "b", "a"]) == ["a (1)", "b", "a (2)"]
+
+
+def test_both_games_of_a_pair_have_the_same_dice():
+    """Between equal deterministic players, the second game repeats the first with swapped seats."""
+    game = make("ur_1")
+    player = Lowest(game)
+    for other in (player, HostLowest(game, [])):
+        result = play_match(game, other, player, jax.random.key(1), num_games=48)
+        assert result.pair_counts == (0, 0, 24, 0, 0)
+        assert 0 < result.as_first[0] < 24  # and pairs differ
+        assert result.effective_games == pytest.approx(48, rel=0.5)

@@ -416,3 +416,17 @@ def test_chess_is_typed_and_shown_as_players_write_it():
     assert "'ke5' is not legal here; legal: " in answers[4]
     assert "Nxa3" in answers[5]
     assert result.moves == ("e2e3", "d4e3", "a2a3")
+
+
+def test_the_program_rolls_the_dice():
+    game = make("ur_1")
+    result, output, answers = play_script(
+        "undo", "new", "pass", "undo", "quit", game=game, humans=(0, 1)
+    )
+    rolls = re.findall(r"to move(?: again)? with a roll of ([0-4])\.", output)
+    assert len(rolls) >= 2
+    assert all(f"dice: {roll}" in output for roll in rolls)
+    assert "no move to take back" in answers[0]
+    assert result.moves == ()
+    again, _, _ = play_script("new", "pass", game=game, humans=(0, 1))
+    assert len(again.moves) <= 2

@@ -5,12 +5,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from azjax_envs import make
+from azjax_envs import make, random_action
 
 from azjax.config import Config, GumbelConfig, ReplayConfig, SearchConfig, SelfPlayConfig
+from azjax.errors import UserError
 from azjax.search.search import SearchResult, search
-from azjax.selfplay.openings import start_games
+from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.selfplay import draw_full_search_mask, next_start, play_plies
+from tests.oracles.pig import Pig
 from tests.oracles.searches import flat_params, make_evaluate, random_params
 
 LANES, PLIES, CYCLES, EXPLORE = 64, 7, 3, 2
@@ -298,3 +300,43 @@ def test_fast_searches_are_short_and_without_noise():
     assert (transitions.policy[0] == transitions.policy[0, 0][None]).all()
     assert len(np.unique(transitions.policy[1], axis=0)) > 4
     assert sums.full_searches == 32
+
+
+def test_dice_are_rolled_between_plies():
+    game, batch, plies = Pig(6), 256, 12
+    config = Config(selfplay=SelfPlayConfig(parallel_games=batch, plies_per_cycle=plies))
+
+    def random_moves(game, evaluate, params, key, states, **_):
+        mask = jax.vmap(game.legal_action_mask)(states)
+        flat = jnp.where(mask, 1.0, 0.0) / jnp.maximum(mask.sum(-1, keepdims=True), 1)
+        nothing = jnp.zeros(batch)
+        action = random_action(key, mask)
+        return SearchResult(action, flat, mask.astype(jnp.int32), flat, 0 * flat, nothing)
+
+    @jax.jit
+    def run(key):
+        games = start_games(game, key, batch, config.selfplay)
+        return play_plies(game, None, None, key, games, config, search=random_moves)
+
+    _, new, stats = jax.device_get(run(jax.random.key(3)))
+    before, after = (
+        jax.tree.map(lambda x, s=s: x[s], new.states) for s in (slice(-1), slice(1, None))
+    )
+    assert not new.states.rolling.any()
+    assert stats.games_finished > batch
+    goes_on = new.discount[:-1] != 0
+    # Turns go on or pass by the dice, which come after the move.
+    same = before.player == after.player
+    np.testing.assert_array_equal(
+        np.sign(new.discount[:-1])[goes_on], np.where(same, 1, -1)[goes_on]
+    )
+    assert not new.reward[:-1][goes_on].any()
+    assert (new.reward[new.discount == 0] == 1).all()  # who holds with enough points wins
+    rolled = goes_on & (before.turn == 0)
+    counts = np.bincount(after.turn[rolled], minlength=7) / rolled.sum()
+    np.testing.assert_allclose(counts, [1 / 6, 0, *[1 / 6] * 5], atol=0.05)
+
+
+def test_openings_from_a_file_have_no_dice(tmp_path):
+    with pytest.raises(UserError, match="pig is a game of chance, whose openings no file lists"):
+        read_openings(Pig(6), tmp_path / "openings.txt")

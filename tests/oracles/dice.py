@@ -1,0 +1,84 @@
+"""Positions of games of chance, and stock mctx's search of them."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+from azjax_envs import draw_chance, init_batch, random_action
+
+from azjax.search.model import mask_logits
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2, 3))
+def rolled_positions(game, key, count, plies):
+    """Returns positions after 0 to `plies` random moves and the roll; no game is over."""
+    start_key, length_key, key = jax.random.split(key, 3)
+    lengths = jax.random.randint(length_key, (count,), 0, plies + 1)
+
+    def ply(i, states):
+        move_key, dice_key = jax.random.split(jax.random.fold_in(key, i))
+        actions = random_action(move_key, jax.vmap(game.legal_action_mask)(states))
+        moved = draw_chance(game, dice_key, jax.vmap(game.step)(states, actions))
+        stays = jax.vmap(game.is_terminal)(moved) | (lengths <= i)
+        return jax.tree.map(
+            lambda x, y: jnp.where(stays.reshape(-1, *[1] * (x.ndim - 1)), x, y), states, moved
+        )
+
+    return jax.lax.fori_loop(0, plies, ply, init_batch(game, start_key, count))
+
+
+def stock_search(game, evaluate, params, key, states, *, simulations, puct):
+    """Searches by `mctx.stochastic_muzero_policy`, with the rules and values that azjax gives it.
+
+    After every move of the game chance must be next, unless the game is over. In mctx a position
+    before the dice has the value of the player who has moved.
+    """
+
+    def likeliest(states):
+        return jnp.argmax(jax.vmap(game.chance_probabilities)(states), axis=-1)
+
+    def move(params, key, actions, states):
+        after = jax.vmap(game.step)(states, actions)
+        rolled = jax.vmap(game.chance_step)(after, likeliest(after))
+        movers, others = (jax.vmap(game.current_player)(x) for x in (states, rolled))
+        _, value = evaluate(params, key, rolled)
+        result = jnp.take_along_axis(jax.vmap(game.returns)(rolled), movers[:, None], 1)[:, 0]
+        over = jax.vmap(game.is_terminal)(rolled)
+        value = jnp.where(over, result, jnp.where(movers == others, 1, -1) * value)
+        shares = jax.vmap(game.chance_probabilities)(after)
+        output = mctx.DecisionRecurrentFnOutput(
+            chance_logits=jnp.log(shares), afterstate_value=value
+        )
+        return output, (movers, after)
+
+    def roll(params, key, outcomes, afterstates):
+        movers, after = afterstates
+        rolled = jax.vmap(game.chance_step)(after, outcomes)
+        logits, value = evaluate(params, key, rolled)
+        over = jax.vmap(game.is_terminal)(rolled)
+        same = movers == jax.vmap(game.current_player)(rolled)
+        result = jnp.take_along_axis(jax.vmap(game.returns)(rolled), movers[:, None], 1)[:, 0]
+        output = mctx.ChanceRecurrentFnOutput(
+            action_logits=mask_logits(logits, jax.vmap(game.legal_action_mask)(rolled)),
+            value=value,
+            reward=result,
+            discount=jnp.where(over, 0.0, jnp.where(same, 1.0, -1.0)),
+        )
+        return output, rolled
+
+    logits, value = evaluate(params, key, states)
+    mask = jax.vmap(game.legal_action_mask)(states)
+    return mctx.stochastic_muzero_policy(
+        params,
+        key,
+        mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states),
+        move,
+        roll,
+        simulations,
+        invalid_actions=~mask,
+        qtransform=functools.partial(mctx.qtransform_by_min_max, min_value=-1.0, max_value=1.0),
+        dirichlet_fraction=0.0,
+        pb_c_init=puct.pb_c_init,
+        pb_c_base=puct.pb_c_base,
+    )
