@@ -15,7 +15,7 @@ from azjax.exact.chance_solver import chance_keys, solve_chance
 from azjax.exact.codec import join
 from azjax.search.chance_nodes import ChanceNodes, num_outcomes, with_chance, with_chance_nodes
 from azjax.search.descent import Selection
-from azjax.search.search import Exploration, search, search_with_tree
+from azjax.search.search import search, search_with_tree
 from tests.oracles.dice import rolled_positions, stock_search
 from tests.oracles.searches import make_evaluate, random_params
 
@@ -33,11 +33,12 @@ class ListedUr(Ur):
 
 
 @functools.lru_cache
-def found(game, algorithm, steps="rounds", noise=0.0):
+def found(game, algorithm, steps="rounds"):
     """Returns positions of a game, and the results and trees of a search with a random network."""
     states = rolled_positions(game, KEY, BATCH, 30)
     evaluate, params = make_evaluate(game), random_params(game, jax.random.key(1))
-    config = SearchConfig(algorithm, num_simulations=SIMULATIONS)
+    gumbel = GumbelConfig(max_considered_actions=2)
+    config = SearchConfig(algorithm, num_simulations=SIMULATIONS, gumbel=gumbel)
 
     @jax.jit
     def run(states):
@@ -48,7 +49,6 @@ def found(game, algorithm, steps="rounds", noise=0.0):
             KEY,
             states,
             config=config,
-            exploration=Exploration(gumbel_scale=noise, temperature=1.0),
             steps=steps,
         )
 
@@ -104,7 +104,7 @@ def check_tree(game, states, result, tree):
     assert chosen[real & goes_on].all()
     assert result.visits.shape == (BATCH, game.num_actions)
     np.testing.assert_allclose(result.policy.sum(-1), 1, atol=1e-5)
-    # Visits of a chance node's outcomes are as due: none is ahead by more than one.
+    # Visits of a chance node's outcomes are as due: the last one was not due less than another.
     is_chance = np.asarray(jax.vmap(jax.vmap(game.is_chance))(tree.states))
     shares = np.asarray(jax.vmap(jax.vmap(game.chance_probabilities))(tree.states))
     counts = np.zeros(shares.shape, int)
@@ -113,11 +113,9 @@ def check_tree(game, states, result, tree):
     counts[lanes, above[lanes, places], outcomes] = tree.visits[lanes, places]
     busy = is_chance & (tree.visits > 3)
     assert busy.sum() > 20
-    for share, count in zip(shares[busy], counts[busy], strict=True):
-        expected = np.zeros(len(share), int)
-        for _ in range(count.sum()):
-            expected[np.argmax(share / (expected + 1))] += 1
-        np.testing.assert_array_equal(count, expected)
+    share, count = shares[busy], counts[busy]
+    taken = np.where(count > 0, share / np.maximum(count, 1), np.inf).min(-1)
+    assert (taken >= (share / (count + 1)).max(-1) - 1e-6).all()
     # A node's value is the mean of its evaluation and its children's values.
     total = tree.evaluations.astype(float).copy()
     for lane, place in zip(*np.nonzero(real), strict=True):

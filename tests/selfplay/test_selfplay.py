@@ -303,7 +303,7 @@ def test_fast_searches_are_short_and_without_noise():
 
 
 def test_dice_are_rolled_between_plies():
-    game, batch, plies = Pig(6), 256, 12
+    game, batch, plies = Pig(6), 256, 16
     config = Config(selfplay=SelfPlayConfig(parallel_games=batch, plies_per_cycle=plies))
 
     def random_moves(game, evaluate, params, key, states, **_):
@@ -338,5 +338,5 @@ def test_dice_are_rolled_between_plies():
 
 
 def test_openings_from_a_file_have_no_dice(tmp_path):
-    with pytest.raises(UserError, match="pig is a game of chance, whose openings no file lists"):
+    with pytest.raises(UserError, match="pig:Pig is a game of chance, whose openings no file lists"):
         read_openings(Pig(6), tmp_path / "openings.txt")
