@@ -338,5 +338,5 @@ def test_dice_are_rolled_between_plies():
 
 
 def test_openings_from_a_file_have_no_dice(tmp_path):
-    with pytest.raises(UserError, match="pig:Pig is a game of chance, whose openings no file lists"):
+    with pytest.raises(UserError, match="is a game of chance, whose openings no file lists"):
         read_openings(Pig(6), tmp_path / "openings.txt")
