@@ -46,7 +46,7 @@ class ExactPlayer:
     def __call__(self, key: Array, states: State) -> Array:
         check_key(key)
         check_states(self.game, states)
-        row, found = _find(self.keys, pack_all(Codec(self.game), states)[1])
+        row, found = find_rows(self.keys, pack_all(Codec(self.game), states)[1])
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return random_action(key, jnp.where(found[:, None], self.optimal[row], legal))
 
@@ -56,7 +56,7 @@ class ExactPlayer:
         actions = jnp.arange(self.game.num_actions)
         after = jax.vmap(lambda state: jax.vmap(self.game.step, (None, 0))(state, actions))(states)
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
-        row, found = _find(self.keys, pack_all(Codec(self.game), flat)[1])
+        row, found = find_rows(self.keys, pack_all(Codec(self.game), flat)[1])
         row, found = (x.reshape(-1, len(actions)) for x in (row, found))
         sign = 1 - 2 * jax.vmap(self.game.current_player)(states)
         legal = found & jax.vmap(self.game.legal_action_mask)(states)
@@ -65,7 +65,7 @@ class ExactPlayer:
         return MoveResults(results, jnp.where(decided, 1 + self.plies_left[row], 0))
 
 
-def _find(all_keys: Array, keys: Array) -> tuple[Array, Array]:
+def find_rows(all_keys: Array, keys: Array) -> tuple[Array, Array]:
     """Returns the rows of keys, uint32 [B, 2], in sorted ones, and whether they are there."""
     count = all_keys.shape[0]
     row = jnp.zeros(keys.shape[0], jnp.int32)
@@ -110,7 +110,7 @@ class ExactChancePlayer:
             states
         )
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
-        row, found = _find(self.keys, chance_keys(self.game, flat))
+        row, found = find_rows(self.keys, chance_keys(self.game, flat))
         value = jnp.where(found, self.values[row], 0.0).reshape(reward.shape)
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return jnp.where(legal, reward + discount * value, -jnp.inf)

@@ -10,7 +10,7 @@ from azjax.errors import UserError
 from azjax.evaluation.match import play_match
 from azjax.evaluation.report import report
 from azjax.exact.solver import solve
-from azjax.players.exact import exact_player
+from azjax.players.exact import exact_player, find_rows
 from azjax.players.random_player import RandomPlayer
 
 GAME = make("tic_tac_toe")
@@ -79,7 +79,7 @@ def test_results_from_a_table_have_no_plies():
 def test_finds_every_state_and_only_those(solution):
     player = exact_player(GAME, solution)
     keys = jnp.asarray(player.keys)
-    place, found = player._find(keys)
+    place, found = find_rows(player.keys, keys)
     np.testing.assert_array_equal(place, np.arange(5478))
     assert found.all()
     near = keys + jnp.array([[0, 1]], jnp.uint32)
