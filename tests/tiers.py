@@ -358,6 +358,7 @@ SECOND_TIER = (
     "evaluation/test_run_report.py::test_a_perfect_baseline_makes_no_mistake",
     "evaluation/test_run_report.py::test_report_of_a_run",
     "evaluation/test_run_report.py::test_the_untrained_control_is_what_the_run_began_with",
+    "examples/test_learn_from_games.py",
     "learning/test_update.py::test_devices_together_equal_one[2]",
     "learning/test_update.py::test_updates_lower_the_loss_and_count",
     "learning/test_symmetries.py::test_each_example_is_turned_as_a_whole[tic_tac_toe]",

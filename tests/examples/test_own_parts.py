@@ -99,16 +99,6 @@ def test_weights_and_biases(small, tmp_path, monkeypatch, capsys):
     assert list(tmp_path.glob("run/wandb/offline-run-*/*.wandb"))
 
 
-def test_learning_from_games(tmp_path, monkeypatch, capsys):
-    example = load("learn_from_games")
-    monkeypatch.setattr(example, "GAMES", 60)
-    predicted, score = example.main(tmp_path, 3)
-    assert 0.2 < predicted <= 1
-    assert 0.5 < score <= 1
-    assert f"{predicted:.0%} of the moves predicted" in capsys.readouterr().out
-    assert len(Path(example.__file__).read_text().splitlines()) < 120
-
-
 @pytest.mark.slow
 def test_a_sweep(small, tmp_path, monkeypatch):
     sweep = load("sweep")
