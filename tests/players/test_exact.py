@@ -83,9 +83,9 @@ def test_finds_every_state_and_only_those(solution):
     np.testing.assert_array_equal(place, np.arange(5478))
     assert found.all()
     near = keys + jnp.array([[0, 1]], jnp.uint32)
-    place, found = player._find(near)
+    place, found = find_rows(player.keys, near)
     assert found.sum() == 0
-    assert not player._find(jnp.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]], jnp.uint32))[1].any()
+    assert not find_rows(player.keys, jnp.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]], jnp.uint32))[1].any()
 
 
 def test_an_unreachable_position_still_gets_a_legal_move(solution):
