@@ -85,7 +85,8 @@ def test_finds_every_state_and_only_those(solution):
     near = keys + jnp.array([[0, 1]], jnp.uint32)
     place, found = find_rows(player.keys, near)
     assert found.sum() == 0
-    assert not find_rows(player.keys, jnp.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]], jnp.uint32))[1].any()
+    ends = jnp.array([[0, 0], [0xFFFFFFFF, 0xFFFFFFFF]], jnp.uint32)
+    assert not find_rows(player.keys, ends)[1].any()
 
 
 def test_an_unreachable_position_still_gets_a_legal_move(solution):
