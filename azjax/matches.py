@@ -2,11 +2,11 @@
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game, HasChance, draw_chance
+from azjax_envs import Game, HasChance, HasResults, draw_chance
 
 from azjax.rollouts import random_openings
 from azjax.types import Array, State
@@ -44,11 +44,16 @@ def match_scores(
         play = functools.partial(_play_ply, game, player_a, player_b, seat)
         games = jax.lax.while_loop(unfinished, play, games)
         returns = jax.vmap(game.returns)(games.states)  # [num_pairs, 2]
-        return (jnp.where(seat == 0, returns[:, 0], returns[:, 1]) + 1) / 2, games.lengths
+        return score_of(game, jnp.where(seat == 0, returns[:, 0], returns[:, 1])), games.lengths
 
     seats = jnp.arange(2, dtype=jnp.int32)
     scores, lengths = jax.lax.map(play_seat, (seats, jax.random.split(play_key, 2)))
     return scores.reshape(-1), lengths.reshape(-1), start[0]
+
+
+def score_of(game: Game, returns: Any) -> Any:
+    """Returns scores in {0, 1/2, 1} of results [N]: who wins more points has won one game."""
+    return ((jnp.sign(returns) if isinstance(game, HasResults) else returns) + 1) / 2
 
 
 class Games(NamedTuple):

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game, HasChance, draw_chance
 
+from azjax.matches import score_of
 from azjax.players.base import Player, act, follows_history, is_jittable
 from azjax.players.engines.pool import DECLARED_WIN
 from azjax.pytrees import take
@@ -79,7 +80,7 @@ def match_on_host(
 def scores_of_seats(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
     """Returns the scores of the players in the given seats, float32 [N] in {0, 1/2, 1}."""
     returns = np.asarray(_returns(game, states))
-    return (returns[np.arange(len(seats)), seats] + 1) / 2
+    return np.asarray(score_of(game, returns[np.arange(len(seats)), seats]))
 
 
 def _scores(game: Game, states: State, seats: np.ndarray, declared: np.ndarray) -> np.ndarray:

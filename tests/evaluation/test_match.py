@@ -18,7 +18,7 @@ from azjax.evaluation.match_result import (
     percent,
     short_names,
 )
-from azjax.matches import match_scores
+from azjax.matches import match_scores, score_of
 from azjax.players.exact import exact_player
 from azjax.players.random_player import RandomPlayer
 from tests.oracles.players import HostLowest, Lowest
@@ -237,3 +237,8 @@ def test_both_games_of_a_pair_have_the_same_dice():
         assert result.pair_counts == (0, 0, 24, 0, 0)
         assert 0 < result.as_first[0] < 24  # and pairs differ
         assert result.effective_games == pytest.approx(48, rel=0.5)
+
+
+def test_a_game_of_several_points_counts_once():
+    scores = score_of(make("hypergammon"), np.array([1, 1 / 3, -2 / 3, 0]))
+    np.testing.assert_array_equal(scores, [1, 1, 0, 0.5])
