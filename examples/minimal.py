@@ -130,8 +130,7 @@ def play_plies(variables: Variables, key: Array, games: Games) -> tuple[Games, T
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
             value=result.value.astype(jnp.float16),
-            full=jnp.ones(GAMES, bool),
-            terminal=None,
+            learn=jnp.ones(GAMES, bool),
         )
         return where(done, starts, Games(states, games.plies + 1)), new
 

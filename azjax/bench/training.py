@@ -212,7 +212,6 @@ def _parts(
         masks=jnp.ones((size, game.num_actions), bool),
         policy=jnp.full((size, game.num_actions), 1 / game.num_actions),
         outcome=jax.nn.one_hot(jax.random.randint(key, (size,), 0, 3), 3),
-        auxiliary=None,
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))
     forwards = jax.jit(shard(forwards, mesh, (EVERYWHERE, SPLIT), SPLIT))

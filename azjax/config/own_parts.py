@@ -18,6 +18,7 @@ _KEYS = {  # where a config names the parts
     "loss": ("learning", "loss"),
     "search": ("search", "module"),
     "replay": ("replay", "module"),
+    "targets": ("learning", "targets"),
 }
 
 
@@ -59,8 +60,8 @@ def given_name(part: Any) -> str:
 def with_given(config: Config, **parts: Any) -> Config:
     """Returns the config that names the parts of a run which were handed over as objects.
 
-    They are `network`, `optimizer`, `loss`, `search` and `replay`; None where the config's own is
-    used.
+    They are `network`, `optimizer`, `loss`, `search`, `replay` and `targets`; None where the
+    config's own is used.
     """
     for name, part in parts.items():
         if part is not None:

@@ -237,6 +237,11 @@ class LearningConfig:
     options that returns a function of (prediction, batch)."""
     loss_options: Options = ()
     """Options of your own loss."""
+    targets: str = ""
+    """Targets of your own besides policy and value, "module:name": a function of the config and the
+    options that returns a function of (game, transitions, results)."""
+    targets_options: Options = ()
+    """Options of your own targets."""
     learning_rate: Scale = 1e-3
     """Peak learning rate."""
     schedule: Literal["constant", "cosine", "step"] = "cosine"

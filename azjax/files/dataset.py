@@ -16,15 +16,16 @@ from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
 from azjax.pytrees import expand
-from azjax.replay.auxiliary import UNKNOWN, AuxiliaryTargets, terminal_targets
-from azjax.replay.buffer import TerminalTargets, TopPolicy, Transition, pack_policy
+from azjax.replay.auxiliary import final_points
+from azjax.replay.buffer import Replay, TopPolicy, Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
+from azjax.replay.custom_targets import RunTargets
 from azjax.replay.sampling import Sample
+from azjax.replay.targets import value_targets
 from azjax.types import Array
 
 _ROWS = 1024  # policies that are packed at once
 _OUTCOMES = {1: (1, 0, 0), 0: (0, 1, 0), -1: (0, 0, 1)}  # of the first player
-_AUXILIARY = ("score", "ownership")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +56,34 @@ class Dataset:
         return self._only(~held), self._only(held)
 
     def with_auxiliary(self, names: Sequence[str]) -> "Dataset":
-        """Returns the examples with these auxiliary targets alone, "score" and "ownership"."""
-        known = self.sample.auxiliary
-        kept = {name: getattr(known, name) if name in names else None for name in _AUXILIARY}
-        auxiliary = AuxiliaryTargets(**kept) if names and known is not None else None
-        return replace(self, sample=replace(self.sample, auxiliary=auxiliary))
+        """Returns the examples that tell of each game's end no more than "score", "ownership"."""
+        known = self.sample.transitions.recorded
+        kept = {name: known[name] for name in names if name in known}
+        transitions = replace(self.sample.transitions, recorded=kept)
+        return replace(self, sample=replace(self.sample, transitions=transitions))
+
+    def with_targets(self, game: Game, targets: RunTargets) -> "Dataset":
+        """Returns the examples with more targets, such as `trainer.targets`, for updates.
+
+        Raises:
+          UserError: they need something recorded in self-play that is not known here.
+        """
+        @jax.jit
+        def compute(rows: Transition) -> dict[str, Any]:
+            size = jnp.int32(len(rows.reward))
+            replay = Replay(rows, position=jnp.int32(0), filled=size)
+            results = value_targets(replay, root_value_weight=0.0)
+            return targets(game, replay, results).extra
+
+        # One lane of a ring, which holds the games one after the other.
+        rows = jax.tree.map(lambda x: x[:, None], self.sample.transitions)
+        try:
+            found = jax.device_get(compute(rows)) if targets.parts else {}
+        except KeyError as error:
+            raise UserError(f"targets: {error} is not known of recorded games") from error
+        transitions = replace(self.sample.transitions, recorded={})
+        found = jax.tree.map(lambda x: x[:, 0], found)
+        return replace(self, sample=Sample(transitions, self.sample.outcome, found))
 
     def plies(self, lanes: int, most: int, multiple: int) -> Transition | None:
         """Returns games as plies [T, lanes, ...] that a replay buffer can add.
@@ -89,23 +113,7 @@ class Dataset:
         if size == 0:
             return None
         chosen = np.stack([np.concatenate(lane)[-size:] for lane in rows], axis=1)
-        plies: Any = jax.tree.map(lambda x: x[chosen], self.sample.transitions)
-        return replace(plies, terminal=self._terminal(chosen))
-
-    def _terminal(self, chosen: np.ndarray) -> TerminalTargets | None:
-        """Returns the auxiliary targets of these examples, int [...], as a buffer stores them."""
-        known = self.sample.auxiliary
-        if known is None:
-            return None
-        score: Any = known.score
-        ownership: Any = known.ownership
-        if score is not None:
-            score = score[chosen].astype(np.float16)
-        if ownership is not None:
-            owners = ownership[chosen]
-            stored: Any = np.where(np.isnan(owners), UNKNOWN, np.rint(owners)).astype(np.int8)
-            ownership = stored
-        return TerminalTargets(score, ownership)
+        return jax.tree.map(lambda x: x[chosen], self.sample.transitions)
 
     def _only(self, chosen: np.ndarray) -> "Dataset":
         games = np.unique(self.games[chosen], return_inverse=True)[1].astype(np.int32)
@@ -213,35 +221,26 @@ def _examples(game: Game, record: GameRecord, result: int) -> Sample:
         "reward": np.where(at_end, value, np.float16(0)),
         "discount": np.append(np.where(again, 1, -1), 0).astype(np.int8),
         "value": value,
-        "full": np.ones(count, bool),
-        "terminal": None,
+        "learn": np.ones(count, bool),
+        "recorded": jax.tree.map(
+            lambda x: np.repeat(x, count, axis=0),
+            jax.device_get(_final(game, record, before[-1].mover)),
+        ),
     }
     transitions = Transition(**fields)
     outcomes: Any = np.where(first[:, None], outcome, outcome[::-1])
-    return Sample(transitions, outcomes, _auxiliary(game, record, first))
+    return Sample(transitions, outcomes)
 
 
-def _auxiliary(game: Game, record: GameRecord, first: np.ndarray) -> AuxiliaryTargets | None:
-    """Returns the final score and owners for the movers; NaN where the game is not over."""
-    last = expand(record.current.state)
-    found = jax.device_get(_final(game, last, np.array([record.current.over])))
-    if found.score is None and found.ownership is None:
-        return None
-    sign = np.where(first, 1.0, -1.0).astype(np.float32)
-    unknown = not record.current.over
-    score: Any = None
-    ownership: Any = None
-    if found.score is not None:
-        score = np.full_like(sign, np.nan) if unknown else sign * found.score.astype(np.float32)
-    if found.ownership is not None:
-        owners = np.full(found.ownership.shape, np.nan) if unknown else found.ownership
-        ownership = sign[:, None] * owners.astype(np.float32)
-    return AuxiliaryTargets(score, ownership)
+def _final(game: Game, record: GameRecord, mover: int) -> dict[str, Array]:
+    """Returns what is recorded of the last position, for the player who moved last."""
+    last, over = expand(record.current.state), np.array([record.current.over])
+    return _record(game, np.array([mover], np.int32), last, over)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _final(game: Game, states: object, over: Array) -> object:
-    return terminal_targets(game, _AUXILIARY, jnp.zeros(1, jnp.int32), states, over)
+def _record(game: Game, mover: Array, states: Any, over: Array) -> dict[str, Array]:
+    return final_points(game).record(game, mover, states, over)
 
 
 def _sample(game: Game, parts: Sequence[Sample]) -> Sample:

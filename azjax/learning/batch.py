@@ -1,13 +1,14 @@
 """Batches to learn from, made of stored plies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.learning.symmetries import random_symmetries
-from azjax.replay.auxiliary import AuxiliaryTargets
-from azjax.replay.buffer import unpack_policy
+from azjax.replay.buffer import TopPolicy, unpack_policy
 from azjax.replay.compact_states import restore_unobserved
 from azjax.replay.sampling import Sample
 from azjax.types import Array
@@ -22,7 +23,8 @@ class Batch:
     masks: Array  # bool [N, A], legal actions
     policy: Array  # float32 [N, A], targets of the policy
     outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss
-    auxiliary: AuxiliaryTargets | None  # if the network predicts a score or ownership
+    targets: dict[str, Array] = field(default_factory=dict)
+    """More targets float32 [N, ...] by the names of the network's outputs; NaN if unknown."""
 
 
 def make_batch(
@@ -37,12 +39,16 @@ def make_batch(
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
     policy = unpack_policy(sample.transitions.policy, game.num_actions)
-    auxiliary = sample.auxiliary
+    targets = {name: _unpacked(game, target) for name, target in sample.targets.items()}
     if symmetries:
-        ownership = None if auxiliary is None else auxiliary.ownership
-        observations, policy, masks, ownership = random_symmetries(
-            game, key, observations, policy, masks, ownership
+        observations, policy, masks, targets = random_symmetries(
+            game, key, observations, policy, masks, targets
         )
-        if auxiliary is not None:
-            auxiliary = AuxiliaryTargets(score=auxiliary.score, ownership=ownership)
-    return Batch(observations, masks, policy, sample.outcome, auxiliary)
+    return Batch(observations, masks, policy, sample.outcome, targets)
+
+
+def _unpacked(game: Game, target: Any) -> Array:
+    """Returns a target float32 [N, ...], which may be a packed policy."""
+    if isinstance(target, TopPolicy):
+        return unpack_policy(target, game.num_actions)
+    return jnp.asarray(target, jnp.float32)

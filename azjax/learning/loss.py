@@ -1,15 +1,19 @@
 """AlphaZero's loss, and the interface of a loss of one's own."""
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 
 import jax
 import jax.numpy as jnp
+from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.own_parts import call_own, own_part
-from azjax.learning.batch import Batch
-from azjax.network.network import Prediction
-from azjax.replay.auxiliary import AuxiliaryTargets, masked_squared_error
+from azjax.errors import UserError
+from azjax.learning.batch import Batch, make_batch
+from azjax.network.network import Network, Prediction
+from azjax.network.nnx_arrays import variable_shapes
+from azjax.replay.sampling import Sample
 from azjax.replay.targets import expected_result
 from azjax.search.model import mask_logits
 from azjax.types import Array, Metrics
@@ -18,15 +22,19 @@ Loss = Callable[[Prediction, Batch], tuple[Array, Metrics]]
 """(prediction, batch) -> (loss float32 [], metrics float32 []), means over the batch. The metrics
 are logged as "train/NAME"."""
 
-_AUXILIARY_WEIGHT = 0.5
+_WEIGHT = 0.5  # of the error of a target besides policy and value
+_NO_WEIGHTS: Mapping[str, float] = {}
 
 
-def alphazero_loss(prediction: Prediction, batch: Batch) -> tuple[Array, Metrics]:
+def alphazero_loss(
+    prediction: Prediction, batch: Batch, *, weights: Mapping[str, float] = _NO_WEIGHTS
+) -> tuple[Array, Metrics]:
     """Returns AlphaZero's loss, the default of a run, and its parts.
 
     It is the policy's cross-entropy plus the value's error (Silver et al. 2017), plus half the
-    errors of the score and of the ownership where the network predicts them (Wu 2019). A loss with
-    a term more calls it:
+    squared errors of further targets, such as score and ownership (Wu 2019). Errors are over what
+    is known. `weights` has other weights by name; with 0 a target is left to a loss of your own,
+    as one that is a policy. A loss with a term more calls it:
 
         def loss(prediction, batch):
             total, metrics = azjax.alphazero_loss(prediction, batch)
@@ -35,8 +43,13 @@ def alphazero_loss(prediction: Prediction, batch: Batch) -> tuple[Array, Metrics
     """
     policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
     value = jnp.mean(value_loss(prediction, batch.outcome))
-    more = _auxiliary_losses(prediction, batch.auxiliary)
-    total = policy + value + sum(_AUXILIARY_WEIGHT * x for x in more.values())
+    shares = {name: weights.get(name, _WEIGHT) for name in batch.targets}
+    more = {
+        name: _squared_error(name, prediction.extra[name], batch.targets[name])
+        for name, share in shares.items()
+        if isinstance(share, Array) or share
+    }
+    total = policy + value + sum(shares[name] * x for name, x in more.items())
     error = prediction.value - expected_result(batch.outcome)
     metrics = {
         "policy_loss": policy,
@@ -55,6 +68,25 @@ def loss_of(config: Config, given: Loss | None = None) -> Loss:
     if given is not None:
         return own
     return call_own(own, config, options=config.learning.loss_options, key=key)
+
+
+def check_targets(game: Game, network: Network, loss: Loss, sample: Sample) -> None:
+    """Raises a UserError if the loss cannot compare targets with outputs; nothing is computed.
+
+    Args:
+      sample: shapes and dtypes of examples.
+    """
+    if not isinstance(sample.targets, dict) or not sample.targets:
+        return
+    key = jax.ShapeDtypeStruct((2,), jnp.uint32)
+    made = functools.partial(make_batch, game, symmetries=False)
+    batch = jax.eval_shape(made, key, sample)
+    prediction = jax.eval_shape(network.apply, variable_shapes(network), batch.observations)
+    for name in batch.targets:
+        if name not in prediction.extra:
+            others = ", ".join(map(repr, prediction.extra)) or "no more than policy and value"
+            raise UserError(f"targets: the network has no output {name!r}; it has {others}")
+    jax.eval_shape(loss, prediction, batch)
 
 
 def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
@@ -76,11 +108,18 @@ def value_loss(prediction: Prediction, outcome: Array) -> Array:
     return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
 
 
-def _auxiliary_losses(prediction: Prediction, targets: AuxiliaryTargets | None) -> Metrics:
-    if targets is None:
-        return {}
-    return {
-        name: masked_squared_error(getattr(prediction, name), target)
-        for name, target in vars(targets).items()
-        if target is not None
-    }
+def masked_squared_error(prediction: Array, target: Array) -> Array:
+    """Returns the mean squared error over the targets that are not NaN; 0 if all are."""
+    known = ~jnp.isnan(target)
+    squares = jnp.where(known, jnp.square(prediction - jnp.where(known, target, 0.0)), 0.0)
+    return jnp.sum(squares) / jnp.maximum(jnp.sum(known), 1)
+
+
+def _squared_error(name: str, prediction: Array, target: Array) -> Array:
+    if prediction.shape != target.shape:
+        raise UserError(
+            f"targets: {name} must have the shape {list(prediction.shape[1:])} of the network's "
+            f"output for each position, given {list(target.shape[1:])}; for another error than "
+            "the square, give a loss of your own"
+        )
+    return masked_squared_error(prediction, target)

@@ -1,5 +1,7 @@
 """Data augmentation: every position is shown to the network under a random symmetry."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,28 +16,40 @@ def random_symmetries(
     observations: Array,
     policies: Array,
     masks: Array,
-    ownership: Array | None = None,
-) -> tuple[Array, Array, Array, Array | None]:
+    targets: Any = None,
+) -> tuple[Array, Array, Array, Any]:
     """Transforms each example by a symmetry of its own, drawn uniformly.
 
     Args:
       observations: float [B, height, width, channels].
       policies: float [B, A].
       masks: legal actions, bool [B, A].
-      ownership: of each cell, float [B, height * width], or None.
+      targets: a pytree of arrays [B, ...]. Those [B, height, width, ...] are turned as the board,
+        other ones [B, ..., A] as the policy, and the rest stays.
     """
     if game.num_symmetries == 1:
-        return observations, policies, masks, ownership
+        return observations, policies, masks, targets
     batch = observations.shape[0]
     choice = jax.random.randint(key, (batch,), 0, game.num_symmetries)
     symmetries = game.symmetries()
     cells = jnp.asarray(np.asarray(symmetries.cells))[choice]  # [B, height * width]
     actions = jnp.asarray(np.asarray(symmetries.actions))[choice]  # [B, A]
-    flat = observations.reshape(batch, -1, observations.shape[-1])
-    turned = jnp.take_along_axis(flat, cells[:, :, None], axis=1).reshape(observations.shape)
+
+    def turn_board(x: Array) -> Array:
+        flat = x.reshape(batch, cells.shape[1], -1)
+        return jnp.take_along_axis(flat, cells[:, :, None], axis=1).reshape(x.shape)
+
+    def turn(x: Array) -> Array:
+        if x.shape[1:3] == game.observation_shape[:2]:
+            return turn_board(x)
+        if x.shape[1:][-1:] != (game.num_actions,):
+            return x
+        rows = actions.reshape(batch, *[1] * (x.ndim - 2), -1)
+        return jnp.take_along_axis(x, rows, axis=-1)
+
     return (
-        turned,
+        turn_board(observations),
         jnp.take_along_axis(policies, actions, axis=1),
         jnp.take_along_axis(masks, actions, axis=1),
-        None if ownership is None else jnp.take_along_axis(ownership, cells, axis=1),
+        jax.tree.map(turn, targets),
     )

@@ -24,7 +24,8 @@ def flax_network(make_module: Any, *, observation_shape: tuple[int, ...] | None 
         azjax.flax_network(lambda rngs: Transformer(num_actions=7, rngs=rngs))
 
     The module maps observations, float32 [B, height, width, channels], to policy logits [B, A] and
-    values: [B] or [B, 1] in [-1, 1], or [B, 3] logits of win, draw and loss. It may also return a
+    values: [B] or [B, 1] in [-1, 1], or [B, 3] logits of win, draw and loss. A third output may be
+    a dict of more outputs [B, ...] by name, for targets of your own. It may also return a
     `Prediction`. While it learns, an nnx module is in its mode `train()`, and a linen module whose
     `__call__` has an argument `train` gets `train=True`. Batch normalisation and dropout work.
     On several devices, each normalises by its own share of the batch, and the running statistics
@@ -203,15 +204,19 @@ def prediction_of(outputs: Any) -> Prediction:
     """Returns the outputs of a module as a prediction, in float32."""
     if isinstance(outputs, Prediction):
         return outputs
-    if not isinstance(outputs, tuple | list) or len(outputs) != 2:
+    several = isinstance(outputs, tuple | list)
+    extra = outputs[2] if several and len(outputs) == 3 else {}
+    if not several or len(outputs) not in (2, 3) or not isinstance(extra, dict):
         shapes = jax.tree.map(lambda x: list(jnp.shape(x)), outputs)
         raise UserError(
             "a network's module must return (policy logits [B, A], value [B], [B, 1] or [B, 3]), "
+            "and perhaps a dict of more outputs, "
             f"not {type(outputs).__name__} of shapes {shapes}"
         )
-    logits, value = (jnp.asarray(x, jnp.float32) for x in outputs)
+    logits, value = (jnp.asarray(x, jnp.float32) for x in outputs[:2])
+    extra = {name: jnp.asarray(x, jnp.float32) for name, x in extra.items()}
     if value.ndim == 2 and value.shape[-1] == 3:
         chances = jax.nn.softmax(value)
-        return Prediction(logits, value, chances[:, 0] - chances[:, 2])
+        return Prediction(logits, value, chances[:, 0] - chances[:, 2], extra)
     value = value.reshape(value.shape[:1]) if value.shape[1:] in ((), (1,)) else value
-    return Prediction(logits, value[..., None], value)
+    return Prediction(logits, value[..., None], value, extra)

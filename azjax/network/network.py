@@ -1,5 +1,6 @@
 """The interface of networks: what search, learning and players need of one."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -10,14 +11,19 @@ Variables = dict[str, Any]
 """A network's arrays: {"params": nested dict of arrays, "stats": nested dict of arrays}."""
 
 
+_NOTHING: Mapping[str, Array] = {}
+
+
 class Prediction(NamedTuple):
     """The network's outputs for B positions, always float32."""
 
     policy_logits: Array  # [B, num_actions], not masked: illegal actions have logits too
     value_logits: Array  # [B, 3] win, draw, loss from the mover's perspective; [B, 1] before tanh
     value: Array  # [B] expected result from the mover's perspective, in [-1, 1]
-    score: Array | None = None  # [B] the mover's final margin as a share of all points
-    ownership: Array | None = None  # [B, cells] final owner: 1 the mover, -1 the opponent
+    extra: Mapping[str, Array] = _NOTHING
+    """More outputs [B, ...] by name. What they are to be says a function of targets; azjax has
+    "score" [B], the mover's final margin as a share of all points, and "ownership" [B, height,
+    width], 1 where the mover owns the cell in the end and -1 where the opponent does."""
 
 
 @runtime_checkable

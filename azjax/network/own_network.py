@@ -58,17 +58,24 @@ def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) 
     if not isinstance(variables, dict) or set(variables) != {"params", "stats"}:
         raise UserError('the variables of a network must be {"params": ..., "stats": ...}')
     prediction = jax.eval_shape(network.apply, variables, example)
-    expected = {"policy_logits": (count, game.num_actions), "value": (count,)}
+    expected: dict[str, tuple[int, ...]] = {
+        "policy_logits": (count, game.num_actions),
+        "value": (count,),
+    }
     expected["value_logits"] = (count, 3 if prediction.value_logits.shape[-1:] == (3,) else 1)
-    if "score" in auxiliary:
-        expected["score"] = (count,)
-    if "ownership" in auxiliary:
-        height, width, _ = game.observation_shape
-        expected["ownership"] = (count, height * width)
-    for name, shape in expected.items():
-        array = getattr(prediction, name)
-        if array is None:
+    arrays = {name: getattr(prediction, name) for name in expected}
+    extra = prediction.extra
+    if not isinstance(extra, dict) or not all(hasattr(x, "dtype") for x in extra.values()):
+        raise UserError("the network's extra outputs must be a dict of arrays by name")
+    known = {"score": (count,), "ownership": (count, *game.observation_shape[:2])}
+    for name in auxiliary:
+        if name not in extra:
             raise UserError(f"the network predicts no {name}, which network.auxiliary asks for")
+    for name, array in extra.items():
+        arrays[name] = array
+        expected[name] = known[name] if name in auxiliary else (count, *jnp.shape(array)[1:])
+    for name, shape in expected.items():
+        array = arrays[name]
         try:
             check_array(
                 array, shape, jnp.float32, name=f"the network's {name} of {count} positions"

@@ -186,13 +186,15 @@ class _TwoHeads(nnx.Module):
             policy_logits=logits.reshape(batch, -1).astype(jnp.float32),
             value_logits=value_logits,
             value=value,
-            score=_tanh(self.score, hidden, (batch,)),
-            ownership=_tanh(self.ownership, x, (batch, -1)),
+            extra={
+                name: jnp.tanh(head(inputs).astype(jnp.float32).reshape(batch, *shape))
+                for name, head, inputs, shape in (
+                    ("score", self.score, hidden, ()),
+                    ("ownership", self.ownership, x, observations.shape[1:3]),
+                )
+                if head is not None
+            },
         )
-
-
-def _tanh(head: nnx.Module | None, x: Array, shape: tuple[int, ...]) -> Array | None:
-    return None if head is None else jnp.tanh(head(x).astype(jnp.float32).reshape(shape))
 
 
 class _Body(nnx.Module):

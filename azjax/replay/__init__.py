@@ -1,10 +1,10 @@
 """The replay buffer: what it keeps, the targets computed from it, and the examples drawn."""
 
-from azjax.replay.auxiliary import AuxiliaryTargets as AuxiliaryTargets
 from azjax.replay.buffer import Replay as Replay
 from azjax.replay.buffer import Transition as Transition
 from azjax.replay.buffer import add as add
 from azjax.replay.buffer import init as init
+from azjax.replay.custom_targets import TargetFunction as TargetFunction
 from azjax.replay.ring import ReplayBuffer as ReplayBuffer
 from azjax.replay.ring import Ring as Ring
 from azjax.replay.sampling import Sample as Sample

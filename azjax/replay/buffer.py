@@ -1,6 +1,6 @@
 """The replay buffer: a time-major ring of plies."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -22,15 +22,6 @@ class TopPolicy:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class TerminalTargets:
-    """Margin and owners after a ply, from its mover's perspective; used if the game ended."""
-
-    score: Array | None  # float16 [B], margin as a share of all points; NaN: unknown
-    ownership: Array | None  # int8 [B, cells], 1 mine, -1 theirs, 0 nobody's; 127: unknown
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
 class Transition:
     """One ply of B games, as stored; observations are made when a batch is drawn."""
 
@@ -39,8 +30,8 @@ class Transition:
     reward: Array  # float16 [B], result for the mover, 0 before the end
     discount: Array  # int8 [B], 0 at the end, 1 where the mover moves again, else -1
     value: Array  # float16 [B], the search's value of the position
-    full: Array  # bool [B], had a full search, and so is learned from
-    terminal: TerminalTargets | None  # None if the network learns no auxiliary targets
+    learn: Array  # bool [B], is learned from, as after a full search
+    recorded: dict[str, Array] = field(default_factory=dict)  # [B, ...], for targets of one's own
 
 
 @jax.tree_util.register_dataclass

@@ -4,12 +4,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.config.own_parts import call_own, own_part
 from azjax.errors import UserError
 from azjax.pytrees import check_array, expand, first
 from azjax.replay.buffer import Replay, Transition
+from azjax.replay.custom_targets import RunTargets
 from azjax.replay.ring import ReplayBuffer, Ring
 from azjax.replay.sampling import Sample
 from azjax.types import Array
@@ -41,16 +43,24 @@ def make_replay(config: Config, given: Any = None) -> ReplayBuffer:
 
 
 def checked_replay(
-    own: ReplayBuffer, config: Config, transitions: Transition, n: int
-) -> ReplayBuffer:
-    """Returns a user's buffer as a run uses it, after checks of all shapes; nothing is computed.
+    own: ReplayBuffer,
+    game: Game,
+    run_targets: RunTargets,
+    config: Config,
+    transitions: Transition,
+    n: int,
+) -> tuple[ReplayBuffer, Sample]:
+    """Returns a user's buffer as a run uses it, and the shapes of what is drawn from it.
+
+    All shapes are checked, and nothing is computed.
 
     Args:
+      run_targets: the run's targets besides policy and value.
       transitions: shapes and dtypes of one device's plies of a cycle, [T, B, ...].
       n: the number of examples that one device draws in a cycle.
 
     Raises:
-      UserError: a method does not take or return what it must.
+      UserError: a method, or a function of targets, does not take or return what it must.
     """
     ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), transitions)
 
@@ -65,6 +75,7 @@ def checked_replay(
         )
         if getattr(getattr(targets, "valid", None), "dtype", None) != jnp.bool_:
             raise UserError("replay: targets must return a pytree with an array `valid`, bool")
+        targets = run_targets(game, added, targets)
         drawn = buffer.sample(added, targets, key, n)
         if not isinstance(drawn, Sample):
             raise UserError(
@@ -77,9 +88,10 @@ def checked_replay(
         replay, drawn = jax.eval_shape(lambda *given: use(own, *given), transitions, key)
     except TypeError as error:
         raise UserError(f"replay: {str(error).splitlines()[0]}") from error
-    expected = jax.eval_shape(lambda *given: use(Ring(), *given)[1], transitions, key)
-    _check_equal(drawn, expected, "what sample returns", "what azjax.replay.Ring returns")
-    return own if isinstance(replay, Replay) else PerDevice(own)
+    if type(own) is not Ring:
+        expected = jax.eval_shape(lambda *given: use(Ring(), *given)[1], transitions, key)
+        _check_equal(drawn, expected, "what sample returns", "what azjax.replay.Ring returns")
+    return (own if isinstance(replay, Replay) else PerDevice(own)), drawn
 
 
 class PerDevice:

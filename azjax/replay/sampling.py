@@ -1,11 +1,11 @@
 """Examples drawn from the replay buffer: stored plies with their targets."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from azjax.replay.auxiliary import AuxiliaryTargets, auxiliary_targets
 from azjax.replay.buffer import Replay, Transition
 from azjax.replay.targets import Targets
 from azjax.types import Array
@@ -18,7 +18,7 @@ class Sample:
 
     transitions: Transition  # [N, ...]
     outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss of the mover
-    auxiliary: AuxiliaryTargets | None  # if the network predicts a score or ownership
+    targets: dict[str, Any] = field(default_factory=dict)  # [N, ...], of one's own, by name
 
 
 def sample(replay: Replay, targets: Targets, key: Array, n: int) -> Sample:
@@ -46,5 +46,5 @@ def examples_at(replay: Replay, targets: Targets, indices: Array) -> Sample:
     return Sample(
         transitions=jax.tree.map(at, replay.transitions),
         outcome=at(targets.outcome),
-        auxiliary=auxiliary_targets(replay, targets, indices),
+        targets=jax.tree.map(at, targets.extra),
     )

@@ -1,7 +1,7 @@
 """Value targets of the positions in the replay buffer, and which positions are valid."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -14,12 +14,16 @@ from azjax.types import Array
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Targets:
-    """The value targets of all plies of the buffer."""
+    """What is to be learned of all plies of the buffer, and what is known of their games.
+
+    The rows are those of the ring: after the last one comes the first one.
+    """
 
     outcome: Array  # float32 [R, B, 3], chances of a win, a draw and a loss of the mover
-    valid: Array  # bool [R, B], can be learned from: its game has ended, and it had a full search
+    valid: Array  # bool [R, B], can be learned from: its game has ended, and it is `learn`
     end: Array  # int32 [R, B], the ring's index of the last ply of its game, where valid
     side: Array  # int8 [R, B], 1 where the mover also made that last move, else -1
+    extra: dict[str, Any] = field(default_factory=dict)  # [R, B, ...], targets of one's own
 
     @property
     def value(self) -> Array:
@@ -71,7 +75,7 @@ def value_targets(
     written = (ages < replay.filled)[newest_first]
     return Targets(
         outcome=jnp.stack([win, 1.0 - win - loss, loss], axis=-1),
-        valid=valid & written[:, None] & stored.full,
+        valid=valid & written[:, None] & stored.learn,
         end=end,
         side=side,
     )

@@ -28,6 +28,7 @@ from azjax.network.two_headed import dtype_of
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
+from azjax.replay.custom_targets import TargetFunction
 from azjax.replay.ring import ReplayBuffer
 from azjax.running.evaluation import check_opponents
 from azjax.running.hooks import Run, checkpoint, due, evaluate, stop_message
@@ -62,6 +63,7 @@ def train(
     loss: Loss | None = None,
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
+    targets: TargetFunction | None = None,
     start_from: str | Path | None = None,
     games: Dataset | None = None,
     console: Console | None = None,
@@ -74,8 +76,9 @@ def train(
       run_dir: a directory that is empty or does not exist yet.
       game: the game, in place of the one that `config.game` names. The run directory keeps its name
         if `azjax_envs.make` can make it from that; otherwise `resume` needs the game again.
-      network: as in `make_trainer`, like `optimizer`, `loss`, `search` and `replay`. An object that
-        is handed over here must be handed over again to `resume`; a network also to `load_player`.
+      network: as in `make_trainer`, like `optimizer`, `loss`, `search`, `replay` and `targets`. An
+        object that is handed over here must be handed over again to `resume`; a network also to
+        `load_player`.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
@@ -105,6 +108,7 @@ def train(
         "loss": loss,
         "search": search,
         "replay": replay,
+        "targets": targets,
     }
     trainer = make_trainer(game, config, **parts)
     if games is not None:
@@ -152,6 +156,7 @@ def resume(
     loss: Loss | None = None,
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
+    targets: TargetFunction | None = None,
     console: Console | None = None,
     loggers: Sequence[Logger] = (),
     on_cycle: OnCycle | None = None,
@@ -178,6 +183,7 @@ def resume(
         "loss": loss,
         "search": search,
         "replay": replay,
+        "targets": targets,
     }
     if config is not None:
         config = with_given(config, **parts)

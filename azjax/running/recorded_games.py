@@ -42,7 +42,7 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
         raise UserError(
             'selfplay.actor must be "latest" to learn from recorded games without self-play'
         )
-    games = games.with_auxiliary(config.network.auxiliary)
+    games = games.with_targets(trainer.game, trainer.targets)
     learned, held_out = games.split(HELD_OUT, config.seed)
     if len(learned) < config.learning.batch_size:
         raise UserError(

@@ -25,6 +25,7 @@ _FIXED = (
     "replay.options",
     "learning.optimizer",
     "learning.optimizer_options",
+    "learning.targets",
 )
 _FREE = ("network.dtype",)
 _ON_OR_OFF = ("selfplay.resign_false_positive_rate", "learning.l2")  # 0 must stay 0

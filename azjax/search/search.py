@@ -71,6 +71,7 @@ class SearchResult(NamedTuple):
     prior: Array  # float32 [B, A], the root's prior with its noise
     action_values: Array  # float32 [B, A], 0 where unvisited
     value: Array  # float32 [B], expected result under the improved policy
+    learn: Array | None = None  # bool [B], whether self-play learns from it; None: always
 
 
 def search(
@@ -189,9 +190,11 @@ def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
     """Raises a ValueError if a search's result is no `SearchResult` of the right arrays."""
     if not isinstance(result, SearchResult):
         raise ValueError(f"a search must return a SearchResult, not a {type(result).__name__}")
-    kinds = {"action": jnp.int32, "visits": jnp.int32}
+    kinds = {"action": jnp.int32, "visits": jnp.int32, "learn": jnp.bool_}
     for name, array in result._asdict().items():
-        shape = (batch,) if name in ("action", "value") else (batch, num_actions)
+        if name == "learn" and array is None:
+            continue
+        shape = (batch,) if name in ("action", "value", "learn") else (batch, num_actions)
         check_array(array, shape, kinds.get(name, float), name=f"{name} of the search's result")
 
 

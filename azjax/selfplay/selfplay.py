@@ -10,14 +10,16 @@ from azjax_envs import Game, HasChance
 from azjax.chance import roll
 from azjax.config import Config, SelfPlayConfig
 from azjax.pytrees import take, where
-from azjax.replay.auxiliary import terminal_targets
 from azjax.replay.buffer import Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
+from azjax.replay.custom_targets import RunTargets
 from azjax.search.model import Evaluate, transition
 from azjax.search.search import Exploration, Search, SearchResult, check_result, search
 from azjax.selfplay.openings import Games, Openings, start_games
 from azjax.selfplay.resignation import ResignationStats, stats_of_finished, update_minima
 from azjax.types import Array, Params, State
+
+_NO_TARGETS = RunTargets(())
 
 
 @jax.tree_util.register_dataclass
@@ -29,8 +31,8 @@ class SelfPlayStats:
     game_plies: Array  # of the finished games
     draws: Array
     first_player_result: Array
-    policy_entropy: Array  # of the full searches
-    full_searches: Array
+    policy_entropy: Array  # of the plies that are learned from
+    learned_plies: Array
     resigned: Array | None  # where players resign
     resignation: ResignationStats | None  # where players resign
 
@@ -47,6 +49,7 @@ def play_plies(
     openings: Openings | None = None,
     full_search_mask: Array | None = None,
     resign_threshold: Array | None = None,
+    targets: RunTargets = _NO_TARGETS,
 ) -> tuple[Games, Transition, SelfPlayStats]:
     """Advances all games by `config.selfplay.plies_per_cycle` plies.
 
@@ -56,6 +59,7 @@ def play_plies(
       full_search_mask: bool [T], which plies get a full search; None for all. See
         `draw_full_search_mask`.
       resign_threshold: float32 [], the value below which players resign; None if nobody does.
+      targets: what the plies are to record for targets of one's own.
 
     Returns:
       The games, their plies as transitions [T, B, ...] for the replay buffer, and sums over all
@@ -83,6 +87,9 @@ def play_plies(
             with jax.named_scope("search"):
                 result = jax.lax.cond(is_full, full_search, fast_search, *position)
         check_result(result, lanes, game.num_actions)
+        learn = jnp.ones(lanes, bool) if result.learn is None else result.learn
+        if is_full is not None:
+            learn &= is_full
         mover = jax.vmap(game.current_player)(games.states)
         states, reward, discount = _play_moves(game, key, games.states, result.action)
         done, minima = jax.vmap(game.is_terminal)(states), games.minima
@@ -98,12 +105,10 @@ def play_plies(
             states=drop_unobserved(game, games.states),
             policy=pack_policy(result.policy),
             value=result.value.astype(jnp.float16),
-            full=jnp.broadcast_to(True if is_full is None else is_full, done.shape),
+            learn=learn,
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
-            terminal=terminal_targets(
-                game, config.network.auxiliary, mover, states, done & ~resigned
-            ),
+            recorded=targets.record(game, mover, states, done & ~resigned),
         )
         plies = games.plies + 1
         entropy = -jnp.sum(result.policy * jnp.log(jnp.maximum(result.policy, 1e-12)), axis=-1)
@@ -113,8 +118,8 @@ def play_plies(
             game_plies=jnp.sum(jnp.where(done, plies, 0)),
             draws=jnp.sum(done & (reward == 0)),
             first_player_result=jnp.sum(jnp.where(done, first_result, 0.0)),
-            policy_entropy=jnp.sum(jnp.where(new.full, entropy, 0.0)),
-            full_searches=jnp.sum(new.full),
+            policy_entropy=jnp.sum(jnp.where(learn, entropy, 0.0)),
+            learned_plies=jnp.sum(learn),
             resigned=None,
             resignation=None,
         )

@@ -91,19 +91,21 @@ def self_play(
         openings=experiment.openings,
         full_search_mask=selfplay.draw_full_search_mask(keys.shared, config.selfplay),
         resign_threshold=threshold,
+        targets=experiment.targets,
     )
     replay = experiment.replay.add(state.replay, transitions)
     return replace(state, games=games, replay=replay), stats
 
 
 def compute_targets(experiment: Experiment, state: TrainState) -> Any:
-    """Computes the value target of every position in the replay buffer."""
+    """Computes the targets of every position in the replay buffer."""
     config = experiment.config
-    return experiment.replay.targets(
+    results = experiment.replay.targets(
         state.replay,
         root_value_weight=config.learning.root_value_weight,
         max_games=config.replay.max_games // jax.lax.axis_size(AXIS),
     )
+    return experiment.targets(experiment.game, state.replay, results)
 
 
 def synchronise(targets: Any, stats: selfplay.SelfPlayStats) -> tuple[Any, CycleStats]:
@@ -141,7 +143,7 @@ def learn(
     samples = jax.tree.map(lambda x: x.reshape(updates, share, *x.shape[1:]), drawn)
     if examples is not None:
         # Recorded games lack what the buffer keeps of a game's end.
-        played = replace(samples, transitions=replace(samples.transitions, terminal=None))
+        played = replace(samples, transitions=replace(samples.transitions, recorded={}))
         samples = jax.tree.map(lambda *x: jnp.concatenate(x, axis=1), played, examples)
     # The same on all devices. Every device must have positions to draw from.
     ready = (stats.positions >= config.replay.min_positions) & (stats.devices == devices)
@@ -236,7 +238,7 @@ def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> M
         "selfplay/game_length": mean(sums.game_plies, finished),
         "selfplay/draw_rate": mean(sums.draws, finished),
         "selfplay/first_player_score": 0.5 + mean(0.5 * sums.first_player_result, finished),
-        "selfplay/policy_entropy": mean(sums.policy_entropy, sums.full_searches),
+        "selfplay/policy_entropy": mean(sums.policy_entropy, sums.learned_plies),
         "replay/positions": stats.positions,
     }
     if state.resignation is not None and sums.resigned is not None:

@@ -16,6 +16,7 @@ from azjax.learning.state import LearnerState
 from azjax.network.network import Network, Variables
 from azjax.replay.buffer import Replay
 from azjax.replay.custom_replay import PerDevice
+from azjax.replay.custom_targets import RunTargets
 from azjax.replay.ring import ReplayBuffer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.search.search import Search
@@ -35,6 +36,7 @@ class Experiment:
     loss: Loss
     search: Search  # of self-play, gates and evaluations
     replay: ReplayBuffer
+    targets: RunTargets  # besides policy and value
     config: Config
     learning_rate: optax.Schedule | None = None  # by update, where it is known
     openings: Openings | None = None  # where games begin, if not at the game's own start

@@ -15,14 +15,14 @@ from azjax.config import Config
 from azjax.errors import UserError
 from azjax.keys import first_keys
 from azjax.learning.batch import Batch
-from azjax.learning.loss import Loss, loss_of
+from azjax.learning.loss import Loss, check_targets, loss_of
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
-from azjax.replay.auxiliary import check_auxiliary
 from azjax.replay.buffer import Transition
 from azjax.replay.custom_replay import checked_replay, make_replay
+from azjax.replay.custom_targets import RunTargets, TargetFunction, make_targets
 from azjax.replay.ring import ReplayBuffer, Ring
 from azjax.replay.sampling import Sample
 from azjax.search.search import Search, search_of
@@ -49,6 +49,7 @@ class Trainer:
     game: Game
     network: Network
     search: Search
+    targets: RunTargets
     learning_rate: optax.Schedule | None  # by update, where it is known
     config: Config
     mesh: Mesh
@@ -89,6 +90,7 @@ def make_trainer(
     loss: Loss | None = None,
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
+    targets: TargetFunction | None = None,
 ) -> Trainer:
     """Builds the functions of a run; nothing is compiled yet.
 
@@ -101,10 +103,13 @@ def make_trainer(
       loss: a loss of your own; `azjax.alphazero_loss` by default.
       search: a search of your own, with the arguments and the result of `azjax.search.search`.
       replay: a buffer of your own, with the methods of `azjax.replay.Ring`.
+      targets: a function of your own that computes targets of further outputs of the network, see
+        `azjax.replay.TargetFunction`.
 
     Raises:
       UserError: the games or the batch cannot be split evenly over the devices, the game lacks
-        what the network is to predict, or what the network or the buffer returns has wrong shapes.
+        what the network is to predict, what the network, the buffer or the targets return has wrong
+        shapes, or the network has no output of a target's name.
     """
     mesh = make_mesh() if mesh is None else mesh
     for name, value, share in divided(config):
@@ -113,7 +118,7 @@ def make_trainer(
                 f"{name} = {value} must be a multiple of {share * mesh.size} to be split over "
                 f"{mesh.size} devices"
             )
-    check_auxiliary(game, config.network.auxiliary)
+    run_targets = make_targets(game, config, targets)
     path = config.selfplay.openings
     network = network_of(game, config.network, network)
     on_cpus = mesh.devices.flat[0].platform == "cpu"
@@ -130,15 +135,17 @@ def make_trainer(
         loss=loss_of(config, loss),
         search=selfplay_search(search, on_cpus=on_cpus),
         replay=make_replay(config, replay),
+        targets=run_targets,
         config=config,
         learning_rate=learning_rate,
         openings=read_openings(game, path) if path else None,
     )
-    if type(experiment.replay) is not Ring:
+    if type(experiment.replay) is not Ring or targets is not None or config.learning.targets:
         plies = transition_shapes(experiment, config.selfplay.parallel_games // mesh.size)
         draws = config.learning.updates_per_cycle * config.learning.batch_size // mesh.size
-        buffer = checked_replay(experiment.replay, config, plies, draws)
+        buffer, drawn = checked_replay(experiment.replay, game, run_targets, config, plies, draws)
         experiment = replace(experiment, replay=buffer)
+        check_targets(game, network, experiment.loss, drawn)
     specs = state_specs(experiment.replay)
 
     def step(function: Callable[..., Any], *inputs: PartitionSpec) -> Any:
@@ -151,6 +158,7 @@ def make_trainer(
         game=game,
         network=experiment.network,
         search=search,
+        targets=run_targets,
         learning_rate=learning_rate,
         config=config,
         mesh=mesh,
@@ -220,6 +228,7 @@ def transition_shapes(experiment: Experiment, games: int) -> Transition:
             started,
             config,
             search=experiment.search,
+            targets=experiment.targets,
         )
         return transitions
 

@@ -10,8 +10,10 @@ import azjax
 from azjax.errors import UserError
 from azjax.files.dataset import load_dataset
 from azjax.files.game_record import replay, start_game
+from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import unpack_policy
 from azjax.replay.compact_states import restore_unobserved
+from azjax.replay.custom_targets import RunTargets
 
 GO = "(;GM[1]SZ[5]KM[0.5]{result};B[cc];W[bb];B[];W[])"
 
@@ -30,6 +32,7 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
     data = azjax.dataset(game, records)
     assert (len(data), data.num_games) == (sum(x.num_moves for x in records), 70)
     policies = unpack_policy(data.sample.transitions.policy, game.num_actions)
+    extra = data.with_targets(game, RunTargets((final_points(game),))).sample.targets
     at = 0
     for number, record in enumerate(records):
         for before, after in zip(record.positions, record.positions[1:], strict=False):
@@ -45,14 +48,13 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
             if name.startswith("dots"):
                 points = np.asarray(game.score(record.current.state))
                 share = (points[before.mover] - points[1 - before.mover]) / points.sum()
-                assert row.auxiliary.score[0] == pytest.approx(share, abs=1e-3)
+                assert extra["score"][at] == pytest.approx(share, abs=1e-3)
             at += 1
     data.save(tmp_path / "games.npz")
     again = load_dataset(game, tmp_path / "games.npz")
     jax.tree.map(np.testing.assert_array_equal, again.sample, data.sample)
     with pytest.raises(UserError, match=r"games\.npz: its examples are not of connect_four"):
         load_dataset(make("connect_four"), tmp_path / "games.npz")
-    assert data.with_auxiliary([]).sample.auxiliary is None
     learned, held = data.split(0.1, seed=0)
     assert (learned.num_games, held.num_games) == (63, 7)
     assert len(learned) + len(held) == len(data)

@@ -33,9 +33,9 @@ def test_batch_is_what_the_mover_sees():
     states = random_positions(GAME, jax.random.key(0), 128)
     policy = jax.random.uniform(jax.random.key(1), (128, 9)).astype(jnp.float16)
     nothing = jnp.zeros(128, jnp.float16)
-    rows = Transition(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0, None)
+    rows = Transition(states, policy, nothing, jnp.ones(128, jnp.int8), nothing, nothing == 0)
     outcome = jnp.linspace(0, 1, 3 * 128).reshape(128, 3)
-    sample = Sample(rows, outcome, None)
+    sample = Sample(rows, outcome)
     made = jax.jit(functools.partial(make_batch, GAME), static_argnames="symmetries")
     plain = made(jax.random.key(2), sample, symmetries=False)
     np.testing.assert_array_equal(plain.observations, jax.vmap(GAME.observe)(states))
@@ -64,9 +64,7 @@ def fixed_batch():
     policy = jax.random.uniform(jax.random.key(8), masks.shape) * masks
     policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-9)
     outcome = jax.nn.one_hot(np.random.default_rng(0).integers(0, 3, SIZE), 3)
-    batch = Batch(
-        observations=observations, masks=masks, policy=policy, outcome=outcome, auxiliary=None
-    )
+    batch = Batch(observations=observations, masks=masks, policy=policy, outcome=outcome)
     order = jnp.argsort(observations.sum((1, 2, 3)))
     return jax.tree.map(lambda x: x[order], batch)
 

@@ -25,7 +25,7 @@ def test_pooling_shows_every_cell_the_whole_board():
         variables = network.init(jax.random.key(0))
         board = jax.random.normal(jax.random.key(1), (1, 9, 9, 3))
         owners = [
-            network.apply(variables, x).ownership.reshape(9, 9)
+            network.apply(variables, x).extra["ownership"].reshape(9, 9)
             for x in (board, board.at[0, 0, 0].add(30.0))
         ]
         far[every] = float(np.abs(owners[0] - owners[1])[5:, 5:].max())

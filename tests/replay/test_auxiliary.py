@@ -8,9 +8,10 @@ from azjax_envs import make
 
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
+from azjax.learning.loss import masked_squared_error
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.two_headed import TwoHeadedNetwork
-from azjax.replay.auxiliary import auxiliary_targets, masked_squared_error, terminal_targets
+from azjax.replay.auxiliary import FinalPoints
 from azjax.replay.targets import value_targets
 from tests import tiny
 
@@ -39,7 +40,8 @@ def test_targets_are_the_final_boxes_from_each_movers_perspective():
     targets = value_targets(state.replay, root_value_weight=0.0)
     size, lanes = transitions.reward.shape
     known = np.flatnonzero(np.asarray(targets.valid))
-    found = jax.device_get(auxiliary_targets(state.replay, targets, jnp.asarray(known)))
+    extra = jax.device_get(trainer.targets(game, state.replay, targets).extra)
+    found = {name: x.reshape(size * lanes, *x.shape[2:])[known] for name, x in extra.items()}
     mover = np.asarray(jax.vmap(jax.vmap(game.current_player))(transitions.states))
     last = jax.tree.map(
         lambda x: x[np.asarray(targets.end).reshape(-1)[known], known % lanes], transitions.states
@@ -56,13 +58,14 @@ def test_targets_are_the_final_boxes_from_each_movers_perspective():
     viewer = np.asarray(jax.vmap(game.current_player)(end))
     me = mover.reshape(-1)[known]
     margin = (points[np.arange(len(me)), me] - points[np.arange(len(me)), 1 - me]) / 4
-    np.testing.assert_allclose(found.score, margin, atol=1e-3)
-    np.testing.assert_array_equal(found.ownership, np.where(viewer == me, 1, -1)[:, None] * owners)
+    np.testing.assert_allclose(found["score"], margin, atol=1e-3)
+    owned = found["ownership"].reshape(len(known), -1)
+    np.testing.assert_array_equal(owned, np.where(viewer == me, 1, -1)[:, None] * owners)
     np.testing.assert_array_equal(
         np.sign(np.round(margin, 3)), np.sign(targets.value.reshape(-1)[known])
     )
     assert len(known) > 100
-    assert {-1, 0, 1} == set(np.unique(found.ownership))
+    assert {-1, 0, 1} == set(np.unique(owned))
     assert size == 32
 
 
@@ -77,15 +80,12 @@ def test_losses_of_auxiliary_targets_are_reported():
 
 def test_resigned_games_have_no_terminal_targets():
     game = make("dots_and_boxes_2x2")
-    names = ("score", "ownership")
+    final = FinalPoints(("score", "ownership"))
     states = jax.vmap(lambda _: game.init())(jnp.arange(2))
-    targets = terminal_targets(
-        game, names, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False])
-    )
-    assert np.isnan(targets.score).tolist() == [False, True]
-    assert (targets.ownership[0] == 0).all()
-    assert (targets.ownership[1] == 127).all()
-    assert terminal_targets(game, (), None, states, None) is None
+    recorded = final.record(game, jnp.zeros(2, jnp.int32), states, jnp.asarray([True, False]))
+    assert np.isnan(recorded["score"]).tolist() == [False, True]
+    assert (recorded["ownership"][0] == 0).all()
+    assert (recorded["ownership"][1] == 127).all()
 
 
 def test_errors_are_over_what_is_known():
@@ -105,10 +105,11 @@ def test_owners_turn_with_the_board():
         jnp.broadcast_to(grid.reshape(1, 5, 5, 1), (64, 5, 5, 5)),
         jnp.zeros((64, 12)),
         jnp.ones((64, 12), bool),
-        jnp.broadcast_to(grid, (64, 25)),
+        {"owners": jnp.broadcast_to(grid.reshape(5, 5), (64, 5, 5))},
     )
-    np.testing.assert_array_equal(shown[3], shown[0][..., 0].reshape(64, 25))
-    assert len(np.unique(np.asarray(shown[3]), axis=0)) == 8
+    owners = shown[3]["owners"]
+    np.testing.assert_array_equal(owners, shown[0][..., 0])
+    assert len(np.unique(np.asarray(owners), axis=0)) == 8
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_score_is_between_minus_one_and_one():
     network = TwoHeadedNetwork((5, 5, 5), 12, config)
     variables = network.init(jax.random.key(0))
     prediction = network.apply(variables, 9 * jax.random.normal(jax.random.key(1), (3, 5, 5, 5)))
-    assert prediction.score.shape == (3,)
-    assert prediction.ownership.shape == (3, 25)
-    for head in (prediction.score, prediction.ownership):
+    shapes = {name: x.shape for name, x in prediction.extra.items()}
+    assert shapes == {"score": (3,), "ownership": (3, 5, 5)}
+    for head in prediction.extra.values():
         assert (np.abs(head) <= 1).all()

@@ -23,7 +23,7 @@ def random_transitions(rng, plies, *, ends):
         "reward": np.where(over, rng.choice([-1.0, 0.0, 1.0], (plies, LANES)), 0.0),
         "discount": np.where(over, 0, rng.choice([-1, 1], (plies, LANES), p=[0.6, 0.4])),
         "value": rng.uniform(-1, 1, (plies, LANES)).astype(np.float16),
-        "full": rng.random((plies, LANES)) < 0.6,
+        "learn": rng.random((plies, LANES)) < 0.6,
     }
 
 
@@ -34,8 +34,7 @@ def as_transitions(plies):
         reward=jnp.asarray(plies["reward"], jnp.float16),
         discount=jnp.asarray(plies["discount"], jnp.int8),
         value=jnp.asarray(plies["value"], jnp.float16),
-        full=jnp.asarray(plies["full"], bool),
-        terminal=None,
+        learn=jnp.asarray(plies["learn"], bool),
     )
 
 
@@ -53,7 +52,7 @@ def empty_transitions():
         "reward": np.zeros((1, LANES)),
         "discount": np.zeros((1, LANES)),
         "value": np.zeros((1, LANES)),
-        "full": np.ones((1, LANES), bool),
+        "learn": np.ones((1, LANES), bool),
     }
 
 
@@ -83,7 +82,7 @@ def test_the_ring_keeps_the_newest():
         for age, ply in enumerate(plies):
             place = (oldest + age) % RING
             np.testing.assert_array_equal(replay.transitions.states["board"][place], ply["states"])
-            for name in ("policy", "value", "full", "reward", "discount"):
+            for name in ("policy", "value", "learn", "reward", "discount"):
                 kept = getattr(replay.transitions, name)[place]
                 np.testing.assert_array_equal(kept, ply[name].astype(kept.dtype))
 
@@ -205,7 +204,7 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     policy = jnp.asarray(masks * np.random.default_rng(3).random(masks.shape), jnp.float32)
     policy /= jnp.maximum(policy.sum(-1, keepdims=True), 1e-6)
     rest = {"reward": jnp.zeros(64, jnp.float16), "discount": jnp.ones(64, jnp.int8)}
-    rest |= {"value": jnp.zeros(64, jnp.float16), "full": jnp.ones(64, bool), "terminal": None}
+    rest |= {"value": jnp.zeros(64, jnp.float16), "learn": jnp.ones(64, bool)}
     rows = Transition(states=states, policy=pack_policy(policy), **rest)
     assert isinstance(rows.policy, TopPolicy)
     # Through the ring and back, one lane of 64 plies.
@@ -214,7 +213,7 @@ def test_learning_sees_the_same_batch_as_from_whole_policies():
     rows = examples_at(replay, targets_jit(replay), jnp.arange(64)[::-1])
     whole = Transition(states=states, policy=policy.astype(jnp.float16), **rest)
     whole = jax.tree.map(lambda x: x[::-1], whole)
-    whole = Sample(whole, rows.outcome, None)
+    whole = Sample(whole, rows.outcome)
     batches = [make_batch(game, jax.random.key(1), x, symmetries=True) for x in (rows, whole)]
     chex.assert_trees_all_equal(*batches)
     assert (batches[0].policy > 0).sum(-1).max() > 20

@@ -86,7 +86,7 @@ def test_against_plain_lists(ends, own, games):
             place = (oldest + age) % RING
             for lane in range(LANES):
                 target = reference.outcome(age, lane)
-                known = target is not None and reference.plies[age]["full"][lane]
+                known = target is not None and reference.plies[age]["learn"][lane]
                 if target is not None:
                     last, side = reference.last(age, lane)
                     if games and reference.later_games(last, lane) >= games // devices:

@@ -146,7 +146,7 @@ def test_counts_are_those_of_a_recount(name, policy):
             expected["draws"] += (over & (transitions.reward[t] == 0)).sum()
             expected["first_player_result"] += first[over].sum()
             policy_ = np.asarray(transitions.policy[t], np.float64)
-            expected["full_searches"] += LANES
+            expected["learned_plies"] += LANES
             expected["policy_entropy"] -= (policy_ * np.log(np.maximum(policy_, 1e-12))).sum()
             plies[over] = 0
         np.testing.assert_array_equal(ends[cycle].plies, plies)
@@ -203,7 +203,8 @@ def test_a_search_of_ones_own_decides_the_moves():
         action = (game.num_actions - 1 - jnp.argmax(mask[:, ::-1], axis=-1)).astype(jnp.int32)
         chosen = jax.nn.one_hot(action, game.num_actions)
         visits = chosen.astype(jnp.int32)
-        return SearchResult(action, chosen, visits, chosen, 0 * chosen, jnp.zeros(len(mask)))
+        value, learn = jnp.zeros(len(mask)), action > 4
+        return SearchResult(action, chosen, visits, chosen, 0 * chosen, value, learn)
 
     games = start_games(game, jax.random.key(0), LANES, config.selfplay)
     run = jax.jit(
@@ -213,6 +214,7 @@ def test_a_search_of_ones_own_decides_the_moves():
     for ply in range(PLIES):
         # 9 moves from the last cell to the first: X holds a diagonal after seven.
         np.testing.assert_array_equal(transitions.policy[ply].argmax(-1), 8 - ply)
+        np.testing.assert_array_equal(transitions.learn[ply], 8 - ply > 4)
     np.testing.assert_array_equal(transitions.reward[-1], 1)
 
 
@@ -290,7 +292,7 @@ def test_fast_searches_are_short_and_without_noise():
         selfplay=SelfPlayConfig(plies_per_cycle=2, full_search_fraction=0.5, fast_simulations=3),
     )
     _, transitions, sums = one_cycle_of(game, config, key, jnp.asarray([False, True]))
-    np.testing.assert_array_equal(transitions.full, np.broadcast_to([[False], [True]], (2, 32)))
+    np.testing.assert_array_equal(transitions.learn, np.broadcast_to([[False], [True]], (2, 32)))
     states = jax.tree.map(lambda x: x[0], transitions.states)
     short = dataclasses.replace(config.search, num_simulations=3)
     found = search(
@@ -299,7 +301,7 @@ def test_fast_searches_are_short_and_without_noise():
     np.testing.assert_array_equal(transitions.policy[0], found.policy.astype(jnp.float16))
     assert (transitions.policy[0] == transitions.policy[0, 0][None]).all()
     assert len(np.unique(transitions.policy[1], axis=0)) > 4
-    assert sums.full_searches == 32
+    assert sums.learned_plies == 32
 
 
 def test_dice_are_rolled_between_plies():

@@ -173,6 +173,10 @@ def no_result(*arguments, **options):
     return azjax.search.search(*arguments, **options)._replace(visits=jnp.zeros(3))
 
 
+def wrong_learn(*arguments, **options):
+    return azjax.search.search(*arguments, **options)._replace(learn=jnp.zeros(16))
+
+
 def changed(**methods):
     """Returns a ring with other methods."""
     return type("Changed", (Ring,), methods)()
@@ -182,6 +186,11 @@ MISTAKES = {
     "network": ({"network": Dense}, UserError, "must be an azjax.Network, not a"),
     "optimizer": ({"optimizer": lambda rate: 3}, UserError, "must be one of optax, not a int"),
     "search": ({"search": no_result}, ValueError, r"visits of the search's result must be int32"),
+    "search's learn": (
+        {"search": wrong_learn},
+        ValueError,
+        r"learn of the search's result must be bool \[16\], given float32",
+    ),
     "search's result": (
         {"search": lambda *_, **__: 3},
         ValueError,
