@@ -8,6 +8,7 @@ from .config import EvaluationConfig as EvaluationConfig
 from .config import GameConfig as GameConfig
 from .config import GateConfig as GateConfig
 from .config import GumbelConfig as GumbelConfig
+from .config import LeagueConfig as LeagueConfig
 from .config import LearningConfig as LearningConfig
 from .config import NetworkConfig as NetworkConfig
 from .config import PlayerConfig as PlayerConfig

@@ -6,6 +6,7 @@ from azjax.config.schema import EvaluationConfig as EvaluationConfig
 from azjax.config.schema import GameConfig as GameConfig
 from azjax.config.schema import GateConfig as GateConfig
 from azjax.config.schema import GumbelConfig as GumbelConfig
+from azjax.config.schema import LeagueConfig as LeagueConfig
 from azjax.config.schema import LearningConfig as LearningConfig
 from azjax.config.schema import NetworkConfig as NetworkConfig
 from azjax.config.schema import Option as Option

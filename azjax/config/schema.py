@@ -196,6 +196,41 @@ class GateConfig:
 
 
 @dataclass(frozen=True)
+class LeagueConfig:
+    """A pool of opponents: in some games of self-play, one of its networks has a seat.
+
+    Its moves are not learned, but the results of its games are. There is a pool if `every` is above
+    0 or `opponents` names players."""
+
+    every: Natural = 0
+    """Cycles after which the latest network is added to the pool, which begins with the run's first
+    one; 0: none is added."""
+    capacity: Positive = 8
+    """Networks of a full pool, in which the latest one takes the place of the oldest. Those of
+    `opponents` stay."""
+    fraction: Annotated[float, Range(0.0, 1.0, above=True, plain=True)] = 0.25
+    """Fraction of the parallel games in which an opponent has a seat."""
+    opponents: tuple[str, ...] = ()
+    """Players whose networks are in the pool from the beginning: runs, files, or players that come
+    with azjax. Their layers must be those of [network]."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        needed = len(self.opponents) + (self.every > 0)
+        if needed > self.capacity:
+            more = " and the latest network" if self.every else ""
+            raise UserError(
+                f"league.capacity = {self.capacity} must be at least {needed}, for "
+                f"{len(self.opponents)} opponents{more}"
+            )
+
+    @property
+    def plays(self) -> bool:
+        """Whether there is a pool."""
+        return self.every > 0 or bool(self.opponents)
+
+
+@dataclass(frozen=True)
 class ReplayConfig:
     """The replay buffer that batches are drawn from."""
 
@@ -344,6 +379,7 @@ class Config:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     search: SearchConfig = field(default_factory=SearchConfig)
     selfplay: SelfPlayConfig = field(default_factory=SelfPlayConfig)
+    league: LeagueConfig = field(default_factory=LeagueConfig)
     replay: ReplayConfig = field(default_factory=ReplayConfig)
     learning: LearningConfig = field(default_factory=LearningConfig)
     gate: GateConfig = field(default_factory=GateConfig)

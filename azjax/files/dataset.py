@@ -68,6 +68,7 @@ class Dataset:
         Raises:
           UserError: they need something recorded in self-play that is not known here.
         """
+
         @jax.jit
         def compute(rows: Transition) -> dict[str, Any]:
             size = jnp.int32(len(rows.reward))

@@ -25,6 +25,7 @@ from azjax.learning.loss import Loss
 from azjax.learning.update import Optimizer
 from azjax.network.network import Network
 from azjax.network.two_headed import dtype_of
+from azjax.players.base import Player
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
@@ -39,7 +40,13 @@ from azjax.running.progress import OnCycle
 from azjax.running.recorded_games import GAMES_FILE, fill_replay, learning_from
 from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
 from azjax.running.saved_state import restore_state
-from azjax.running.start import first_state, read_start
+from azjax.running.start import (
+    first_state,
+    opponent_file,
+    read_opponents,
+    read_start,
+    save_opponents,
+)
 from azjax.running.stop_signals import StopSignals
 from azjax.runs import plots
 from azjax.runs.checkpoint import Checkpoints
@@ -49,6 +56,7 @@ from azjax.runs.metrics import METRICS_FILE, read_metrics
 from azjax.runs.run_logger import RunLogger
 from azjax.search.search import Search
 from azjax.sharding import local
+from azjax.training.opponents import with_opponents
 from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer, make_trainer
 
@@ -64,6 +72,8 @@ def train(
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
     targets: TargetFunction | None = None,
+    opponents: Sequence[Player | str | Path] | None = None,
+    opponent_fraction: float | None = None,
     start_from: str | Path | None = None,
     games: Dataset | None = None,
     console: Console | None = None,
@@ -79,6 +89,10 @@ def train(
       network: as in `make_trainer`, like `optimizer`, `loss`, `search`, `replay` and `targets`. An
         object that is handed over here must be handed over again to `resume`; a network also to
         `load_player`.
+      opponents: players with networks like the run's, in place of `league.opponents`: in some games
+        one of them has a seat. They may be named as `start_from`. The run keeps their networks,
+        whose weights are rounded as in a file.
+      opponent_fraction: the share of these games, in place of `league.fraction`.
       start_from: a player whose network the run begins with, instead of random weights: a run
         ("runs/a", "runs/a@best"), a file, or the name of a player that comes with azjax. The
         optimizer starts anew. Weights are rounded as in a file.
@@ -110,7 +124,9 @@ def train(
         "replay": replay,
         "targets": targets,
     }
-    trainer = make_trainer(game, config, **parts)
+    config = with_opponents(config, opponents, opponent_fraction)
+    members = read_opponents(opponents or config.league.opponents, game, config, network)
+    trainer = make_trainer(game, config, **parts, opponents=members)
     if games is not None:
         trainer = learning_from(trainer, games)
     config = with_given(config, **parts)
@@ -133,6 +149,7 @@ def train(
                     save_player(run_dir / START_FILE, start.config, start.variables, start.metadata)
         if jax.process_index() == 0:
             save_config(config, run_dir / CONFIG_FILE)
+            save_opponents(run_dir, config, members)
             if games is not None:
                 games.save(run_dir / GAMES_FILE)
             if config.selfplay.openings:
@@ -188,7 +205,10 @@ def resume(
     if config is not None:
         config = with_given(config, **parts)
         check_changes(run_dir, saved, config)
-    trainer = make_trainer(game, with_own_openings(config or saved, run_dir), **parts)
+    config_now = with_own_openings(config or saved, run_dir)
+    files = [opponent_file(run_dir, i) for i in range(len(saved.league.opponents))]
+    members = read_opponents(files, game, saved, network)
+    trainer = make_trainer(game, config_now, **parts, opponents=members)
     games = None
     if (run_dir / GAMES_FILE).is_file():
         games = load_dataset(game, run_dir / GAMES_FILE)

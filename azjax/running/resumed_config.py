@@ -20,6 +20,8 @@ _FIXED = (
     "selfplay.plies_per_cycle",
     "selfplay.openings",
     "selfplay.actor",
+    "league.capacity",
+    "league.opponents",
     "replay.capacity_plies",
     "replay.module",
     "replay.options",
@@ -28,7 +30,7 @@ _FIXED = (
     "learning.targets",
 )
 _FREE = ("network.dtype",)
-_ON_OR_OFF = ("selfplay.resign_false_positive_rate", "learning.l2")  # 0 must stay 0
+_ON_OR_OFF = ("selfplay.resign_false_positive_rate", "league.every", "learning.l2")  # 0 must stay 0
 
 
 def check_changes(run_dir: Path, old: Config, new: Config) -> None:

@@ -1,7 +1,9 @@
 """The first state of a run: random weights, or the network of another player."""
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -10,11 +12,12 @@ from azjax_envs import Game
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
-from azjax.network.own_network import check_first_predictions
+from azjax.network.own_network import check_first_predictions, network_of
 from azjax.network.two_headed import TwoHeadedNetwork
 from azjax.players.load import START_FILE, saved_player
 from azjax.players.spec import parse_network
-from azjax.players.weights_file import SavedPlayer, load_saved
+from azjax.players.weights_file import SavedPlayer, load_saved, save_player
+from azjax.selfplay.league import first_league
 from azjax.sharding import local
 from azjax.training.state import TrainState
 from azjax.training.trainer import Trainer
@@ -47,19 +50,69 @@ def read_start(
     return saved
 
 
+class Member(NamedTuple):
+    """An opponent of a league."""
+
+    game: Game
+    network: Network
+    variables: Variables
+
+
+def read_opponents(
+    opponents: Sequence[Any], game: Game, config: Config, network: Network | None = None
+) -> list[Any]:
+    """Returns the opponents of a league, of which some may be named, as in `read_start`.
+
+    Raises:
+      UserError: there is no such player, it has no network, or it plays another game.
+    """
+
+    def read(spec: str | Path) -> Member:
+        rule = "a member of a league is a network alone"
+        parsed = parse_network(spec, use="play with", rule=rule)
+        own = network_of(game, config.network, network) if config.network.module else network
+        saved = saved_player(parsed, game=game, network=own)
+        theirs = network_of(game, saved.config.network, own, owner=str(spec))
+        return Member(game, theirs, saved.variables)
+
+    return [read(x) if isinstance(x, str | Path) else x for x in opponents]
+
+
+def save_opponents(run_dir: Path, config: Config, opponents: Sequence[Any]) -> None:
+    """Writes the opponents into files of the run, from which it begins."""
+    for number, opponent in enumerate(opponents):
+        file = opponent_file(run_dir, number)
+        file.parent.mkdir(exist_ok=True)
+        save_player(file, config, opponent.variables)
+
+
+def opponent_file(run_dir: Path, number: int) -> Path:
+    """Returns where a run keeps one of its first opponents."""
+    return run_dir / "opponents" / f"{number + 1}.safetensors"
+
+
 def first_state(trainer: Trainer, run_dir: Path) -> TrainState:
     """Returns the state before the first cycle.
 
     If the run directory has a player to start from, its network takes the place of random weights.
     """
     state = trainer.init(jax.random.PRNGKey(trainer.config.seed))
-    file = run_dir / START_FILE
+    file, league = run_dir / START_FILE, trainer.config.league
     if not isinstance(trainer.network, TwoHeadedNetwork):
         check_first_predictions(trainer.network, trainer.game, local(state.acting))
-    if not file.is_file():
-        return state
-    saved = load_saved(file, game=trainer.game, network=trainer.network)
-    return with_network(state, saved.variables)
+
+    def read(file: Path) -> Variables:
+        return load_saved(file, game=trainer.game, network=trainer.network).variables
+
+    if file.is_file():
+        state = with_network(state, read(file))
+    if state.league is not None and (file.is_file() or league.opponents):
+        members = [read(opponent_file(run_dir, i)) for i in range(len(league.opponents))]
+        given = jax.tree.map(lambda *x: np.stack(x), *members) if members else None
+        first = first_league(league, local(state.acting), given)
+        placed = jax.tree.map(lambda x, y: jax.device_put(x, y.sharding), first, state.league)
+        state = dataclasses.replace(state, league=placed)
+    return state
 
 
 def with_network(state: TrainState, variables: Variables) -> TrainState:

@@ -30,7 +30,8 @@ def draw(run_dir: str | Path) -> list[Path]:
     run_dir = Path(run_dir)
     lines = read_metrics(run_dir)
     written = []
-    for picture in (losses, predictions, evaluation, mistakes_by_class, elo, game_lengths, speed):
+    strength = (evaluation, mistakes_by_class, elo, league)
+    for picture in (losses, predictions, *strength, game_lengths, speed):
         figure = picture(lines)
         if figure is not None:
             written.append(save(figure, run_dir, f"{picture.__name__}.png"))
@@ -143,6 +144,22 @@ def elo(lines: Lines) -> Figure | None:
     axes.axhline(0, color=_INK, linewidth=0.8, zorder=1)
     axes.set_ylabel("Elo difference, with its 95% interval")
     return finish(figure, "Elo")
+
+
+def league(lines: Lines) -> Figure | None:
+    """Plots the results of self-play against the members of the pool, by their places in it."""
+    cycles = _of_kind(lines, "cycle")
+    figure, (axes,) = figure_over_cycles(lines, 1)
+    _curve(axes, cycles, "league/score", 0, "against all members")
+    if not axes.lines:
+        return None
+    names = dict.fromkeys(n for x in cycles for n in x if n.startswith("league/score_"))
+    for number, name in enumerate(names, 1):
+        label = f"against member {name.removeprefix('league/score_')}"
+        _curve(axes, cycles, name, number % len(COLOURS), label)
+    axes.set_ylabel("score (draw = half)")
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    return finish(figure, "League")
 
 
 def game_lengths(lines: Lines) -> Figure | None:

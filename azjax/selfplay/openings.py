@@ -12,6 +12,7 @@ from azjax.config import SelfPlayConfig
 from azjax.errors import UserError
 from azjax.pytrees import take
 from azjax.rollouts import play_randomly
+from azjax.selfplay.league import Seats
 from azjax.selfplay.resignation import GameMinima, initial_minima
 from azjax.types import Array, State
 
@@ -33,15 +34,21 @@ class Games:
     states: State  # [B, ...]
     plies: Array  # int32 [B], moves made in each
     minima: GameMinima | None  # None if players do not resign
+    seats: Seats | None = None  # None without a league
 
 
 def start_games(
-    game: Game, key: Array, batch: int, config: SelfPlayConfig, openings: Openings | None = None
+    game: Game,
+    key: Array,
+    batch: int,
+    config: SelfPlayConfig,
+    openings: Openings | None = None,
+    opponent: Array | None = None,
 ) -> Games:
     """Starts `batch` games: a random opening, then 0 to `config.opening_plies` random moves.
 
     So the network also learns positions that good play never reaches. Their values are the results
-    of good play from there.
+    of good play from there. With a league, `opponent` int32 [] is that of new games.
     """
     init_key, line_key, length_key, move_key, resign_key = jax.random.split(key, 5)
     if openings is None:
@@ -58,7 +65,11 @@ def start_games(
         minima = initial_minima(
             resign_key, batch, disabled_fraction=config.resign_disabled_fraction
         )
-    return Games(states=states, plies=before + plies, minima=minima)
+    seats = None
+    if opponent is not None:
+        learner = jax.random.randint(jax.random.fold_in(key, 5), (batch,), 0, 2)  # after the split
+        seats = Seats(learner=learner, opponent=jnp.full(batch, opponent, jnp.int32))
+    return Games(states=states, plies=before + plies, minima=minima, seats=seats)
 
 
 def read_openings(game: Game, path: str | Path) -> Openings:

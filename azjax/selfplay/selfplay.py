@@ -1,7 +1,9 @@
 """Self-play: B games advance together, one search and one move per ply."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +17,20 @@ from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.custom_targets import RunTargets
 from azjax.search.model import Evaluate, transition
 from azjax.search.search import Exploration, Search, SearchResult, check_result, search
+from azjax.selfplay.league import (
+    LeagueStats,
+    Opponents,
+    count_waiting,
+    finished_games,
+    league_lanes,
+    with_opponents,
+)
 from azjax.selfplay.openings import Games, Openings, start_games
 from azjax.selfplay.resignation import ResignationStats, stats_of_finished, update_minima
 from azjax.types import Array, Params, State
 
 _NO_TARGETS = RunTargets(())
+_OPPONENTS = 7  # the stream of their keys; a search uses lower numbers of its own
 
 
 @jax.tree_util.register_dataclass
@@ -35,6 +46,7 @@ class SelfPlayStats:
     learned_plies: Array
     resigned: Array | None  # where players resign
     resignation: ResignationStats | None  # where players resign
+    league: LeagueStats | None  # with a league
 
 
 def play_plies(
@@ -50,6 +62,7 @@ def play_plies(
     full_search_mask: Array | None = None,
     resign_threshold: Array | None = None,
     targets: RunTargets = _NO_TARGETS,
+    opponents: Opponents | None = None,
 ) -> tuple[Games, Transition, SelfPlayStats]:
     """Advances all games by `config.selfplay.plies_per_cycle` plies.
 
@@ -59,6 +72,7 @@ def play_plies(
       full_search_mask: bool [T], which plies get a full search; None for all. See
         `draw_full_search_mask`.
       resign_threshold: float32 [], the value below which players resign; None if nobody does.
+      opponents: the networks that have a seat in the last games, with a league.
       targets: what the plies are to record for targets of one's own.
 
     Returns:
@@ -66,13 +80,14 @@ def play_plies(
       plies.
     """
     full_search, fast_search = (
-        functools.partial(_search, search, game, evaluate, params, config, fast)
-        for fast in (False, True)
+        functools.partial(_search, search, game, evaluate, config, fast) for fast in (False, True)
     )
-
     start_key, ply_key = jax.random.split(key)
     lanes = games.plies.shape[0]
-    starts = start_games(game, start_key, lanes, config.selfplay, openings)
+    newest = None if opponents is None else opponents.newest
+    starts = start_games(game, start_key, lanes, config.selfplay, openings, newest)
+    league = 0 if opponents is None else league_lanes(config.league, lanes)
+    in_league = jnp.arange(lanes) >= lanes - league
 
     def ply(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]
@@ -80,13 +95,23 @@ def play_plies(
         (games, started), (key, is_full) = carry, step
         search_key = jax.random.fold_in(key, 0)
         explore = games.plies < config.selfplay.sampled_plies
+
+        def decide(find: Callable[..., SearchResult], *position: Any) -> SearchResult:
+            result = find(params, *position)
+            if opponents is None or games.seats is None:
+                return result
+            key = jax.random.fold_in(position[0], _OPPONENTS)
+            return with_opponents(
+                game, result, find, opponents, games.seats, league, key, *position[1:]
+            )
+
         position = (search_key, games.states, explore)
+        decisions = [functools.partial(decide, find) for find in (full_search, fast_search)]
         if is_full is None:
-            result = full_search(*position)
+            result = decisions[0](*position)
         else:
             with jax.named_scope("search"):
-                result = jax.lax.cond(is_full, full_search, fast_search, *position)
-        check_result(result, lanes, game.num_actions)
+                result = jax.lax.cond(is_full, *decisions, *position)
         learn = jnp.ones(lanes, bool) if result.learn is None else result.learn
         if is_full is not None:
             learn &= is_full
@@ -98,6 +123,7 @@ def play_plies(
             minima = update_minima(minima, mover, result.value)
             if resign_threshold is not None:
                 resigned = (result.value < resign_threshold) & ~minima.disabled
+                resigned = resigned & ~in_league if league else resigned
             reward = jnp.where(resigned, -1.0, reward)
             discount = jnp.where(resigned, 0.0, discount)
             done |= resigned
@@ -122,16 +148,21 @@ def play_plies(
             learned_plies=jnp.sum(learn),
             resigned=None,
             resignation=None,
+            league=None,
         )
         if minima is not None:
             sign = jnp.where(jnp.arange(2)[None] == mover[:, None], 1.0, -1.0)
             stats = replace(
                 stats,
                 resigned=jnp.sum(resigned),
-                resignation=stats_of_finished(minima, done, sign * reward[:, None]),
+                resignation=stats_of_finished(
+                    minima, done & ~in_league if league else done, sign * reward[:, None]
+                ),
             )
+        if games.seats is not None:
+            stats = replace(stats, league=finished_games(games.seats, league, done, mover, reward))
         fresh = take(starts, next_start(lanes, started))
-        games = where(done, fresh, Games(states, plies, minima))
+        games = where(done, fresh, Games(states, plies, minima, games.seats))
         stats = jax.tree.map(lambda x: x.astype(jnp.float32), stats)
         return (games, started + done), (new, stats)
 
@@ -139,7 +170,11 @@ def play_plies(
     carry = games, jnp.zeros(lanes, jnp.int32)
     with jax.named_scope("plies"):
         (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
-    return games, transitions, jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
+    sums = jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
+    if games.seats is not None and sums.league is not None and newest is not None:
+        waiting = count_waiting(games.seats, league, newest)
+        sums = replace(sums, league=replace(sums.league, waiting=waiting))
+    return games, transitions, sums
 
 
 def _play_moves(
@@ -182,9 +217,9 @@ def _search(
     search: Search,
     game: Game,
     evaluate: Evaluate,
-    params: Params,
     config: Config,
     fast: bool,
+    params: Params,
     key: Array,
     states: State,
     explore: Array,
@@ -204,4 +239,8 @@ def _search(
             dirichlet_fraction=settings.puct.dirichlet_fraction,
         )
     with jax.named_scope("fast_search" if fast else "full_search"):
-        return search(game, evaluate, params, key, states, config=settings, exploration=exploration)
+        result = search(
+            game, evaluate, params, key, states, config=settings, exploration=exploration
+        )
+    check_result(result, len(explore), game.num_actions)
+    return result

@@ -19,12 +19,14 @@ from azjax.pytrees import take
 from azjax.replay.buffer import Transition
 from azjax.replay.sampling import Sample
 from azjax.selfplay import selfplay
+from azjax.selfplay.league import Opponents, advance, league_metrics
 from azjax.selfplay.resignation import decay_and_add, resignation_threshold
 from azjax.sharding import AXIS
 from azjax.training.state import Experiment, TrainState
 from azjax.types import Array, Metrics
 
 _BATCHES = 2**31  # the stream of keys of single updates; cycles and gates use lower numbers
+_OPPONENTS = _BATCHES + 1  # the stream of keys that draw opponents
 
 
 def train_cycle(
@@ -43,7 +45,9 @@ def train_cycle(
     targets, stats = synchronise(compute_targets(experiment, state), local_stats)
     state, losses = learn(experiment, state, targets, stats, keys.learn, examples)
     state = calibrate_resignation(state, stats)
-    return replace(state, cycle=state.cycle + 1), losses | summarise(experiment, state, stats)
+    state, results = advance_league(experiment, state, stats)
+    metrics = losses | summarise(experiment, state, stats) | results
+    return replace(state, cycle=state.cycle + 1), metrics
 
 
 class CycleKeys(NamedTuple):
@@ -92,9 +96,18 @@ def self_play(
         full_search_mask=selfplay.draw_full_search_mask(keys.shared, config.selfplay),
         resign_threshold=threshold,
         targets=experiment.targets,
+        opponents=_opponents(experiment, state),
     )
     replay = experiment.replay.add(state.replay, transitions)
     return replace(state, games=games, replay=replay), stats
+
+
+def _opponents(experiment: Experiment, state: TrainState) -> Opponents | None:
+    """Returns the opponents of the league's games; None without a league."""
+    if state.league is None:
+        return None
+    params = jax.vmap(experiment.network.for_inference)(state.league.active)
+    return Opponents(params, state.league.newest)
 
 
 def compute_targets(experiment: Experiment, state: TrainState) -> Any:
@@ -225,6 +238,18 @@ def calibrate_resignation(state: TrainState, stats: CycleStats) -> TrainState:
     if state.resignation is None or new is None:
         return state
     return replace(state, resignation=decay_and_add(state.resignation, new))
+
+
+def advance_league(
+    experiment: Experiment, state: TrainState, stats: CycleStats
+) -> tuple[TrainState, Metrics]:
+    """Returns the state whose pool is that of the next cycle, and the results against members."""
+    config, results = experiment.config.league, stats.self_play.league
+    if state.league is None or results is None:
+        return state, {}
+    key = jax.random.fold_in(jax.random.fold_in(state.key, _OPPONENTS), state.cycle)
+    league = advance(config, state.league, state.acting, state.cycle + 1, results, key)
+    return replace(state, league=league), league_metrics(config, state.league, results)
 
 
 def summarise(experiment: Experiment, state: TrainState, stats: CycleStats) -> Metrics:

@@ -20,6 +20,7 @@ from azjax.replay.custom_targets import RunTargets
 from azjax.replay.ring import ReplayBuffer
 from azjax.search.model import Evaluate, network_evaluate
 from azjax.search.search import Search
+from azjax.selfplay.league import League
 from azjax.selfplay.openings import Games, Openings
 from azjax.selfplay.resignation import ResignationStats
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT
@@ -59,6 +60,7 @@ class TrainState:
     resignation: ResignationStats | None  # if players resign: statistics that set the threshold
     key: Array  # uint32 [2], constant; a cycle uses fold_in(key, 2 * cycle), a gate 2 * cycle + 1
     cycle: Array  # int32 [], cycles done
+    league: League | None = None  # the pool of opponents, where the config has one
 
     @property
     def acting(self) -> Variables:
@@ -100,4 +102,5 @@ def state_specs(replay: ReplayBuffer) -> TrainState:
         resignation=_everywhere,
         key=_everywhere,
         cycle=_everywhere,
+        league=_everywhere,
     )

@@ -1,7 +1,7 @@
 """The compiled functions of a run, on any number of devices."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from azjax.keys import first_keys
 from azjax.learning.batch import Batch
 from azjax.learning.loss import Loss, check_targets, loss_of
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
-from azjax.network.network import Network
+from azjax.network.network import Network, Variables
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
 from azjax.replay.buffer import Transition
@@ -27,12 +27,14 @@ from azjax.replay.ring import ReplayBuffer, Ring
 from azjax.replay.sampling import Sample
 from azjax.search.search import Search, search_of
 from azjax.search.search import search as azjax_search
+from azjax.selfplay.league import first_league
 from azjax.selfplay.openings import read_openings, start_games
 from azjax.selfplay.resignation import initial_stats
 from azjax.selfplay.selfplay import play_plies
 from azjax.sharding import AXIS, EVERYWHERE, SPLIT, make_mesh, shard, shardings
 from azjax.training.cycle import add_plies, learn_batch, learn_cycle, train_cycle
 from azjax.training.gate import gate
+from azjax.training.opponents import Opponent, stack_opponents, with_opponents
 from azjax.training.state import Experiment, TrainState, state_specs
 from azjax.types import Array, Metrics
 
@@ -91,6 +93,7 @@ def make_trainer(
     search: Search | None = None,
     replay: ReplayBuffer | None = None,
     targets: TargetFunction | None = None,
+    opponents: Sequence[Opponent] | None = None,
 ) -> Trainer:
     """Builds the functions of a run; nothing is compiled yet.
 
@@ -105,12 +108,14 @@ def make_trainer(
       replay: a buffer of your own, with the methods of `azjax.replay.Ring`.
       targets: a function of your own that computes targets of further outputs of the network, see
         `azjax.replay.TargetFunction`.
+      opponents: players with a network like the run's, with which the pool of a league begins.
 
     Raises:
       UserError: the games or the batch cannot be split evenly over the devices, the game lacks
         what the network is to predict, what the network, the buffer or the targets return has wrong
         shapes, or the network has no output of a target's name.
     """
+    config = with_opponents(config, opponents)
     mesh = make_mesh() if mesh is None else mesh
     for name, value, share in divided(config):
         if value % (share * mesh.size):
@@ -126,6 +131,7 @@ def make_trainer(
         network = in_fast_arithmetic(network)
     search = search_of(config.search, search)
     rule, learning_rate = optimizer_of(config, optimizer)
+    given = stack_opponents(game, network, config, opponents, mesh.size)
     experiment = Experiment(
         game=game,
         # To share statistics, accelerators would wait for each other twice a layer. On CPUs, N
@@ -163,7 +169,7 @@ def make_trainer(
         config=config,
         mesh=mesh,
         specs=specs,
-        init=jax.jit(shard(functools.partial(init_state, experiment), mesh, EVERYWHERE, specs)),
+        init=_init(experiment, mesh, specs, given),
         cycle=step(train_cycle),
         gate=step(gate),
         learn=step(learn_batch, SPLIT),
@@ -172,6 +178,17 @@ def make_trainer(
         add_plies=step(add_plies, PartitionSpec(None, AXIS)),
         asynchronous=not on_cpus,
     )
+
+
+def _init(
+    experiment: Experiment, mesh: Mesh, specs: TrainState, given: Variables | None
+) -> Callable[[Array], TrainState]:
+    """Returns the function that makes the first state from a PRNG key."""
+    function = functools.partial(init_state, experiment)
+    if given is None:
+        return jax.jit(shard(function, mesh, EVERYWHERE, specs))
+    init = jax.jit(shard(function, mesh, (EVERYWHERE, EVERYWHERE), specs))
+    return lambda key: init(key, given)
 
 
 def selfplay_search(search: Search, *, on_cpus: bool) -> Search:
@@ -186,8 +203,13 @@ def selfplay_search(search: Search, *, on_cpus: bool) -> Search:
     return _SINGLE_STEPS if on_cpus else _FIXED_STEPS
 
 
-def init_state(experiment: Experiment, key: Array) -> TrainState:
-    """Returns one device's share of the first state; call it under `shard_map`."""
+def init_state(
+    experiment: Experiment, key: Array, opponents: Variables | None = None
+) -> TrainState:
+    """Returns one device's share of the first state; call it under `shard_map`.
+
+    The pool of a league begins with `opponents` [n, ...].
+    """
     game, config, network = experiment.game, experiment.config, experiment.network
     devices = jax.lax.axis_size(AXIS)
     keys = first_keys(key)
@@ -199,6 +221,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         config.selfplay.parallel_games // devices,
         config.selfplay,
         experiment.openings,
+        jnp.int32(0) if config.league.plays else None,
     )
     plies = transition_shapes(experiment, config.selfplay.parallel_games // devices)
     ply = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape[1:], x.dtype), plies)
@@ -211,6 +234,7 @@ def init_state(experiment: Experiment, key: Array) -> TrainState:
         resignation=initial_stats() if config.selfplay.resign_false_positive_rate else None,
         key=keys.run,
         cycle=jnp.zeros((), jnp.int32),
+        league=first_league(config.league, variables, opponents) if config.league.plays else None,
     )
 
 
