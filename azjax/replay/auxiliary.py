@@ -64,7 +64,7 @@ class FinalPoints:
 
     def __call__(self, game: Game, transitions: Transition, results: Targets) -> dict[str, Array]:
         recorded, found = transitions.recorded, {}
-        last = (results.end, jnp.arange(results.end.shape[1]))
+        last = (results.end, jnp.arange(results.end.shape[1])[None])
         side = results.side.astype(jnp.float16)
         if "score" in self.names:
             found["score"] = side * recorded["score"][last]

@@ -162,7 +162,7 @@ def with_opponents(
 def finished_games(seats: Seats, lanes: int, done: Array, mover: Array, reward: Array) -> Any:
     """Returns the results of the league's games that have ended, `done` [B], as `LeagueStats`."""
     last = slice(len(done) - lanes, None)
-    against = done[last, None] & (seats.opponent[last, None] == jnp.arange(_ACTIVE))
+    against = done[last, None] & (seats.opponent[last, None] == jnp.arange(_ACTIVE)[None])
     own = jnp.where(mover == seats.learner, reward, -reward)[last, None]
     return LeagueStats(
         games=jnp.sum(against, axis=0),

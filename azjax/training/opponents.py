@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 from azjax_envs import Game
 
 from azjax.config import Config
@@ -71,7 +71,10 @@ def stack_opponents(
         _check(game, network, name, opponent)
     if not given:
         return None
-    return jax.tree.map(lambda *x: jnp.stack(x), *(opponent.variables for opponent in given))
+    # On the host, since a player's arrays may lie on other devices than the run's.
+    return jax.tree.map(
+        lambda *x: np.stack([np.asarray(array) for array in x]), *(x.variables for x in given)
+    )
 
 
 def _check(game: Game, network: Network, name: str, opponent: Any) -> None:

@@ -76,9 +76,9 @@ def test_games_fill_the_buffer_and_a_share_of_each_batch(data, devices):
     state = fill_replay(mixed, tiny.start(trainer), data)
     replay = jax.device_get(state.replay)
     learned, _ = data.split(HELD_OUT, trainer.config.seed)
-    plies = learned.plies(trainer.config.selfplay.parallel_games, len(replay.transitions.full), 4)
+    plies = learned.plies(trainer.config.selfplay.parallel_games, len(replay.transitions.learn), 4)
     rows = int(replay.filled)
-    assert rows == len(plies.full) > 0
+    assert rows == len(plies.learn) > 0
     for stored, given in zip(*map(jax.tree.leaves, (replay.transitions, plies)), strict=True):
         np.testing.assert_array_equal(stored[:rows], given)
     # Every ply has the result of its own game: that of the next end in its lane.
