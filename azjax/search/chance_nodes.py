@@ -131,7 +131,7 @@ def result_of_actions(result: Any, outcomes: int) -> Any:
     """Returns a `SearchResult` without the columns of outcomes."""
     if not outcomes:
         return result
-    rows = {name: row for name, row in result._asdict().items() if jnp.ndim(row) == 2}
+    rows = {name: row for name, row in result._asdict().items() if getattr(row, "ndim", 0) == 2}
     return result._replace(**{name: row[:, :-outcomes] for name, row in rows.items()})
 
 

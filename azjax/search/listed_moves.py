@@ -107,7 +107,11 @@ class ListedMoves:
         listed = jax.vmap(self.legal_action_mask)(states)
         rows, places = jnp.arange(len(actions))[:, None], jnp.where(listed, actions, _NOWHERE)
         chosen = jnp.take_along_axis(actions, result.action[:, None], axis=-1)[:, 0]
-        wide = {name: spread(row) for name, row in result._asdict().items() if jnp.ndim(row) == 2}
+        wide = {
+            name: spread(row)
+            for name, row in result._asdict().items()
+            if getattr(row, "ndim", 0) == 2
+        }
         return result._replace(action=chosen, **wide)
 
     def of_all_nodes(self, nodes: Any) -> Any:
