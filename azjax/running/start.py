@@ -60,7 +60,7 @@ class Member(NamedTuple):
 
 def read_opponents(
     opponents: Sequence[Any], game: Game, config: Config, network: Network | None = None
-) -> list[Any]:
+) -> tuple[Any, ...]:
     """Returns the opponents of a league, of which some may be named, as in `read_start`.
 
     Raises:
@@ -75,7 +75,7 @@ def read_opponents(
         theirs = network_of(game, saved.config.network, own, owner=str(spec))
         return Member(game, theirs, saved.variables)
 
-    return [read(x) if isinstance(x, str | Path) else x for x in opponents]
+    return tuple(read(x) if isinstance(x, str | Path) else x for x in opponents)
 
 
 def save_opponents(run_dir: Path, config: Config, opponents: Sequence[Any]) -> None:

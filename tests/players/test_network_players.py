@@ -142,7 +142,7 @@ def test_analysis_is_complete(algorithm):
     )
     assert player.name == f"search:{SIMULATIONS}"
     found = call(player, jax.random.key(1), states, True)
-    assert all(np.isfinite(x).all() for x in found)
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves(found))
     for name, shape, dtype in [
         ("action", (BATCH,), np.int32),
         ("visits", (BATCH, 9), np.int32),

@@ -185,6 +185,7 @@ def test_a_file_holds_nothing_of_the_training(file):
 
 KEYS_OF_TRAINING = {
     "selfplay": "temperature",
+    "league": "every",
     "replay": "max_games",
     "learning": "l2",
     "gate": "threshold",
