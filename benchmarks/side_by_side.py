@@ -18,7 +18,8 @@ the legal actions, chooses one and applies it until the end. A search of one sim
 calls it once, for the number of rollouts that takes the time. OpenSpiel does not report the number
 of steps. So the mean length of random games is measured separately, over games played through
 Python, and each rollout counts as that number of steps. The record contains the mean's standard
-error, which is also the relative error of the rate.
+error, which is also the relative error of the rate. An action of OpenSpiel's backgammon
+is two moves and counts as two steps. Dice are no steps.
 """
 
 import argparse
@@ -55,6 +56,7 @@ GAMES = {  # names in OpenSpiel and pgx; None if the library has no such game
     "gomoku": ("gomoku(size=15)", None),
     "dots_and_boxes": ("dots_and_boxes(num_rows=5,num_cols=5)", None),
     "mancala": ("mancala", None),
+    "backgammon": ("backgammon(scoring_type=full_scoring)", "backgammon"),
     "go_9x9": ("go(board_size=9,komi=7.5)", "go_9x9"),
     "go_19x19": ("go(board_size=19,komi=7.5)", "go_19x19"),
     "chess": ("chess", "chess"),
@@ -95,15 +97,17 @@ def main() -> None:
 
 
 def _contestants(name: str, options: Any, worker: "Worker | None") -> dict[str, Contestant]:
-    from azjax_envs import make
+    from azjax_envs import HasChance, make
+
+    from azjax.bench.games import rules_of
 
     game, (in_open_spiel, in_pgx) = make(name), GAMES[name]
-    rules = _random_play().Rules(game.init(), game.step, game.legal_action_mask, game.is_terminal)
+    rules, has_dice = rules_of(game), isinstance(game, HasChance)
     found = {"azjax": _best_batch(rules, game.max_steps, options.seconds, name)}
     if in_pgx and "pgx" in options.peers:
-        rules = _pgx_rules(in_pgx)
+        rules = _pgx_rules(in_pgx, has_dice)
         found["pgx"] = _best_batch(rules, game.max_steps, options.seconds, f"{name} in pgx")
-    if in_pgx and worker:
+    if in_pgx and worker and not has_dice:
         print(f"{name} in pgx 1", file=sys.stderr, flush=True)
         facts = worker.ask({"env": in_pgx, "length": game.max_steps, "seconds": options.seconds})
         if "error" in facts:
@@ -163,7 +167,7 @@ def _timed(player: Any) -> tuple[float, float]:
     return player.steps, time.perf_counter() - started
 
 
-def _pgx_rules(name: str) -> Any:
+def _pgx_rules(name: str, has_dice: bool = False) -> Any:
     import jax
     import jax.numpy as jnp
     import pgx
@@ -172,11 +176,20 @@ def _pgx_rules(name: str) -> Any:
     start = jax.tree_util.tree_map(jnp.asarray, env.init(jax.random.PRNGKey(0)))
     unseen = jnp.zeros_like(start.observation)
 
-    def step(state: Any, action: Any) -> Any:
-        return env.step(state.replace(observation=unseen), action).replace(observation=None)
+    def step(state: Any, *action_key: Any) -> Any:
+        return env.step(state.replace(observation=unseen), *action_key).replace(observation=None)
 
-    return _random_play().Rules(
-        start.replace(observation=None),
+    start, make_rules = start.replace(observation=None), _random_play().Rules
+    if has_dice:  # a random word of each ply is kept next to the state, and becomes the key
+        return make_rules(
+            (start, jnp.uint32(0)),
+            lambda pair, action: (step(pair[0], action, jnp.stack([pair[1], ~pair[1]])), pair[1]),
+            lambda pair: pair[0].legal_action_mask,
+            lambda pair: pair[0].terminated | pair[0].truncated,
+            lambda pair, word: (pair[0], word),
+        )
+    return make_rules(
+        start,
         step,
         lambda state: state.legal_action_mask,
         lambda state: state.terminated | state.truncated,
@@ -188,6 +201,8 @@ def _open_spiel(name: str, seconds: float) -> Contestant:
 
     game = pyspiel.load_game(name)
     start = game.new_initial_state()
+    if start.is_chance_node():
+        start.apply_action(start.legal_actions()[0])
     seed = functools.partial(random.Random(0).randrange, 2**31)
     lengths = _random_lengths(start, seconds=2.0)
     mean, error = statistics.fmean(lengths), statistics.pstdev(lengths) / len(lengths) ** 0.5
@@ -214,16 +229,25 @@ def _open_spiel(name: str, seconds: float) -> Contestant:
 
 
 def _random_lengths(start: Any, seconds: float) -> list[int]:
-    """Returns the plies of at least 30 random games."""
+    """Returns the plies of at least 30 random games: moves of one checker in backgammon."""
     chance, until = random.Random(0), time.perf_counter() + seconds
     lengths: list[int] = []
     while len(lengths) < 30 or time.perf_counter() < until:
         state, plies = start.clone(), 0
         while not state.is_terminal():
-            state.apply_action(chance.choice(state.legal_actions()))
-            plies += 1
+            action = chance.choice(state.legal_actions())
+            plies += 0 if state.is_chance_node() else _moves_of(state, action)
+            state.apply_action(action)
         lengths.append(plies)
     return lengths
+
+
+def _moves_of(state: Any, action: int) -> int:
+    """Returns the moves of an action: one, or those of both dice."""
+    if not hasattr(state, "spiel_move_to_checker_moves"):
+        return 1
+    moves = state.spiel_move_to_checker_moves(state.current_player(), action)
+    return max(1, sum(move.pos >= 0 for move in moves))
 
 
 class Worker:

@@ -455,26 +455,22 @@ def test_names_of_moves():
 @pytest.mark.parametrize("name", ["backgammon", "hypergammon"])
 def test_what_both_players_see(name):
     game = make(name)
-    few = min(game.checkers, 5)
+    few, planes = min(game.checkers, 5), min(game.checkers, 6)
     states, _ = jax.device_get(in_progress(game, jax.random.key(1), 8, 64))
     states = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), states)
-    own, other = (jax.vmap(board.counts)(x) for x in (states.own, states.other))
-    sides = jnp.stack([own, other])
-    for seat, (mine, theirs) in enumerate((sides, sides[::-1])):
-        players = states.player ^ seat
-        seen = jax.vmap(lambda s, p: observe_as(game, s, p))(states, players)[:, 0]
-        for place, side in (
-            (0, mine.at[:, 0].set(0)),
-            (game._planes, theirs.at[:, 0].set(0)[:, ::-1]),
-        ):
-            counts = seen[..., place : place + few].sum(-1)
+    bits = [np.stack(x)[..., None] >> np.arange(26) & 1 for x in (states.own, states.other)]
+    sides = [sum(word << k for k, word in enumerate(words)) for words in bits]
+    look = jax.jit(jax.vmap(lambda s: [observe_as(game, s, s.player ^ seat) for seat in (0, 1)]))
+    for seen, (mine, theirs) in zip(look(states), (sides, sides[::-1]), strict=True):
+        seen = np.asarray(seen)[:, 0]
+        for begin, side in ((0, mine), (planes, theirs[:, ::-1])):
+            counts = seen[..., begin : begin + few].sum(-1)
             if game.checkers > 5:
-                counts += seen[..., place + few] * 10
-            np.testing.assert_allclose(counts, side, atol=1e-5)
-        off = jnp.stack([mine[:, 0], theirs[:, 0]], 1) / game.checkers
-        np.testing.assert_allclose(
-            seen[:, 3, 2 * game._planes : 2 * game._planes + 2], off, rtol=1e-6
-        )
+                counts += seen[..., begin + 5] * 10
+            on_board = slice(1, 26) if begin == 0 else slice(25)
+            np.testing.assert_allclose(counts[:, on_board], side[:, on_board], atol=1e-5)
+        off = np.stack([mine[:, 0], theirs[:, 0]], 1) / game.checkers
+        np.testing.assert_allclose(seen[:, 3, 2 * planes : 2 * planes + 2], off, rtol=1e-6)
         dice = (states.dice[:, None] >> np.arange(1, 7)) & 1
         np.testing.assert_array_equal(seen[:, 7, -9:-3], dice)
         np.testing.assert_array_equal(seen[:, 7, -3:].sum(-1), np.maximum(states.left, 1) - 1)
