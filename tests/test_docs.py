@@ -97,7 +97,7 @@ def test_python_snippets_run(snippet, tmp_path, monkeypatch):
 
 def test_recipes_are_short_and_use_public_names():
     found = blocks(DOCS / "recipes.md", "python")
-    assert len(found) >= 4
+    assert len(found) == 6
     for recipe in found:
         assert len(recipe.splitlines()) < 40
         assert set(re.findall(r"\bazjax\.(\w+)", recipe)) <= set(azjax.__all__)
