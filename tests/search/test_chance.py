@@ -17,6 +17,7 @@ from azjax.search.chance_nodes import ChanceNodes, num_outcomes, with_chance, wi
 from azjax.search.descent import Selection
 from azjax.search.search import search, search_with_tree
 from tests.oracles.dice import rolled_positions, stock_search
+from tests.oracles.pig import Pig
 from tests.oracles.searches import make_evaluate, random_params
 
 UR = make("ur_2")
@@ -142,32 +143,26 @@ def test_games_without_chance_have_no_chance_nodes():
     assert with_chance(selection, num_outcomes(game)) is selection
 
 
-@functools.lru_cache
-def errors(game, algorithm, simulations, *, scale=0.1):
-    """Returns how far values of a search that knows nothing are from exact ones.
-
-    The first are errors of the root's values in all positions (or in many), the second of the
-    values of the moves with the most visits.
-    """
-    solution = solve_chance(game)
+def errors(game, algorithm, simulations):
+    """Returns how far the root's values are from exact ones, if nothing is known of positions."""
     states = rolled_positions(game, KEY, 512, 60)
-    keys = join(chance_keys(game, states))
-    _, rows = np.unique(keys, return_index=True)
+    _, rows = np.unique(join(chance_keys(game, states)), return_index=True)
     states = jax.tree.map(lambda x: x[rows], states)
-    config = SearchConfig(
-        algorithm, num_simulations=simulations, gumbel=GumbelConfig(value_scale=scale)
-    )
+    config = SearchConfig(algorithm, num_simulations=simulations)
 
     def nothing(params, key, states):
-        batch = jax.tree.leaves(states)[0].shape[0]
-        return jnp.zeros((batch, game.num_actions)), jnp.zeros(batch)
+        flat = jnp.zeros((len(rows), game.num_actions))
+        return flat, flat[:, 0]
 
-    @jax.jit
-    def run(states):
-        return search(game, nothing, (), KEY, states, config=config)
+    run = jax.jit(
+        lambda states: search(game, nothing, (), KEY, states, config=config, steps="single").value
+    )
+    return np.abs(run(states) - solve_chance(game).state_values(states))
 
-    result = jax.device_get(run(states))
-    exact = solution.state_values(states)
-    best = result.visits.argmax(-1)
-    values = result.action_values[np.arange(len(best)), best]
-    return result.value - exact, values - exact
+
+def test_values_tend_to_exact_expectations():
+    """In Pig to 4 points; the mean error falls to a tenth from 256 to 4,096 simulations."""
+    found = errors(Pig(4), "gumbel", 4096)
+    assert len(found) > 40
+    assert found.mean() < 0.005
+    assert found.max() < 0.0125
