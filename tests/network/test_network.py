@@ -65,7 +65,7 @@ def test_an_untrained_network_is_nearly_uniform_and_reproducible(network):
     kernels = jax.tree.map(lambda a, b: (a != b).any(), variables["params"], other["params"])
     assert any(jax.tree.leaves(kernels))
     prediction = apply(variables, observations())
-    assert {x.dtype for x in prediction if x is not None} == {jnp.dtype("float32")}
+    assert {x.dtype for x in jax.tree.leaves(prediction)} == {jnp.dtype("float32")}
     policy = jax.nn.softmax(prediction.policy_logits)
     assert np.abs(policy - 1 / 9).max() < 0.05
     assert np.abs(prediction.value).max() < 0.3

@@ -68,7 +68,7 @@ def test_planes_with_every_norm(norm):
     variables = init(jax.random.key(1))
     prediction = apply(variables, observations())
     chex.assert_shape(prediction.policy_logits, (BATCH, 27))
-    assert {x.dtype for x in prediction if x is not None} == {jnp.dtype("float32")}
+    assert {x.dtype for x in jax.tree.leaves(prediction)} == {jnp.dtype("float32")}
     assert np.abs(jax.nn.softmax(prediction.policy_logits) - 1 / 27).max() < 0.05
     prediction, stats = train(variables, observations())
     assert bool(jax.tree.leaves(stats)) == (norm == "batch")

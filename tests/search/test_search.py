@@ -115,7 +115,7 @@ def test_results_are_complete_and_legal(policy):
     for fraction in (0.0, 0.25, 1.0):
         run = compiled_search(TIC_TAC_TOE, policy, SIMULATIONS)
         result = run(params, jax.random.key(3), states, ones, fraction * ones)
-        assert all(np.isfinite(x).all() for x in result)
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves(result))
         legal = np.asarray(jax.vmap(TIC_TAC_TOE.legal_action_mask)(states))
         playing = legal.any(-1)
         assert 0 < playing.sum() < BATCH
