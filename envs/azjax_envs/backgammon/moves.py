@@ -18,7 +18,7 @@ def higher(dice: Array) -> Array:
 
 def lower(dice: Array) -> Array:
     """Returns the lowest die of those left, uint32 []; 0 without dice."""
-    return higher(dice & (~dice + 1))
+    return higher(dice & (~dice + jnp.uint32(1)))  # NumPy would warn of the overflow at 0
 
 
 def movable(some: Array, free: Array, die: Array) -> Array:
