@@ -79,5 +79,6 @@ def read_examples(
     left = f"; {len(games.left_out)} left out" if games.left_out else ""
     if count := len(games.unread):
         left += f"; {count} file{'s' * (count > 1)} cannot be read"
-    say(f"learning from {len(games):,} positions of {games.num_games:,} games{left}")
+    number = f"{games.num_games:,} game{'s' * (games.num_games != 1)}"
+    say(f"learning from {len(games):,} positions of {number}{left}")
     return games

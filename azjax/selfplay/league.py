@@ -133,8 +133,8 @@ def with_opponents(
 ) -> SearchResult:
     """Returns a search's result in which opponents decide their own moves, that are not learned.
 
-    Each active network searches all games of the league, and the results of others are dropped: so
-    one search has one set of variables, whatever the order of turns.
+    Each active network searches all games of the league, with one set of variables. What it finds
+    counts where it is to move, so turns may come in any order.
 
     Args:
       result: by the learner, of all B games.
