@@ -23,23 +23,28 @@ was. Two scripts with different seeds can share a folder. Another budget needs a
 """
 
 import dataclasses
+import functools
 import json
+import multiprocessing
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import jax
 import tyro
 
+import azjax
 from azjax.config import Config
 from azjax.config.toml import load_config, save_config
 from azjax.errors import UserError
 from azjax.games import make_game
 from azjax.plan.operations import count_evaluations
 from azjax.replay.auxiliary import check_auxiliary
+from azjax.search.policies import Steps
+from azjax.search.search import search
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 SMALL = {"network.blocks": 5, "network.channels": 256}
@@ -95,6 +100,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "16 simulations": {"search.num_simulations": 16, "selfplay.fast_simulations": 4},
     "32 simulations": {"search.num_simulations": 32, "selfplay.fast_simulations": 8},
     "64 simulations": {"search.num_simulations": 64, "selfplay.fast_simulations": 16},
+    "rounds in a fixed number of steps": {},
     # Self-play
     "all searches in full": {"selfplay.full_search_fraction": 1.0, "search.num_simulations": 16},
     "no random openings": {"selfplay.opening_plies": 0},
@@ -118,6 +124,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "the score as a target": {"network.auxiliary": ["score"]},
     "score and owners as targets": {"network.auxiliary": ["score", "ownership"]},
 }
+# Variants whose self-play searches in other steps than a CPU's own (`azjax.search.policies.Steps`).
+STEPS: dict[str, Steps] = {"rounds in a fixed number of steps": "fixed"}
 # Cycles of these take as long as those of the variant named first, so one trial serves them all.
 SAME_TIME = {
     "as it is": (
@@ -198,7 +206,7 @@ def _variants(game: str) -> tuple[str, ...]:
     return tuple(
         name
         for name, config in configs.items()
-        if _is_possible(config) and (config != base or not VARIANTS[name])
+        if _is_possible(config) and (config != base or name in ("as it is", *STEPS))
     )
 
 
@@ -235,7 +243,10 @@ def _folder_name(name: str) -> str:
 
 def _train(run: Path, name: str, config: Config, options: Arguments) -> None:
     if run.exists():
-        _azjax("resume", str(run))
+        if name in STEPS:
+            _in_another_process(_resume_with_steps, run, STEPS[name])
+        else:
+            _azjax("resume", str(run))
         return
     if options.cycles_of is not None:
         cycles = _recorded_cycles(options.cycles_of, name)
@@ -243,13 +254,32 @@ def _train(run: Path, name: str, config: Config, options: Arguments) -> None:
         cycles = 60 * options.minutes / _cycle_seconds(name, config, options)
     else:
         cycles = options.forwards / _cycle_forwards(config)
-    _start(run, dataclasses.replace(config, cycles=max(1, round(cycles))))
+    _start(run, dataclasses.replace(config, cycles=max(1, round(cycles))), STEPS.get(name))
 
 
-def _start(run: Path, config: Config) -> None:
+def _start(run: Path, config: Config, steps: Steps | None = None) -> None:
     file = run.with_name(f"{run.name}.toml")
     save_config(config, file)
-    _azjax("train", str(file), "--run-dir", str(run))
+    if steps is None:
+        _azjax("train", str(file), "--run-dir", str(run))
+    else:
+        _in_another_process(_train_with_steps, file, run, steps)
+
+
+def _train_with_steps(file: Path, run: Path, steps: Steps) -> None:
+    azjax.train(load_config(file), run_dir=run, search=functools.partial(search, steps=steps))
+
+
+def _resume_with_steps(run: Path, steps: Steps) -> None:
+    azjax.resume(run, search=functools.partial(search, steps=steps))
+
+
+def _in_another_process(function: Callable[..., None], *arguments: Any) -> None:
+    process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"{function.__name__} failed")
 
 
 def _recorded_cycles(record: Path, name: str) -> int:
@@ -291,7 +321,8 @@ def _cycle_seconds(name: str, config: Config, options: Arguments) -> float:
     trial = run.with_name(run.name + "_trial")
     # Updates begin as early as possible, so that a few cycles are enough.
     replay = dataclasses.replace(config.replay, min_positions=1)
-    _start(trial, dataclasses.replace(config, replay=replay, cycles=_CALIBRATION_CYCLES))
+    trial_config = dataclasses.replace(config, replay=replay, cycles=_CALIBRATION_CYCLES)
+    _start(trial, trial_config, STEPS.get(name))
     return min(_learning_cycles(trial))
 
 

@@ -35,6 +35,13 @@ def test_values_and_gradients_are_jaxs(dtype):
         np.testing.assert_allclose(*(np.asarray(y, np.float32) for y in (a, b)), near, near)
 
 
+@pytest.mark.parametrize("rows", [2, 8, 9])
+def test_few_rows_give_the_values_of_many(rows):
+    x, kernel = (jax.random.normal(jax.random.key(i), (64, 64)) for i in range(2))
+    few = jax.jit(dense_product)(x[:rows], kernel)
+    np.testing.assert_allclose(few, dense_product(x, kernel)[:rows], 1e-5, 1e-5)
+
+
 def test_all_products_are_in_bfloat16():
     x, kernel, weights = operands("bfloat16")
     gradient = jax.grad(lambda x, kernel: jnp.sum(weights * dense_product(x, kernel)), (0, 1))
