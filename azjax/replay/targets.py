@@ -62,12 +62,12 @@ def value_targets(
         newest_first,
         *(x[newest_first] for x in (stored.reward, stored.discount, stored.value)),
     )
-    # On a CPU the loop takes 5 ms for 1,024 plies of 512 lanes, the windows 400 ms. A GPU launches
-    # some kernels for each ply of the loop, which at 2 us each would take longer than the windows.
+    # For 1,024 plies of 512 lanes a CPU takes 15 ms for the loop, and 84 ms for the sums. A GPU
+    # launches some kernels for each ply of the loop, but 10 for the sums.
     found = jax.lax.platform_dependent(
         *plies,
         cpu=functools.partial(scan_plies, max_games // devices, root_value_weight),
-        default=functools.partial(double_windows, max_games // devices, root_value_weight),
+        default=functools.partial(count_turns, max_games // devices, root_value_weight),
     )
     # The map between "ply t" and "age" is its own inverse.
     chances, valid, end, side = (x[newest_first] for x in found)
@@ -126,7 +126,7 @@ def scan_plies(
     return jax.lax.scan(back, start, (indices, rewards, discounts, values))[1]
 
 
-def double_windows(
+def count_turns(
     max_games: int,
     own: Array | float,
     indices: Array,
@@ -134,46 +134,26 @@ def double_windows(
     discounts: Array,
     values: Array,
 ) -> tuple[Array, Array, Array, Array]:
-    """Computes what `scan_plies` does in log2(R) steps (Hillis and Steele 1986).
+    """Computes what `scan_plies` does without a loop, by cumulative sums and maxima.
 
-    Each ply looks at a window of later plies for the end of its game. A step doubles the windows.
-    `swapped` tells whether the last ply of the window belongs to the other player.
+    Rewards must be 0 before a game's end, as they are in every game.
     """
-    size = indices.shape[0]
-    over, swapped = discounts == 0, discounts < 0
-    target = _wins_and_losses(rewards)
-    age = jnp.where(
-        over, jnp.arange(size, dtype=jnp.int32)[:, None], -1
-    )  # of the end of the game, -1 if not known
-    shift = 1
-    while shift < size:
-        known = age >= 0
-        after = _later(target, shift, 0.0)
-        after = jnp.where(swapped[..., None], after[..., ::-1], after)
-        target += jnp.where(known[..., None], 0.0, after)
-        swapped ^= _later(swapped, shift, False) & ~known
-        age = jnp.where(known, age, _later(age, shift, -1))
-        shift *= 2
-    ends = jnp.sum(over, axis=1, dtype=jnp.int32)
+    over = discounts == 0
+    ages = jnp.arange(indices.shape[0], dtype=jnp.int32)[:, None]
+    age = jax.lax.cummax(jnp.where(over, ages, -1))  # of the game's end, -1 if it is not known
+    turns = jnp.cumsum(discounts < 0, axis=0, dtype=jnp.int32)  # changes of the mover later on
+    swapped = (turns - jax.lax.cummax(jnp.where(over, turns, 0))) % 2 > 0
     valid, place = age >= 0, jnp.maximum(age, 0)
-    recent = valid
-    if max_games:
-        rank = (
-            jnp.cumsum(ends, dtype=jnp.int32) - ends
-        )  # games that ended later, of those that end at each ply
-        recent = rank[place] < max_games
+    reward = jnp.take_along_axis(rewards, place, axis=0)
+    target = _wins_and_losses(jnp.where(swapped, -reward, reward))
+    ends = jnp.sum(over, axis=1, dtype=jnp.int32)
+    later_games = jnp.cumsum(ends, dtype=jnp.int32) - ends  # that ended in later plies than each
     return (
         (1 - own) * target + own * _wins_and_losses(values),
-        valid & recent,
+        valid & (later_games[place] < max_games) if max_games else valid,
         jnp.where(valid, indices[place], 0),
         jnp.where(swapped, -1, 1).astype(jnp.int8),
     )
-
-
-def _later(plies: Array, count: int, fill: float | bool) -> Array:
-    """Returns what each ply finds `count` plies later; plies [R, ...] are the newest first."""
-    edges = [(count, -count, 0), *[(0, 0, 0)] * (plies.ndim - 1)]
-    return jax.lax.pad(plies, jnp.asarray(fill, plies.dtype), edges)
 
 
 def _wins_and_losses(value: Array) -> Array:

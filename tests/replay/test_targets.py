@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from azjax.replay.buffer import add
-from azjax.replay.targets import double_windows, scan_plies, value_targets
+from azjax.replay.targets import count_turns, scan_plies, value_targets
 from tests.replay.test_buffer import (
     LANES,
     RING,
@@ -140,7 +140,7 @@ def test_both_forms_are_equal(size, own, games):
         rng.uniform(-1, 1, over.shape).astype(np.float16),
     )
     forms = [
-        jax.jit(functools.partial(form, games // 2, own)) for form in (scan_plies, double_windows)
+        jax.jit(functools.partial(form, games // 2, own)) for form in (scan_plies, count_turns)
     ]
     assert "while" not in forms[1].lower(*plies).as_text()
     (old, *same), (new, *others) = (form(*plies) for form in forms)
