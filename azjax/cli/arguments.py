@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import tyro
 
 from azjax.config import Config
+from azjax.config.checks import MOST_FLOAT
 from azjax.config.schema import MAX_SEED
 from azjax.errors import UserError
 
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 PROGRAM = "azjax"
 _MOST = 1_000_000  # of anything that an option counts
-_MOST_INT = 2**31 - 1  # int32 has no larger numbers
-_MOST_FLOAT = 1e38  # float32 has no larger numbers
 
 RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
@@ -59,6 +58,8 @@ def parse(command: Callable[..., None], kind: type[T], arguments: list[str], nam
     except SystemExit as error:
         if not error.code:
             raise
+        if said := _user_error(error):  # of the config, in the same words as about a file
+            raise said from None
         raise UserError(_one_line(captured.getvalue(), name)) from None
     _check_numbers(parsed)
     return _at_home(parsed)
@@ -95,23 +96,25 @@ def _at_home(options: Any) -> Any:
     return dataclasses.replace(options, **found)
 
 
-def _check_numbers(options: Any, section: str = "") -> None:
-    """Raises a UserError for a number that the computation could not hold, or beyond all use."""
+def _check_numbers(options: Any) -> None:
+    """Raises a UserError for a number beyond all use. A config has checked its own."""
     for field in dataclasses.fields(options):
-        value, option = getattr(options, field.name), section + field.name.replace("_", "-")
-        if dataclasses.is_dataclass(value):
-            _check_numbers(value, f"{option}." if _in_config(options) else "")
-        most = _MOST_INT if _in_config(options) else _MOST
-        low, high = (0, MAX_SEED) if field.name == "seed" else (-most, most)
+        value, option = getattr(options, field.name), field.name.replace("_", "-")
+        if dataclasses.is_dataclass(value) and not isinstance(value, Config):
+            _check_numbers(value)
+        low, high = (0, MAX_SEED) if field.name == "seed" else (-_MOST, _MOST)
         for number in value if isinstance(value, tuple) else (value,):
-            if isinstance(number, float) and not abs(number) <= _MOST_FLOAT:
+            if isinstance(number, float) and not abs(number) <= MOST_FLOAT:
                 raise UserError(f"--{option} must be a number from -1e38 to 1e38")
             if type(number) is int and not low <= number <= high:
                 raise UserError(f"--{option} must be between {max(low, 0)} and {high}")
 
 
-def _in_config(options: Any) -> bool:
-    return type(options).__module__ == Config.__module__
+def _user_error(error: BaseException | None) -> UserError | None:
+    """Returns the UserError that an exception was raised after, if there is one."""
+    if error is None or isinstance(error, UserError):
+        return error
+    return _user_error(error.__context__)
 
 
 def _one_line(text: str, name: str) -> str:

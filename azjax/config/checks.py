@@ -13,6 +13,7 @@ import jax
 
 from azjax.errors import UserError
 
+MOST_FLOAT = 1e38  # float32 has hardly larger numbers
 _SUBSECTIONS = {"gumbel": "search.gumbel", "puct": "search.puct"}
 
 
@@ -63,6 +64,8 @@ def check_ranges(config: Any) -> None:
                 raise UserError(must_be_plain(_name(config, name)))
         elif kind is int and value >= 2**31 and allowed.high == float("inf"):
             raise UserError(f"{_name(config, name)} = {value} must be below 2**31")
+        elif kind is float and value > MOST_FLOAT and allowed.high == float("inf"):
+            raise UserError(f"{_name(config, name)} = {value} must be at most 1e38")
         elif not allowed.holds(value):
             raise UserError(f"{_name(config, name)} = {value} must be {allowed.wanted}")
 

@@ -52,6 +52,10 @@ def test_ranges_end_where_they_should(section, name):
     if kind is int:
         said = refused(nested(section, {name: 2**31}))
         assert said == f"{section}.{name} = {2**31} must be below 2**31"
+    elif allowed.high == math.inf:
+        SECTIONS[section](**{name: 1e38})
+        said = refused(nested(section, {name: 1e39}))
+        assert said == f"{section}.{name} = 1e+39 must be at most 1e38"
 
 
 @pytest.mark.parametrize(
