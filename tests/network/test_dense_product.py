@@ -36,10 +36,12 @@ def test_values_and_gradients_are_jaxs(dtype):
 
 
 @pytest.mark.parametrize("rows", [2, 8, 9])
-def test_few_rows_give_the_values_of_many(rows):
-    x, kernel = (jax.random.normal(jax.random.key(i), (64, 64)) for i in range(2))
+@pytest.mark.parametrize("inputs", [528, 520])  # whole blocks of rows, and some rows more
+def test_few_rows_give_the_values_of_many(rows, inputs):
+    x = jax.random.normal(jax.random.key(0), (16, inputs))
+    kernel = jax.random.normal(jax.random.key(1), (inputs, 130))
     few = jax.jit(dense_product)(x[:rows], kernel)
-    np.testing.assert_allclose(few, dense_product(x, kernel)[:rows], 1e-5, 1e-5)
+    np.testing.assert_allclose(few, dense_product(x, kernel)[:rows], 1e-4, 1e-4)
 
 
 def test_all_products_are_in_bfloat16():
