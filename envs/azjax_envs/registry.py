@@ -74,7 +74,9 @@ def make(name: str, **options: Any) -> Game:
         ```
     """
     if name.startswith("pgx:"):
-        pgx_game = _load("azjax_envs.pgx.adapters:Pgx")
+        is_backgammon = name == "pgx:backgammon"
+        path = "backgammon:PgxBackgammon" if is_backgammon else "adapters:Pgx"
+        pgx_game = _load(f"azjax_envs.pgx.{path}")
         try:
             return _construct(name, pgx_game, {"env": name.removeprefix("pgx:")} | options)
         except ImportError as error:

@@ -23,12 +23,18 @@ def from_pgx(env: Any, *, max_steps: int | None = None) -> "Pgx":
     """Returns a pgx environment as a game.
 
     Args:
-      env: a `pgx.Env` or the id of one, such as "go_9x9".
+      env: a `pgx.Env` or the id of one, such as "go_9x9". Of "backgammon" it makes a game of
+        chance; see `azjax_envs.pgx.backgammon.PgxBackgammon`.
       max_steps: the number of steps after which a game is drawn; see `Pgx` for the default.
 
     Raises:
-      ValueError: the environment does not have two players, or contains chance.
+      ValueError: the environment does not have two players, or it is another one with chance.
     """
+    if getattr(_environment(env), "id", "") == "backgammon":
+        from azjax_envs.pgx.backgammon import PgxBackgammon
+
+        found: Any = PgxBackgammon  # pyrefly finds its base class by another path
+        return found(env, max_steps)
     return Pgx(env, max_steps)
 
 
@@ -59,7 +65,7 @@ class Pgx(BaseGame):
     """A game from any environment of pgx v2 for two players without chance or hidden information.
 
     **Environment.** `env` is an id that `pgx.make` accepts, as in `make("pgx:go_9x9")`, or a
-    `pgx.Env`.
+    `pgx.Env`. Backgammon has a class of its own, `PgxBackgammon`.
 
     **Rules.** Rules, actions and observations are those of pgx. A board without channels gets one
     channel; a vector becomes the channels of a single cell. Player 0 moves first, whichever player
@@ -121,15 +127,16 @@ class Pgx(BaseGame):
         mask = self._unpacked(state)
         index = jnp.minimum(action, self.num_actions - 1).astype(jnp.int32)
         mover = np.arange(2) == state.kept.current_player
+        points = jnp.where(mover, -self._forfeit, self._forfeit)
         lost = state.kept.replace(
             terminated=jnp.ones_like(state.kept.terminated),
-            rewards=jnp.where(mover, -1, 1).astype(state.kept.rewards.dtype),
+            rewards=points.astype(state.kept.rewards.dtype),
         )
         return settle(
             state,
             over=self.is_terminal(state),
             legal=(action < self.num_actions) & mask[index],
-            moved=_keep(self._env.step(self.pgx_state(state), index), self._facts.start),
+            moved=self._moved(state, index),
             forfeited=dataclasses.replace(state, kept=lost),
         )
 
@@ -192,12 +199,21 @@ class Pgx(BaseGame):
         )
 
     @property
+    def _forfeit(self) -> int:
+        """What an illegal action loses, as pgx counts rewards."""
+        return 1
+
+    @property
     def _env(self) -> Any:
         return _environment(self.env)
 
     @property
-    def _facts(self) -> "_Facts":
+    def _facts(self) -> "Facts":
         return _inspect(self._env)
+
+    def _moved(self, state: PgxState, action: Array) -> PgxState:
+        """Returns the state after an action in range, int32 [], if that is legal."""
+        return keep(self._env.step(self.pgx_state(state), action), self._facts.start)
 
     def _unpacked(self, state: PgxState) -> Array:
         return jnp.unpackbits(state.legal, count=self.num_actions).astype(jnp.bool_)
@@ -232,7 +248,9 @@ _MOST_BUTTONS = 400
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Facts:
+class Facts:
+    """Constants of an environment."""
+
     num_actions: int
     observation: jax.ShapeDtypeStruct
     first: int  # the player of pgx who moves first from `start`
@@ -261,7 +279,7 @@ def _environment(env: Any) -> Any:
 
 
 @functools.cache
-def _inspect(env: Any) -> _Facts:
+def _inspect(env: Any) -> Facts:
     """Returns the constants of an environment; a ValueError says why it cannot be such a game."""
     if env.num_players != 2:
         raise ValueError(f"pgx's {env.id} must have 2 players, not {env.num_players}")
@@ -273,6 +291,8 @@ def _inspect(env: Any) -> _Facts:
     for player in (0, 1):
         rows = np.flatnonzero(starts.current_player == player)
         if any((leaf[rows] != leaf[rows[:1]]).any() for leaf in jax.tree.leaves(starts)):
+            if env.id == "backgammon":
+                raise ValueError('write the game of chance as "pgx:backgammon"')
             raise ValueError(f"pgx's {env.id} has a random start: the game must be free of chance")
     start = jax.tree.map(lambda leaf: leaf[0], starts)
     try:
@@ -285,15 +305,15 @@ def _inspect(env: Any) -> _Facts:
         raise ValueError(
             f"pgx's {env.id} must have observations of 1 to 3 axes, not {start.observation.ndim}"
         )
-    return _Facts(
+    return Facts(
         num_actions=start.legal_action_mask.shape[0],
         observation=jax.ShapeDtypeStruct(start.observation.shape, start.observation.dtype),
         first=int(start.current_player),
-        start=jax.device_get(_keep(start)),
+        start=jax.device_get(keep(start)),
     )
 
 
-def _keep(state: Any, like: PgxState | None = None) -> PgxState:
+def keep(state: Any, like: PgxState | None = None) -> PgxState:
     """Returns the part of pgx's state that the game keeps, in the dtypes of `like`."""
     small = PgxState(
         kept=state.replace(observation=None, legal_action_mask=None),

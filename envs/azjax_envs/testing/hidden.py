@@ -70,8 +70,10 @@ def _draws(program: Any, from_state: list[bool]) -> bool:
             _is_program, jax.tree.leaves([*equation.params.values()], is_leaf=_is_program)
         ):
             inner = getattr(inner, "jaxpr", inner)
-            whole = len(inner.invars) == len(depends)
-            if _draws(inner, depends if whole else [True] * len(inner.invars)):
+            # The first input of a condition says which program runs; the programs take the others.
+            given = depends[1:] if equation.primitive.name == "cond" else depends
+            whole = len(inner.invars) == len(given)
+            if _draws(inner, given if whole else [True] * len(inner.invars)):
                 return True
         known.update(map(id, equation.outvars))
     return False

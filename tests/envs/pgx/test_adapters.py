@@ -12,7 +12,7 @@ import numpy as np
 import pgx
 import pgx.go
 import pytest
-from azjax_envs import check_game, make
+from azjax_envs import check_game, make, random_action
 from azjax_envs.pgx.adapters import Pgx, from_pgx, to_pgx
 from pgx.experimental.wrappers import auto_reset
 
@@ -45,7 +45,10 @@ def test_pgx_environments_conform(name):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    ["othello", "animal_shogi", "gardner_chess", "go_9x9", "go_19x19", "chess", "shogi"],
+    [
+        *("othello", "animal_shogi", "gardner_chess", "go_9x9", "go_19x19", "chess", "shogi"),
+        "backgammon",
+    ],
 )
 def test_large_pgx_environments_conform(name):
     assert check_game(from_pgx(name), games=6) == []
@@ -100,6 +103,102 @@ def test_both_sides_agree_ply_by_ply(play_randomly, name):
     assert record["over"][-1].all()
 
 
+def _backgammon_lines(games, plies):
+    """Plays random games of pgx's backgammon by itself, and the same through the adapter."""
+    game, env = make("pgx:backgammon"), pgx.make("backgammon")
+    key = jax.random.key(7)
+
+    def roll(ours, theirs):
+        high, low = theirs._dice.max(), theirs._dice.min()
+        numbers = np.zeros((6, 6), np.int32)
+        for k in range(21):
+            numbers[tuple(int(die) - 1 for die in game.outcome_to_string(None, k).split("-"))] = k
+        return game.chance_step(ours, jnp.asarray(numbers)[high, low])
+
+    def ply(carry, key):
+        ours, theirs, first = carry
+        waits = jax.vmap(game.is_chance)(ours)
+        rolled = jax.vmap(roll)(ours, theirs)
+        seen = {
+            "mask": (jax.vmap(game.legal_action_mask)(rolled), theirs.legal_action_mask),
+            "board": (jax.vmap(game.observe)(rolled)[:, 0, 0], theirs.observation),
+            "player": (jax.vmap(game.current_player)(rolled), theirs.current_player ^ first),
+        }
+        action = random_action(key, theirs.legal_action_mask)
+        open_ = ~theirs.terminated
+        after = jax.vmap(game.step)(rolled, action)
+        moved = jax.vmap(env.step)(theirs, action, jax.random.split(key, games))
+        returns = jnp.take_along_axis(moved.rewards, first[:, None], 1)[:, 0]
+        result = jax.vmap(game.returns)(after)[:, 0]
+        seen |= {
+            "end": (jax.vmap(game.is_terminal)(after), moved.terminated),
+            "points": (jnp.round(3 * result), returns),
+        }
+        rest = {"open": open_, "waits": waits, "played": action}
+        return (after, moved, first), (seen, rest)
+
+    def play(key):
+        theirs = jax.vmap(env.init)(jax.random.split(key, games))
+        ours = jax.tree.map(lambda x: jnp.broadcast_to(x, (games, *x.shape)), game.init())
+        carry = ours, theirs, theirs.current_player
+        return jax.lax.scan(ply, carry, jax.random.split(key, plies))[1]
+
+    return jax.device_get(jax.jit(play)(key))
+
+
+def test_backgammon_is_that_of_pgx_under_the_same_dice():
+    seen, rest = _backgammon_lines(24, 600)
+    for name, (ours, theirs) in seen.items():
+        np.testing.assert_array_equal(ours[rest["open"]], theirs[rest["open"]], err_msg=name)
+    finished = seen["end"][0][-1]
+    assert finished.mean() > 0.9
+    results = {abs(int(x)) for x in seen["points"][0][rest["open"]].ravel()}
+    assert results >= {0, 1, 2}
+    # Dice are rolled once a turn, before the first checker.
+    waits, played = rest["waits"][rest["open"]], rest["played"][rest["open"]]
+    assert 0.3 < waits.mean() < 0.7
+    assert (played < 6).any()
+
+
+def test_dice_of_pgx_are_chance():
+    game = make("pgx:backgammon")
+    assert game == from_pgx("backgammon") == from_pgx("backgammon", max_steps=2000)
+    assert (game.name, game.num_actions, game.max_steps) == ("pgx:backgammon", 156, 2000)
+    step, roll = jax.jit(game.step), jax.jit(game.chance_step)
+    start = game.init()
+    assert game.is_chance(start)
+    assert not game.legal_action_mask(start).any()
+    np.testing.assert_allclose(game.chance_probabilities(start), [1 / 15] * 15 + [0] * 6, rtol=1e-6)
+    for impossible in (-1, 15, 21):
+        assert game.is_chance(roll(start, impossible))
+    rolled = roll(start, 14)
+    assert game.to_string(rolled).splitlines()[-2] == "X to move, dice: 6 5"
+    state = step(rolled, game.string_to_action(rolled, "24/18"))
+    assert not game.is_chance(state)
+    state = step(state, game.string_to_action(state, "18/13"))
+    assert game.is_chance(state)
+    assert game.current_player(state) == 1
+    np.testing.assert_allclose(
+        game.chance_probabilities(state), [1 / 18] * 15 + [1 / 36] * 6, rtol=1e-6
+    )
+    doubled = roll(state, 20)
+    assert game.to_string(doubled).splitlines()[-2] == "O to move, dice: 6 6 6 6"
+    for played in range(3):
+        assert game.pgx_state(doubled)._played_dice_num == played
+        doubled = step(doubled, np.flatnonzero(game.legal_action_mask(doubled))[0])
+    lost = step(state, 0)
+    np.testing.assert_array_equal(game.returns(lost), [1, -1])
+
+
+def test_the_other_player_sees_the_board_of_pgx_from_the_other_side():
+    game, own = make("pgx:backgammon"), make("backgammon")
+    ours = game.chance_step(game.init(), 3)
+    seen = game.observe_other(ours)[0, 0]
+    np.testing.assert_array_equal(seen[:28], game.observe(game.init())[0, 0, :28])
+    assert not seen[28:].any()
+    np.testing.assert_array_equal(own.view(own.chance_step(own.init(), 3)), game.view(ours))
+
+
 def test_azjax_trains_a_pgx_environment(tmp_path):
     config = tmp_path / "pgx.toml"
     config.write_text(
@@ -137,6 +236,7 @@ def test_states_are_smaller_than_pgx_has_them():
     [
         ("2048", "pgx's 2048 must have 2 players, not 1"),
         ("sparrow_mahjong", "pgx's sparrow_mahjong must have 2 players, not 3"),
+        ("backgammon", 'write the game of chance as "pgx:backgammon"'),
         ("kuhn_poker", "kuhn_poker has a random start: the game must be free of chance"),
         ("conect_four", "pgx has no 'conect_four'; it has 2048, animal_shogi"),
         (3, "env must be a pgx.Env or the id of one, not 3"),
