@@ -117,6 +117,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "L2 for decay": {"learning.weight_decay": 0, "learning.l2": 1e-4},
     "no skip connections": {"network.residual": False},
     "a scalar value": {"network.value_head": "tanh"},
+    "512 channels": {"network.channels": 512},
+    "1,024 channels": {"network.channels": 1024},
     "two convolutions": {"network.convolutions": 2},
     "residual tower": TOWER,
     "residual tower, global pooling": TOWER | {"network.pooling_every": 2},
