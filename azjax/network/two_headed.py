@@ -13,6 +13,7 @@ from flax import nnx
 from azjax.config import NetworkConfig
 from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError
+from azjax.network.dense_product import few_rows_product
 from azjax.network.inference import InferenceVariables, inference_variables
 from azjax.network.network import Network, Prediction, Variables
 from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, typed_key
@@ -151,14 +152,15 @@ class _TwoHeads(nnx.Module):
         # Small last layers make the priors of an untrained network nearly uniform and its values
         # nearly zero. So the rules guide the first searches, not the initialisation's noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
-        last = functools.partial(nnx.Linear, dtype=dtype, kernel_init=small, rngs=rngs)
+        layer = functools.partial(nnx.Linear, dtype=dtype, dot_general=few_rows_product, rngs=rngs)
+        last = functools.partial(layer, kernel_init=small)
         policy_inputs = cells * policy_filters if is_conv else config.channels
         value_inputs = cells * value_filters if is_conv else config.channels
         if self.by_cell:
             self.policy = last(policy_filters, network.num_actions // cells)
         else:
             self.policy = last(policy_inputs, network.num_actions)
-        self.value_hidden = nnx.Linear(value_inputs, config.value_hidden, dtype=dtype, rngs=rngs)
+        self.value_hidden = layer(value_inputs, config.value_hidden)
         self.value = last(config.value_hidden, 3 if config.value_head == "wdl" else 1)
         has = config.auxiliary
         self.score = last(config.value_hidden, 1) if "score" in has else None

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from azjax.network.dense_product import dense_product
+from azjax.network.dense_product import dense_product, few_rows_product
 
 SUMS = {"preferred_element_type": jnp.float32}
 
@@ -54,3 +54,14 @@ def test_all_products_are_in_bfloat16():
         if equation.primitive.name == "dot_general"
     ]
     assert products == [["bfloat16", "bfloat16", "float32"]] * 2
+
+
+def test_few_rows_are_multiplied_alike_in_a_head():
+    x = jax.random.normal(jax.random.key(0), (4, 512))
+    kernel = jax.random.normal(jax.random.key(1), (512, 65))
+    contraction = (((1,), (0,)), ((), ()))
+    product = jax.jit(lambda x: few_rows_product(x, kernel, contraction, precision=None))
+    expected = jax.lax.dot_general(x, kernel, contraction)
+    np.testing.assert_allclose(product(x), expected, 1e-4, 1e-4)
+    assert "scan" in str(product.trace(x).jaxpr)
+    assert "scan" not in str(product.trace(jnp.tile(x, (3, 1))).jaxpr)
