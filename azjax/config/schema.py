@@ -60,8 +60,9 @@ class NetworkConfig:
     Not used by the MLP."""
     value_hidden: Positive = 256
     """Units of the value head's hidden layer (paper: 256)."""
-    value_head: Literal["tanh", "wdl"] = "tanh"
-    """A scalar in [-1, 1], or the probabilities of win, draw and loss."""
+    value_head: Literal["tanh", "wdl", "results"] = "tanh"
+    """A scalar in [-1, 1], the probabilities of win, draw and loss, or those of the results that
+    the game names, such as six of backgammon."""
     auxiliary: tuple[Literal["score", "ownership"], ...] = ()
     """More outputs to learn (Wu 2019): the final margin as a share of all points, the final owner
     of each cell. The game must have them."""

@@ -6,8 +6,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from azjax_envs import Game
+from azjax_envs.game import possible_results
 
 from azjax.learning.symmetries import random_symmetries
+from azjax.network.results import WIN_DRAW_LOSS, Results
 from azjax.replay.buffer import TopPolicy, unpack_policy
 from azjax.replay.compact_states import restore_unobserved
 from azjax.replay.sampling import Sample
@@ -22,9 +24,11 @@ class Batch:
     observations: Array  # float32 [N, height, width, channels]
     masks: Array  # bool [N, A], legal actions
     policy: Array  # float32 [N, A], targets of the policy
-    outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss
+    outcome: Array  # float32 [N, K], chances of the `results`
     targets: dict[str, Array] = field(default_factory=dict)
     """More targets float32 [N, ...] by the names of the network's outputs; NaN if unknown."""
+    results: Results = field(default=WIN_DRAW_LOSS, metadata={"static": True})
+    """The K results in points, the greatest first: win, draw and loss, or those of the game."""
 
 
 def make_batch(
@@ -44,7 +48,8 @@ def make_batch(
         observations, policy, masks, targets = random_symmetries(
             game, key, observations, policy, masks, targets
         )
-    return Batch(observations, masks, policy, sample.outcome, targets)
+    told = WIN_DRAW_LOSS if sample.outcome.shape[-1] == 3 else possible_results(game)
+    return Batch(observations, masks, policy, sample.outcome, targets, told)
 
 
 def _unpacked(game: Game, target: Any) -> Array:

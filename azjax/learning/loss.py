@@ -13,8 +13,8 @@ from azjax.errors import UserError
 from azjax.learning.batch import Batch, make_batch
 from azjax.network.network import Network, Prediction
 from azjax.network.nnx_arrays import variable_shapes
+from azjax.network.results import WIN_DRAW_LOSS, Results, expected_result
 from azjax.replay.sampling import Sample
-from azjax.replay.targets import expected_result
 from azjax.search.model import mask_logits
 from azjax.types import Array, Metrics
 
@@ -42,7 +42,7 @@ def alphazero_loss(
             return total + 1e-3 * extra, metrics | {"z_loss": extra}
     """
     policy = jnp.mean(policy_loss(prediction.policy_logits, batch.masks, batch.policy))
-    value = jnp.mean(value_loss(prediction, batch.outcome))
+    value = jnp.mean(value_loss(prediction, batch.outcome, batch.results))
     shares = {name: weights.get(name, _WEIGHT) for name in batch.targets}
     more = {
         name: _squared_error(name, prediction.extra[name], batch.targets[name])
@@ -50,7 +50,7 @@ def alphazero_loss(
         if isinstance(share, Array) or share
     }
     total = policy + value + sum(shares[name] * x for name, x in more.items())
-    error = prediction.value - expected_result(batch.outcome)
+    error = prediction.value - expected_result(batch.outcome, batch.results)
     metrics = {
         "policy_loss": policy,
         "value_loss": value,
@@ -98,13 +98,13 @@ def policy_loss(logits: Array, masks: Array, target: Array) -> Array:
     return -jnp.sum(jnp.where(masks, target * log_policy, 0.0), axis=-1)
 
 
-def value_loss(prediction: Prediction, outcome: Array) -> Array:
-    """Returns the value error [N]: squared (AlphaZero), or cross-entropy over win, draw and loss.
+def value_loss(prediction: Prediction, outcome: Array, results: Results = WIN_DRAW_LOSS) -> Array:
+    """Returns the value error [N]: squared (AlphaZero), or cross-entropy over K results.
 
-    A scalar head learns the expected result of the outcomes, float32 [N, 3].
+    A scalar head learns the expected result of the outcomes, float32 [N, K].
     """
     if prediction.value_logits.shape[-1] == 1:
-        return jnp.square(prediction.value - expected_result(outcome))
+        return jnp.square(prediction.value - expected_result(outcome, results))
     return -jnp.sum(outcome * jax.nn.log_softmax(prediction.value_logits), axis=-1)
 
 

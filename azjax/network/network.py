@@ -18,7 +18,9 @@ class Prediction(NamedTuple):
     """The network's outputs for B positions, always float32."""
 
     policy_logits: Array  # [B, num_actions], not masked: illegal actions have logits too
-    value_logits: Array  # [B, 3] win, draw, loss from the mover's perspective; [B, 1] before tanh
+    value_logits: Array
+    """[B, 3] win, draw, loss from the mover's perspective; of a game's own results [B, K], the
+    greatest first; [B, 1] before tanh."""
     value: Array  # [B] expected result from the mover's perspective, in [-1, 1]
     extra: Mapping[str, Array] = _NOTHING
     """More outputs [B, ...] by name. What they are to be says a function of targets; azjax has

@@ -16,6 +16,7 @@ from azjax.errors import UserError
 from azjax.network.flax_network import flax_network
 from azjax.network.network import Network, Variables
 from azjax.network.nnx_arrays import variable_shapes
+from azjax.network.results import told_apart
 from azjax.network.two_headed import make_network
 from azjax.pytrees import check_array
 
@@ -39,14 +40,21 @@ def network_of(
         if found is None:
             return make_network(game, config)
         network = found if given is not None else _named(found, game, config)
-        check_network(network, game, auxiliary=config.auxiliary)
+        told = told_apart(game, config) if config.value_head == "results" else ()
+        check_network(network, game, auxiliary=config.auxiliary, kinds=len(told))
     except UserError as error:
         raise UserError(f"{owner}: {error}") if owner else error from error
     return network
 
 
-def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) -> None:
-    """Raises a UserError if a network lacks a method or predicts wrong shapes."""
+def check_network(
+    network: Any, game: Game, *, auxiliary: tuple[str, ...] = (), kinds: int = 0
+) -> None:
+    """Raises a UserError if a network lacks a method or predicts wrong shapes.
+
+    Args:
+      kinds: the number of results that its value must tell apart; 0 for three, or a scalar.
+    """
     if not isinstance(network, Network):
         raise UserError(
             f"network must be an azjax.Network, not a {type(network).__name__}; azjax.flax_network "
@@ -62,7 +70,10 @@ def check_network(network: Any, game: Game, *, auxiliary: tuple[str, ...] = ()) 
         "policy_logits": (count, game.num_actions),
         "value": (count,),
     }
-    expected["value_logits"] = (count, 3 if prediction.value_logits.shape[-1:] == (3,) else 1)
+    expected["value_logits"] = (
+        count,
+        kinds or (3 if prediction.value_logits.shape[-1:] == (3,) else 1),
+    )
     arrays = {name: getattr(prediction, name) for name in expected}
     extra = prediction.extra
     if not isinstance(extra, dict) or not all(hasattr(x, "dtype") for x in extra.values()):

@@ -17,6 +17,7 @@ from azjax.network.dense_product import few_rows_product
 from azjax.network.inference import InferenceVariables, inference_variables
 from azjax.network.network import Network, Prediction, Variables
 from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, typed_key
+from azjax.network.results import WIN_DRAW_LOSS, Results, expected_result, told_apart
 from azjax.network.trunks import Conv, make_trunk
 from azjax.pytrees import check_array
 from azjax.sharding import in_shard
@@ -39,6 +40,7 @@ class TwoHeadedNetwork(ModuleNetwork):
     num_actions: int
     config: NetworkConfig
     shared_statistics: bool = True
+    results: Results = WIN_DRAW_LOSS  # which the value head tells apart, if it is of results
 
     def __post_init__(self) -> None:
         height, width, _ = self.observation_shape
@@ -87,7 +89,8 @@ class TwoHeadedNetwork(ModuleNetwork):
 
 def make_network(game: Game, config: NetworkConfig) -> TwoHeadedNetwork:
     """Returns the network of the configured architecture for a game, see `TwoHeadedNetwork`."""
-    return TwoHeadedNetwork(game.observation_shape, game.num_actions, config)
+    results = told_apart(game, config)
+    return TwoHeadedNetwork(game.observation_shape, game.num_actions, config, results=results)
 
 
 def in_fast_arithmetic(network: Network) -> Network:
@@ -161,7 +164,9 @@ class _TwoHeads(nnx.Module):
         else:
             self.policy = last(policy_inputs, network.num_actions)
         self.value_hidden = layer(value_inputs, config.value_hidden)
-        self.value = last(config.value_hidden, 3 if config.value_head == "wdl" else 1)
+        self.results = network.results
+        kinds = 1 if config.value_head == "tanh" else len(network.results)
+        self.value = last(config.value_hidden, kinds)
         has = config.auxiliary
         self.score = last(config.value_hidden, 1) if "score" in has else None
         owners = 1 if is_conv else cells
@@ -179,9 +184,8 @@ class _TwoHeads(nnx.Module):
         logits = self.policy(p if self.by_cell else p.reshape(batch, -1))
         hidden = jax.nn.relu(self.value_hidden(v.reshape(batch, -1)))
         value_logits = self.value(hidden).astype(jnp.float32)
-        if value_logits.shape[-1] == 3:
-            probabilities = jax.nn.softmax(value_logits)
-            value = probabilities[:, 0] - probabilities[:, 2]
+        if value_logits.shape[-1] > 1:
+            value = expected_result(jax.nn.softmax(value_logits), self.results)
         else:
             value = jnp.tanh(value_logits[:, 0])
         return Prediction(

@@ -29,6 +29,7 @@ from azjax.play.text import (
     name_of_player,
     outcome,
     player_in_words,
+    points_of,
     result_table,
     sentence,
     who_is_ahead,
@@ -266,7 +267,8 @@ def _hint(screen: _Screen) -> None:
         screen.print(f"{who} would play {names[action]}; it gives no reasons.")
         return
     width = screen.console.width
-    screen.console.print(hint_table(names, analysis, most=_MAX_HINTS, width=width))
+    points = points_of(session.game)
+    screen.console.print(hint_table(names, analysis, most=_MAX_HINTS, width=width, points=points))
     if len(names) > _MAX_HINTS:
         screen.print(f"  (the best {_MAX_HINTS} of {len(names)} moves)", "dim")
     _print_who_is_ahead(screen, analysis)
@@ -357,4 +359,5 @@ def _print_who_is_ahead(screen: _Screen, analysis: Analysis | None) -> None:
         screen.print(f"{sentence(name)} cannot say who is ahead.")
         return
     seats = [name_in(session, seat).replace(name, "itself") for seat in (mover, 1 - mover)]
-    screen.print(f"{sentence(name)} sees {who_is_ahead(float(analysis.value), *seats)}.")
+    ahead = who_is_ahead(float(analysis.value), *seats, points=points_of(session.game))
+    screen.print(f"{sentence(name)} sees {ahead}.")

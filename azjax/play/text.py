@@ -3,6 +3,8 @@
 from itertools import zip_longest
 
 import numpy as np
+from azjax_envs import Game, HasResults
+from azjax_envs.game import possible_results
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
@@ -97,17 +99,29 @@ def outcome(session: Session) -> str:
         loser = sentence(name_in(session, session.loser))
         return f"{loser} resigned after {moves}: {name_in(session, winner)} wins."
     verb = "win" if winner == session.human else "wins"
-    return f"{sentence(name_in(session, winner))} {verb} after {moves}."
+    won = round(points_of(session.game) * abs(session.current.returns[0]), 6)
+    points = f"{won:g} point{'s' * (won != 1)} " if won else ""
+    return f"{sentence(name_in(session, winner))} {verb} {points}after {moves}."
 
 
-def who_is_ahead(value: float, mover: str, other: str) -> str:
+def points_of(game: Game) -> float:
+    """Returns the points of the greatest result of a game that counts points; 0 of others."""
+    return possible_results(game)[0] if isinstance(game, HasResults) else 0.0
+
+
+def who_is_ahead(value: float, mover: str, other: str, *, points: float = 0.0) -> str:
     """Returns a value in words, such as "you ahead: win chance 75%".
 
     Args:
       value: expected result from the mover's perspective, in [-1, 1].
       mover: what to call the player to move, as `other` the opponent.
+      points: of the value 1, in a game that counts points; 0 in others.
     """
     leader, size = (mover, value) if value >= 0 else (other, -value)
+    if points:
+        expected = f"{points * size:.2f} points a game expected"
+        who = "an even game" if points * size < _EVEN else f"{leader} ahead"
+        return f"{who}: {expected}"
     if size < _EVEN:
         return f"an even game: win chance {win_chance(value)} for {mover}"
     lead = next((words for bound, words in _LEADS if size < bound), "winning")
@@ -119,7 +133,14 @@ def win_chance(value: float) -> str:
     return f"{(1 + min(max(value, -1.0), 1.0)) / 2:.0%}"
 
 
-def hint_table(names: dict[int, str], analysis: Analysis, *, most: int, width: int = 80) -> Table:
+def hint_table(
+    names: dict[int, str],
+    analysis: Analysis,
+    *,
+    most: int,
+    width: int = 80,
+    points: float = 0.0,
+) -> Table:
     """Returns a table of the most visited moves, the player's choice first.
 
     Args:
@@ -127,6 +148,7 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int, width: i
       analysis: analysis of one position, without the batch axis.
       most: the largest number of moves to show.
       width: characters on a line; the least important columns are left out if they do not fit.
+      points: as for `who_is_ahead`.
     """
     chosen = int(analysis.action)
     visits, policy = np.asarray(analysis.visits), np.asarray(analysis.policy)
@@ -141,8 +163,11 @@ def hint_table(names: dict[int, str], analysis: Analysis, *, most: int, width: i
         "value": [f"{values[a]:+.2f}" if a in values else "-" for a in ranked],
         "win\nchance": [win_chance(values[a]) if a in values else "-" for a in ranked],
     }
+    if points:
+        del columns["win\nchance"], columns["value"]
+        columns["points"] = [f"{points * values[a]:+.2f}" if a in values else "-" for a in ranked]
     for unimportant in ("prior", "search", "value"):
-        if _width(columns) > width:
+        if unimportant in columns and _width(columns) > width:
             del columns[unimportant]
     table = Table(header_style="bold", box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in columns:

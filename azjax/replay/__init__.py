@@ -1,5 +1,6 @@
 """The replay buffer: what it keeps, the targets computed from it, and the examples drawn."""
 
+from azjax.network.results import expected_result as expected_result
 from azjax.replay.buffer import Replay as Replay
 from azjax.replay.buffer import Transition as Transition
 from azjax.replay.buffer import add as add
@@ -11,5 +12,4 @@ from azjax.replay.sampling import Sample as Sample
 from azjax.replay.sampling import examples_at as examples_at
 from azjax.replay.sampling import sample as sample
 from azjax.replay.targets import Targets as Targets
-from azjax.replay.targets import expected_result as expected_result
 from azjax.replay.targets import value_targets as value_targets

@@ -9,6 +9,7 @@ from azjax_envs import Game
 from azjax.config import Config
 from azjax.config.own_parts import call_own, own_part
 from azjax.errors import UserError
+from azjax.network.results import WIN_DRAW_LOSS, Results, told_apart
 from azjax.pytrees import check_array, expand, first
 from azjax.replay.buffer import Replay, Transition
 from azjax.replay.custom_targets import RunTargets
@@ -20,7 +21,9 @@ _KEY = "replay.module"
 _METHODS = ("init", "add", "targets", "sample")
 
 
-def make_replay(config: Config, given: Any = None) -> ReplayBuffer:
+def make_replay(
+    config: Config, given: Any = None, *, results: Results = WIN_DRAW_LOSS
+) -> ReplayBuffer:
     """Returns a run's buffer: the given one, the one that the config names, or a `Ring`.
 
     Raises:
@@ -28,7 +31,7 @@ def make_replay(config: Config, given: Any = None) -> ReplayBuffer:
     """
     own = own_part(config.replay.module, given, key=_KEY, argument="replay")
     if own is None:
-        return Ring()
+        return Ring.of(results)
     if given is None:
         own = call_own(own, options=config.replay.options, key=_KEY)
     name = own.__name__ if isinstance(own, type) else type(own).__name__
@@ -89,7 +92,8 @@ def checked_replay(
     except TypeError as error:
         raise UserError(f"replay: {str(error).splitlines()[0]}") from error
     if type(own) is not Ring:
-        expected = jax.eval_shape(lambda *given: use(Ring(), *given)[1], transitions, key)
+        ring = Ring.of(told_apart(game, config.network))
+        expected = jax.eval_shape(lambda *given: use(ring, *given)[1], transitions, key)
         _check_equal(drawn, expected, "what sample returns", "what azjax.replay.Ring returns")
     return (own if isinstance(replay, Replay) else PerDevice(own)), drawn
 

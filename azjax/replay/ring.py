@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol
 
+from azjax.network.results import WIN_DRAW_LOSS, Results
 from azjax.replay import buffer
 from azjax.replay.buffer import Transition
 from azjax.replay.sampling import Sample, sample
@@ -43,6 +44,16 @@ class Ring:
     A buffer of your own may be a subclass that changes one method.
     """
 
+    results: Results = WIN_DRAW_LOSS
+    """The results that targets tell apart: those of the game where the value head is of results."""
+
+    @staticmethod
+    def of(results: Results) -> "Ring":
+        """Returns a ring whose targets tell these results apart, the greatest first."""
+        ring = Ring()
+        ring.results = results
+        return ring
+
     def init(self, transition: Transition, capacity: int) -> Any:
         """Returns an empty ring, a `Replay`."""
         return buffer.init(transition, capacity)
@@ -53,7 +64,12 @@ class Ring:
 
     def targets(self, replay: Any, *, root_value_weight: Array | float, max_games: int) -> Any:
         """Computes the `Targets` of all plies, from the results of their games."""
-        return value_targets(replay, root_value_weight=root_value_weight, max_games=max_games)
+        return value_targets(
+            replay,
+            root_value_weight=root_value_weight,
+            max_games=max_games,
+            results=self.results,
+        )
 
     def sample(self, replay: Any, targets: Any, key: Array, n: int) -> Sample:
         """Draws positions uniformly, with replacement."""

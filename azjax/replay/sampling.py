@@ -17,7 +17,7 @@ class Sample:
     """N plies to learn from, with what is to be learned."""
 
     transitions: Transition  # [N, ...]
-    outcome: Array  # float32 [N, 3], chances of a win, a draw and a loss of the mover
+    outcome: Array  # float32 [N, K], chances of the mover's results: win, draw and loss if K is 3
     targets: dict[str, Any] = field(default_factory=dict)  # [N, ...], of one's own, by name
 
 

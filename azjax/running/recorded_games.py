@@ -10,8 +10,8 @@ from azjax.errors import UserError
 from azjax.files.dataset import Dataset
 from azjax.learning.batch import Batch, make_batch
 from azjax.network.network import Variables
+from azjax.network.results import WIN_DRAW_LOSS, expected_result, told_apart
 from azjax.replay.sampling import Sample
-from azjax.replay.targets import expected_result
 from azjax.search.model import mask_logits
 from azjax.sharding import local
 from azjax.training.state import TrainState
@@ -41,6 +41,11 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
     if alone and config.selfplay.actor == "gated":
         raise UserError(
             'selfplay.actor must be "latest" to learn from recorded games without self-play'
+        )
+    if told_apart(trainer.game, config.network) != WIN_DRAW_LOSS:
+        raise UserError(
+            'network.value_head must be "wdl" or "tanh" to learn from recorded games, of which '
+            "files tell who won, and not by how many points"
         )
     games = games.with_targets(trainer.game, trainer.targets)
     learned, held_out = games.split(HELD_OUT, config.seed)
@@ -114,7 +119,7 @@ def _predictions(trainer: Trainer, variables: Variables, batch: Batch) -> Metric
     prediction = trainer.network.apply(variables, batch.observations)
     logits = mask_logits(prediction.policy_logits.astype(jnp.float32), batch.masks)
     hits = jnp.argmax(logits, axis=-1) == jnp.argmax(batch.policy, axis=-1)
-    errors = (prediction.value - expected_result(batch.outcome)) ** 2
+    errors = (prediction.value - expected_result(batch.outcome, batch.results)) ** 2
     entropy = -jnp.sum(batch.policy * jax.nn.log_softmax(logits), axis=-1, where=batch.masks)
     return {
         "heldout/move_accuracy": jnp.mean(hits.astype(jnp.float32)),

@@ -19,6 +19,7 @@ from azjax.learning.loss import Loss, check_targets, loss_of
 from azjax.learning.update import Optimizer, init_learner, optimizer_of
 from azjax.network.network import Network, Variables
 from azjax.network.own_network import network_of
+from azjax.network.results import told_apart
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
 from azjax.replay.buffer import Transition
 from azjax.replay.custom_replay import checked_replay, make_replay
@@ -140,7 +141,7 @@ def make_trainer(
         optimizer=rule,
         loss=loss_of(config, loss),
         search=selfplay_search(search, on_cpus=on_cpus),
-        replay=make_replay(config, replay),
+        replay=make_replay(config, replay, results=told_apart(game, config.network)),
         targets=run_targets,
         config=config,
         learning_rate=learning_rate,

@@ -69,6 +69,25 @@ def test_value_loss_of_win_draw_loss():
     np.testing.assert_allclose(loss[3], (labels[0] + labels[1]) / 2, rtol=1e-6)
 
 
+def test_value_loss_of_results():
+    """Six results of backgammon: the cross-entropy, whose gradient is the difference of chances."""
+    results = (3.0, 2.0, 1.0, -1.0, -2.0, -3.0)
+    rng = np.random.default_rng(1)
+    logits = jnp.asarray(rng.normal(size=(SIZE, 6)), jnp.float32)
+    outcome = jnp.asarray(rng.dirichlet(np.ones(6), SIZE), jnp.float32)
+
+    def loss(logits):
+        prediction = Prediction(jnp.zeros((SIZE, 9)), logits, jnp.zeros(SIZE))
+        return value_loss(prediction, outcome, results).sum()
+
+    found, gradient = jax.value_and_grad(loss)(logits)
+    np.testing.assert_allclose(found, optax.softmax_cross_entropy(logits, outcome).sum(), rtol=1e-5)
+    np.testing.assert_allclose(gradient, jax.nn.softmax(logits) - outcome, atol=1e-6)
+    scalar = Prediction(jnp.zeros((SIZE, 9)), logits[:, :1], jnp.zeros(SIZE))
+    expected = np.square(np.asarray(outcome, np.float64) @ np.asarray(results) / 3)
+    np.testing.assert_allclose(value_loss(scalar, outcome, results), expected, rtol=1e-4, atol=1e-6)
+
+
 # The learning rate and the rule.
 
 

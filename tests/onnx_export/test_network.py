@@ -16,28 +16,31 @@ from tests.network.own_networks import Dense, LinenDense
 
 onnxruntime = pytest.importorskip("onnxruntime")
 
-GAME = make("connect_four_4x5")
+GAME, HYPERGAMMON = make("connect_four_4x5"), make("hypergammon")
 TOWER = {"blocks": 1, "channels": 8, "value_hidden": 8}
 NETWORKS = {
     "tower in bfloat16": make_network(GAME, NetworkConfig(dtype="bfloat16", **TOWER)),
     "layer norm": make_network(GAME, NetworkConfig(norm="layer", value_head="wdl", **TOWER)),
+    "results": make_network(
+        HYPERGAMMON, NetworkConfig(architecture="mlp", value_head="results", **TOWER)
+    ),
     "nnx": azjax.flax_network(lambda rngs: Dense(GAME, rngs=rngs)),
     "linen": azjax.flax_network(lambda: LinenDense(GAME), observation_shape=GAME.observation_shape),
 }
 
 
-def player_of(network):
+def player_of(network, game=GAME):
     variables = network.init(jax.random.key(0))
     return azjax.SearchPlayer(
-        game=GAME, network=network, variables=variables, config=SearchConfig()
+        game=game, network=network, variables=variables, config=SearchConfig()
     )
 
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_are_those_of_the_network(name, tmp_path):
-    player = player_of(NETWORKS[name])
+    player = player_of(NETWORKS[name], HYPERGAMMON if name == "results" else GAME)
     azjax.export_onnx(player, tmp_path / "net.onnx", batch=3)
-    observations = jax.random.normal(jax.random.key(1), (3, *GAME.observation_shape))
+    observations = jax.random.normal(jax.random.key(1), (3, *player.game.observation_shape))
     session = onnxruntime.InferenceSession(tmp_path / "net.onnx")
     logits, value = session.run(
         ["policy_logits", "value"], {"observations": np.asarray(observations)}

@@ -11,9 +11,12 @@ import pytest
 from azjax_envs import make
 from rich.console import Console
 
+from azjax.files.game_record import start_game
+from azjax.play.session import Session
 from azjax.play.terminal import PlayResult, play
-from azjax.play.text import board_text, player_in_words, who_is_ahead
+from azjax.play.text import board_text, outcome, player_in_words, who_is_ahead
 from azjax.players.exact import MoveResults, exact_player, results_in_words
+from azjax.players.random_player import RandomPlayer
 from tests.oracles.players import SureLowest
 
 GAME = make("tic_tac_toe")
@@ -265,6 +268,37 @@ def test_the_board_in_colours():
 )
 def test_who_is_ahead_in_words(value, words):
     assert who_is_ahead(value, "you", "itself") == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.01, "an even game: 0.03 points a game expected"),
+        (0.2, "you ahead: 0.60 points a game expected"),
+        (-0.5, "itself ahead: 1.50 points a game expected"),
+    ],
+)
+def test_who_is_ahead_in_points(value, words):
+    assert who_is_ahead(value, "you", "itself", points=3) == words
+
+
+def test_hints_count_points():
+    game = make("hypergammon")
+    _, _, answers = play_script("hint", "eval", player=SureLowest(game), game=game)
+    assert re.search(r"move +visits +search +prior +points\n", answers[0])
+    assert "win" not in answers[0].split("sees")[0].split("move ")[1]
+    assert "points a game expected" in answers[1]
+
+
+def test_a_game_is_won_by_points():
+    game = make("hypergammon")
+    record = start_game(game, jax.random.key(0))
+    session = Session(RandomPlayer(game), (0, 1), jax.random.key(0), record)
+    while not session.over:
+        session = session.play(next(iter(session.record.legal_moves())))
+    won = round(3 * abs(session.current.returns[0]))
+    words = f"{won} point{'s' * (won > 1)} after {session.record.num_moves} moves."
+    assert outcome(session).endswith(f"player wins {words}")
 
 
 def test_resigning_loses_the_game():

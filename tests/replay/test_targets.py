@@ -5,8 +5,9 @@ import jax
 import numpy as np
 import pytest
 
+from azjax.network.results import WIN_DRAW_LOSS, expected_result
 from azjax.replay.buffer import add
-from azjax.replay.targets import count_turns, scan_plies, value_targets
+from azjax.replay.targets import count_turns, project, scan_plies, value_targets
 from tests.replay.test_buffer import (
     LANES,
     RING,
@@ -17,7 +18,10 @@ from tests.replay.test_buffer import (
 )
 
 add_jit = jax.jit(add)
-find_jit = jax.jit(value_targets, static_argnames=("root_value_weight", "max_games", "devices"))
+STATIC = ("root_value_weight", "max_games", "devices", "results")
+find_jit = jax.jit(value_targets, static_argnames=STATIC)
+BACKGAMMON = (3.0, 2.0, 1.0, -1.0, -2.0, -3.0)
+CUT = (3.0, 1.0, 0.0, -1.0, -3.0)
 
 
 def chances(value):
@@ -126,21 +130,79 @@ def test_a_win_and_a_doubtful_root_are_a_draw_less_often_than_their_mean_value()
     np.testing.assert_allclose(targets.value[0, 0], 0.4, atol=1e-4)
 
 
+def nearest_two(value, results):
+    """Returns the chances of the two results next to a value that have its mean."""
+    points, found = np.asarray(results) / results[0], np.zeros(len(results))
+    k = int(np.searchsorted(-points, -value, side="right")) - 1  # the least one that is no less
+    if k == len(points) - 1:
+        found[k] = 1
+    else:
+        found[k] = (value - points[k + 1]) / (points[k] - points[k + 1])
+        found[k + 1] = 1 - found[k]
+    return found
+
+
+@pytest.mark.parametrize("results", [BACKGAMMON, CUT])
+def test_a_value_is_the_mean_of_the_two_results_next_to_it(results):
+    values = np.concatenate([np.linspace(-1, 1, 41), np.asarray(results) / results[0]])
+    values = values.astype(np.float32)
+    found = np.asarray(project(values, results))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found.sum(-1), 1, atol=1e-6)
+    np.testing.assert_allclose(expected_result(found, results), values, atol=1e-6)
+    expected = np.stack([nearest_two(value, results) for value in values])
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(project(-values, results), found[:, ::-1], atol=1e-6)
+
+
+@pytest.mark.parametrize("results", [BACKGAMMON, CUT])
+@pytest.mark.parametrize("own", [0.0, 0.25])
+def test_results_of_points(results, own):
+    """Games end with points; the opponent's result is the opposite one."""
+    rng = np.random.default_rng(len(results))
+    rows = random_transitions(rng, RING, ends=0.3)
+    points = rng.choice(np.asarray(results) / results[0], rows["reward"].shape)
+    rows["reward"] = np.where(rows["discount"] == 0, points, 0)
+    rows["learn"][:] = True
+    replay = add_jit(new_ring(), as_transitions(rows))
+    found = jax.tree.map(np.asarray, find_jit(replay, root_value_weight=own, results=results))
+    plain = jax.tree.map(np.asarray, find_jit(replay, root_value_weight=own))
+    assert found.outcome.shape == (RING, LANES, len(results))
+    np.testing.assert_array_equal(found.valid, plain.valid)
+    seen = 0
+    for place, lane in zip(*np.nonzero(found.valid), strict=True):
+        sign, t = 1, place
+        while rows["discount"][t, lane] != 0:
+            sign, t = sign * rows["discount"][t, lane], t + 1
+        result = np.asarray(results) / results[0] == sign * rows["reward"][t, lane]
+        root = nearest_two(float(rows["value"][place, lane]), results)
+        expected = (1 - own) * result + own * root
+        np.testing.assert_allclose(found.outcome[place, lane], expected, atol=1e-5)
+        seen += 1
+    assert seen > RING
+    valid = found.valid
+    np.testing.assert_allclose(found.value[valid], plain.value[valid], atol=1e-3)
+
+
+@pytest.mark.parametrize("results", [WIN_DRAW_LOSS, BACKGAMMON])
 @pytest.mark.parametrize("size", [1, 2, 37, 64])
 @pytest.mark.parametrize(("own", "games"), [(0.0, 0), (0.25, 0), (0.5, 9)])
-def test_both_forms_are_equal(size, own, games):
+def test_both_forms_are_equal(size, own, games, results):
     """The share of plies that end a game differs from lane to lane, from none to all."""
     rng = np.random.default_rng(size)
     lanes = 600
     over = rng.random((size, lanes)) < np.linspace(-0.01, 1.01, lanes) ** 3
     plies = (
         (5 - np.arange(size, dtype=np.int32)) % size,
-        np.where(over, rng.choice([-1.0, 0.0, 1.0], over.shape), 0.0).astype(np.float16),
+        np.where(over, rng.choice(np.array(results) / results[0], over.shape), 0.0).astype(
+            np.float16
+        ),
         np.where(over, 0, rng.choice([-1, 1], over.shape)).astype(np.int8),
         rng.uniform(-1, 1, over.shape).astype(np.float16),
     )
     forms = [
-        jax.jit(functools.partial(form, games // 2, own)) for form in (scan_plies, count_turns)
+        jax.jit(functools.partial(form, games // 2, own, results))
+        for form in (scan_plies, count_turns)
     ]
     assert "while" not in forms[1].lower(*plies).as_text()
     (old, *same), (new, *others) = (form(*plies) for form in forms)
