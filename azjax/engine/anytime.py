@@ -29,6 +29,7 @@ from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 from azjax.chance import require_no_chance
 from azjax.engine.decision import slowest_each
 from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
+from azjax.engine.tree_memory import replant, with_capacity
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
 from azjax.search.loop import LoopState, no_selection, simulate_once
@@ -42,7 +43,7 @@ from azjax.search.model import (
     playout_evaluate,
 )
 from azjax.search.policies import AnytimeAlgorithm, normalise_logits
-from azjax.search.tree import compact, replant, tree_capacity, with_capacity
+from azjax.search.tree import CompactTree, compact, tree_capacity
 from azjax.types import Array, State, static
 
 MEMORY_MB = 256
@@ -160,7 +161,7 @@ class SearchInProgress:
 
     search: AnytimeSearch
     key: Array
-    tree: mctx.Tree  # of one game, compact
+    tree: CompactTree  # of one game
     simulations: int  # so far, those of a continued tree included
     draw: float  # the network's probability of a draw at the root; 0 if it has no draws
     restricted: bool = False  # to some of the root's actions
@@ -262,8 +263,8 @@ def _network_predict(game: Game, network: Network) -> Predict:
 @functools.partial(jit_for_few_calls, optimised=True)
 def _evaluate_root(
     search: AnytimeSearch, key: Array, state: State, allowed: Array
-) -> tuple[mctx.Tree, Array]:
-    """Returns (compact tree of the root alone, N = 1, probability of a draw).
+) -> tuple[CompactTree, Array]:
+    """Returns (tree of the root alone, N = 1, probability of a draw).
 
     Moves outside `allowed`, bool [A], count as illegal at the root.
     """
@@ -297,7 +298,7 @@ _replant = jax.jit(replant, donate_argnames="tree")
 
 
 @jax.jit
-def _has_state(tree: mctx.Tree, node: Array, state: State) -> Array:
+def _has_state(tree: CompactTree, node: Array, state: State) -> Array:
     """Returns whether a node has exactly this state, bool []."""
     equal = jax.tree.map(
         lambda nodes, x: jnp.array_equal(nodes[0, node], x), tree.embeddings, state
@@ -311,7 +312,7 @@ def _renumber(
     """Returns (the kept nodes' old numbers, their parents' new ones), int32 [max_nodes] each."""
     order = np.zeros(max_nodes, np.int32)
     order[: len(kept)] = kept
-    parents = np.full(max_nodes, mctx.Tree.NO_PARENT, np.int32)
+    parents = np.full(max_nodes, CompactTree.NO_PARENT, np.int32)
     if len(kept) > 1:
         old = np.asarray(jax.device_get(progress.tree.parents))[0]
         parents[1 : len(kept)] = np.searchsorted(kept, old[kept[1:]])
@@ -320,7 +321,7 @@ def _renumber(
 
 @functools.partial(jax.jit, donate_argnames="tree")
 def _run(
-    search: AnytimeSearch, key: Array, tree: mctx.Tree, bounds: Array
+    search: AnytimeSearch, key: Array, tree: CompactTree, bounds: Array
 ) -> tuple[Array, LoopState]:
     """Runs steps in the memory of the given tree; returns (number of simulations, key and tree).
 

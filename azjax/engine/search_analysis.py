@@ -9,7 +9,7 @@ import numpy as np
 
 from azjax.pytrees import first
 from azjax.search.policies import AnytimeAlgorithm
-from azjax.search.tree import with_root_edges
+from azjax.search.tree import CompactTree, with_root_edges
 from azjax.types import Array
 
 
@@ -45,9 +45,9 @@ class SearchAnalysis:
 
 
 def analyse_tree(
-    tree: mctx.Tree, simulations: int, draw: float, algorithm: AnytimeAlgorithm
+    tree: CompactTree, simulations: int, draw: float, algorithm: AnytimeAlgorithm
 ) -> SearchAnalysis:
-    """Summarises the compact search tree of one game; `draw` is the network's chance of one."""
+    """Summarises the search tree of one game; `draw` is the network's chance of one."""
     nodes: dict[str, np.ndarray] = jax.device_get(_node_arrays(tree, algorithm))
     count = simulations + 1
     parents, actions, visits = (nodes[k][:count] for k in ("parents", "actions", "visits"))
@@ -82,10 +82,9 @@ def analyse_tree(
 
 
 @functools.partial(jax.jit, static_argnames="algorithm")
-def _node_arrays(tree: mctx.Tree, algorithm: AnytimeAlgorithm) -> dict[str, Array]:
+def _node_arrays(tree: CompactTree, algorithm: AnytimeAlgorithm) -> dict[str, Array]:
     """Returns the data of the nodes that the analysis needs, without states and most priors."""
     nodes, root = first(tree), tree.ROOT_INDEX
-    moves = nodes.extra_data
     return {
         "logits": nodes.children_prior_logits[root],
         "scores": algorithm.scores(first(with_root_edges(tree))),
@@ -94,7 +93,7 @@ def _node_arrays(tree: mctx.Tree, algorithm: AnytimeAlgorithm) -> dict[str, Arra
         "actions": nodes.action_from_parent,
         "visits": nodes.node_visits,
         # From the perspective of the player who made the move to the node.
-        "values": moves.rewards + moves.discounts * nodes.node_values,
-        "over": moves.discounts == 0,  # the move to the node ended the game
+        "values": nodes.rewards + nodes.discounts * nodes.node_values,
+        "over": nodes.discounts == 0,  # the move to the node ended the game
         "root_value": nodes.raw_values[root],
     }

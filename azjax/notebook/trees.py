@@ -18,6 +18,7 @@ from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
 from azjax.pytrees import expand, first, take
 from azjax.search.search import tree_nodes
+from azjax.search.tree import compact
 from azjax.types import Array, State
 
 
@@ -184,7 +185,7 @@ def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tupl
         prior, policy, action = result.prior, result.policy, result.action
     else:
         tree = uct_search(player, key, states)
-        nodes, action = tree_nodes(tree), jnp.argmax(tree.summary().visit_probs, axis=-1)
+        nodes, action = tree_nodes(compact(tree)), jnp.argmax(tree.summary().visit_probs, axis=-1)
     movers = jax.vmap(jax.vmap(game.current_player))(nodes.states)
     over = jax.vmap(jax.vmap(game.is_terminal))(nodes.states)
     return nodes, prior, policy, action, movers, over

@@ -11,57 +11,27 @@ The second form needs what `model.transition` returns: discounts of -1, 0 or 1, 
 where the discount is 0. Products with these are exact, so their order does not matter.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import mctx
 
+from azjax.search.tree import LINEAGE_WORD, CompactTree, Lineages
 from azjax.types import Array
 
-_WORD = 32  # bits
-_MOST_NODES = 2048  # of a tree with lineages, whose bits grow with the square of the nodes
 
-
-class Lineages(NamedTuple):
-    """What leads to each node of a tree from its root. Allocated but not written on a CPU."""
-
-    above: Array  # uint32 [B, N, words], bit n of node m: n is m or above it
-    signs: Array  # [B, N], the product of the discounts from the root
-    rewards: Array  # [B, N], from the root's perspective, the sum of the rewards from the root
-
-
-def new_lineages(tree: mctx.Tree) -> Lineages | None:
-    """Returns the lineages of a tree that holds its roots alone; None if it has too many nodes."""
-    batch, nodes = tree.parents.shape
-    if nodes > _MOST_NODES:
-        return None
-    nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
-    return Lineages(
-        above=jnp.zeros((batch, nodes, _words(nodes)), jnp.uint32).at[:, 0, 0].set(1),
-        signs=nothing.at[:, 0].set(1),
-        rewards=nothing,
-    )
-
-
-def lineage_bytes(nodes: int) -> int:
-    """Returns the bytes of one game's lineages in a tree of `nodes` nodes."""
-    return 4 * nodes * (_words(nodes) + 2) if nodes <= _MOST_NODES else 0
-
-
-def _words(nodes: int) -> int:
-    return -(-nodes // _WORD)
-
-
-def backup(tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array) -> mctx.Tree:
+def backup(
+    tree: CompactTree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
+) -> CompactTree:
     """Updates the values and visits from the new nodes up to the roots.
 
     Args:
-      tree: compact, of B games, with W new nodes each, from `index` on.
+      tree: of B games, with W new nodes each, from `index` on.
       step: the new nodes' rewards, discounts and values [B, W].
       parent: their parents, int32 [B, W]; NO_PARENT where there is no new node.
     """
-    if tree.extra_data.lineages is None:
+    if tree.lineages is None:
         return backup_by_level(tree, index, step, parent)
     # With 32 simulations of 256 games of connect four, a CPU's whole search takes as long by either
     # form (25 and 21 ms). Times with hundreds of simulations would decide whether one is enough.
@@ -71,13 +41,12 @@ def backup(tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: 
 
 
 def backup_by_level(
-    tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
-) -> mctx.Tree:
+    tree: CompactTree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
+) -> CompactTree:
     """Updates all games level by level, as mctx does. Arguments are those of `backup`."""
     del index
     (batch, width), root = parent.shape, tree.ROOT_INDEX
     rows = jnp.arange(batch)[:, None]
-    moves = tree.extra_data
     last = root if width > 1 else tree.NO_PARENT  # one simulation can update the root itself
 
     def any_live(state: tuple[Array, ...]) -> Array:
@@ -96,8 +65,8 @@ def backup_by_level(
             values.at[row, at].set(mean, mode="drop"),
             visits.at[row, at].set(count + 1, mode="drop"),
             jnp.where(live, tree.parents[rows, at], node),
-            jnp.where(live, moves.rewards[rows, at], reward),
-            jnp.where(live, moves.discounts[rows, at], discount),
+            jnp.where(live, tree.rewards[rows, at], reward),
+            jnp.where(live, tree.discounts[rows, at], discount),
             jnp.where(live, here, value),
         )
 
@@ -108,7 +77,7 @@ def backup_by_level(
         results = reward + discount * value
         mean, count = _root_update(values[:, root], visits[:, root], results, node == root)
         values, visits = values.at[:, root].set(mean), visits.at[:, root].set(count)
-    return tree.replace(node_values=values, node_visits=visits)
+    return replace(tree, node_values=values, node_visits=visits)
 
 
 def _root_update(mean: Array, count: Array, results: Array, live: Array) -> tuple[Array, Array]:
@@ -120,10 +89,11 @@ def _root_update(mean: Array, count: Array, results: Array, live: Array) -> tupl
 
 
 def backup_at_once(
-    tree: mctx.Tree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
-) -> mctx.Tree:
+    tree: CompactTree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
+) -> CompactTree:
     """Updates all nodes at once, without a loop. Arguments are those of `backup`."""
-    lineages, root = tree.extra_data.lineages, tree.ROOT_INDEX
+    lineages, root = tree.lineages, tree.ROOT_INDEX
+    assert lineages is not None
     rows, numbers = jnp.arange(len(parent))[:, None], jnp.arange(tree.parents.shape[1])
     is_new, at = parent >= root, jnp.maximum(parent, root)
     above = jnp.where(is_new[:, :, None], lineages.above[rows, at], 0)
@@ -135,7 +105,7 @@ def backup_at_once(
     # of a finished game have the sign 0: below them nothing is won or lost any more.
     results = rewards + sign * step.value
     results = jnp.where(results == 0, 0.0, results)  # never -0, as in the sum with a reward of 0
-    bits = above[:, :, :, None] >> jnp.arange(_WORD, dtype=jnp.uint32)[None, None, None]
+    bits = above[:, :, :, None] >> jnp.arange(LINEAGE_WORD, dtype=jnp.uint32)[None, None, None]
     on_way = (bits & 1).reshape(*parent.shape, -1)[:, :, : len(numbers)] == 1
     value = jnp.sum(jnp.where(on_way, results[:, :, None], 0.0), axis=1)
     value = lineages.signs * value
@@ -149,8 +119,8 @@ def backup_at_once(
         return jax.lax.dynamic_update_slice_in_dim(nodes, new, index, axis=1)
 
     own = index + jnp.arange(parent.shape[1])
-    bit = jnp.uint32(1) << (own % _WORD).astype(jnp.uint32)
-    in_word = jnp.arange(lineages.above.shape[2])[None] == (own // _WORD)[:, None]
+    bit = jnp.uint32(1) << (own % LINEAGE_WORD).astype(jnp.uint32)
+    in_word = jnp.arange(lineages.above.shape[2])[None] == (own // LINEAGE_WORD)[:, None]
     own_bits = jnp.where(in_word, bit[:, None], jnp.uint32(0))
     lineages = Lineages(
         above=write(lineages.above, above | own_bits[None]),
@@ -158,8 +128,9 @@ def backup_at_once(
         rewards=write(lineages.rewards, rewards),
     )
     is_root = (numbers == root)[None]
-    return tree.replace(
+    return replace(
+        tree,
         node_values=jnp.where(is_root, root_mean[:, None], jnp.where(live, mean, values)),
         node_visits=jnp.where(is_root, root_count[:, None], visits + live.astype(visits.dtype)),
-        extra_data=tree.extra_data._replace(lineages=lineages),
+        lineages=lineages,
     )

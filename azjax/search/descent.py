@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 
-from azjax.search.tree import child_at, edges_at, has_few_edges
+from azjax.search.tree import CompactTree, child_at, edges_at, has_few_edges
 from azjax.types import Array
 
 
@@ -45,13 +45,13 @@ _MOST_EDGES = 2**25  # of all trees; looking at more takes a GPU longer than wai
 
 
 def descend(
-    key: Array, tree: mctx.Tree, selection: Selection, *, width: int = 1, deterministic: bool
+    key: Array, tree: CompactTree, selection: Selection, *, width: int = 1, deterministic: bool
 ) -> tuple[Array, Array]:
     """Walks down all trees until the actions lead to no node yet.
 
     Args:
       key: PRNG key, used as mctx does if the width is 1.
-      tree: compact, of B games.
+      tree: of B games.
       width: simulations W that go down from each root.
       deterministic: whether both selections ignore their key and depth.
 
@@ -69,7 +69,7 @@ def descend(
 
 
 def descend_by_level(
-    key: Array, tree: mctx.Tree, selection: Selection, width: int = 1
+    key: Array, tree: CompactTree, selection: Selection, width: int = 1
 ) -> tuple[Array, Array]:
     """Walks down all games level by level. Arguments and results are those of `descend`."""
     batch = tree.node_visits.shape[0]
@@ -79,7 +79,7 @@ def descend_by_level(
         pairs = jax.vmap(jax.random.split)(keys)
         return pairs[:, 0], pairs[:, 1]
 
-    def below(key: Array, tree: mctx.Tree, node: Array, depth: Array) -> Array:
+    def below(key: Array, tree: CompactTree, node: Array, depth: Array) -> Array:
         return selection.below(key, edges_at(tree, node), jnp.int32(0), depth)
 
     below_all = jax.vmap(jax.vmap(below, in_axes=(None, None, 0, None)), in_axes=(0, 0, 0, None))
@@ -109,7 +109,7 @@ def descend_by_level(
 
 
 def descend_at_once(
-    key: Array, tree: mctx.Tree, selection: Selection, width: int = 1
+    key: Array, tree: CompactTree, selection: Selection, width: int = 1
 ) -> tuple[Array, Array]:
     """Selects at all nodes at once. Arguments and results are those of `descend`.
 
@@ -118,20 +118,20 @@ def descend_at_once(
     batch, nodes = tree.parents.shape
     numbers, rows = jnp.arange(nodes, dtype=jnp.int32), jnp.arange(batch)[:, None]
 
-    def below(tree: mctx.Tree, node: Array) -> Array:
+    def below(tree: CompactTree, node: Array) -> Array:
         return selection.below(key, edges_at(tree, node), jnp.int32(0), jnp.int32(1))
 
     first, is_open = _select_at_roots(
         jnp.broadcast_to(key, (batch, *key.shape)), tree, selection, width
     )
     action = jax.vmap(jax.vmap(below, (None, 0)), (0, None))(tree, numbers)
-    children = tree.extra_data.children
-    child = jnp.take_along_axis(children, action[:, :, None], axis=2)[:, :, 0]
+    assert tree.children is not None
+    child = jnp.take_along_axis(tree.children, action[:, :, None], axis=2)[:, :, 0]
     # A node whose action leads to no node is the end of its way, and stays where it is.
     end = jnp.where(child == tree.UNVISITED, numbers, child)
     for _ in range((nodes - 1).bit_length()):
         end = jnp.take_along_axis(end, end, axis=1)
-    child = children[rows, tree.ROOT_INDEX, first]
+    child = tree.children[rows, tree.ROOT_INDEX, first]
     is_new = (child == tree.UNVISITED) | ~is_open
     node = jnp.where(is_new, tree.ROOT_INDEX, end[rows, jnp.maximum(child, 0)])
     action = jnp.where(is_new, first, action[rows, node])
@@ -139,11 +139,11 @@ def descend_at_once(
 
 
 def _select_at_roots(
-    keys: Array, tree: mctx.Tree, selection: Selection, width: int
+    keys: Array, tree: CompactTree, selection: Selection, width: int
 ) -> tuple[Array, Array]:
     """Returns the root's actions int32 [B, W], and whether each is to be visited, bool [B, W]."""
 
-    def at_root(key: Array, tree: mctx.Tree) -> tuple[Array, Array]:
+    def at_root(key: Array, tree: CompactTree) -> tuple[Array, Array]:
         return selection.root(key, edges_at(tree, jnp.int32(tree.ROOT_INDEX)), width)
 
     return jax.vmap(at_root)(keys, tree)

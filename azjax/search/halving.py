@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 
+from azjax.search.tree import CompactTree
 from azjax.types import Array
 
 _MAXVISIT_INIT = 50.0  # c_visit of the paper, as in mctx
@@ -86,8 +87,8 @@ def _phases(widths: Sequence[int]) -> tuple[Phase, ...]:
     return tuple(Phase(width, len(list(steps))) for width, steps in groupby(widths))
 
 
-def unfinished(tree: mctx.Tree, simulations: int) -> Array:
-    """Returns whether a root of a compact tree still lacks simulations, bool []."""
+def unfinished(tree: CompactTree, simulations: int) -> Array:
+    """Returns whether a root of some trees still lacks simulations, bool []."""
     has_choice = jnp.sum(~tree.root_invalid_actions, axis=-1) > 1
     return jnp.any(has_choice & (tree.node_visits[:, tree.ROOT_INDEX] <= simulations))
 

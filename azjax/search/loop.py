@@ -9,6 +9,7 @@ results equal stock mctx exactly, because the random keys are used in the same w
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -20,7 +21,7 @@ from azjax.search.backup import backup
 from azjax.search.descent import Selection, descend
 from azjax.search.halving import Phase
 from azjax.search.packing import packing
-from azjax.search.tree import add_nodes, compact, with_root_edges
+from azjax.search.tree import CompactTree, add_nodes, compact, with_root_edges
 from azjax.types import Array, Params, State
 
 # More states at once do not fit into the caches of a CPU's core. A search of 512 games of connect
@@ -29,7 +30,8 @@ from azjax.types import Array, Params, State
 # 2026-11-28).
 _MOST_ROWS = 1024
 
-LoopState = tuple[Array, mctx.Tree]  # (PRNG key, tree)
+LoopState = tuple[Array, CompactTree]  # (PRNG key, tree)
+_MctxState = tuple[Array, mctx.Tree]
 
 
 def make_loop_fn(
@@ -38,10 +40,10 @@ def make_loop_fn(
     selection: Selection,
     *,
     phases: Sequence[Phase] | None = None,
-    goes_on: Callable[[mctx.Tree], Array] | None = None,
+    goes_on: Callable[[CompactTree], Array] | None = None,
     deterministic: bool = False,
     pack_states: bool = False,
-) -> Callable[[int | Array, int | Array, Any, LoopState], LoopState]:
+) -> Callable[[int | Array, int | Array, Any, _MctxState], _MctxState]:
     """Returns a `loop_fn` for `mctx.gumbel_muzero_policy`, `mctx.muzero_policy` and `mctx.search`.
 
     Args:
@@ -65,12 +67,12 @@ def make_loop_fn(
 
       The returned tree, a policy's `search_tree`, has all nodes [B, N] and their prior logits
       [B, N, A] as in mctx. The other `children_` arrays hold the roots' edges only, [B, 1, A];
-      `tree.whole_tree` returns all edges.
+      `tree.whole_tree` returns all edges, of the compact tree in `extra_data`.
     """
 
-    def loop_fn(lower: int | Array, upper: int | Array, body: Any, state: LoopState) -> LoopState:
+    def loop_fn(lower: int | Array, upper: int | Array, body: Any, state: _MctxState) -> _MctxState:
         del body
-        key, tree = state
+        key, tree = state[0], compact(state[1])
         pack, unpack = packing(tree.embeddings) if pack_states else 2 * (lambda states: states,)
         simulate = functools.partial(
             simulate_once,
@@ -81,15 +83,14 @@ def make_loop_fn(
             pack=pack,
             unpack=unpack,
         )
-        tree = tree.replace(embeddings=pack(tree.embeddings))
-        state = key, compact(tree)
+        packed = key, replace(tree, embeddings=pack(tree.embeddings))
         with jax.named_scope("simulations"):
             for phase in phases or [Phase(1, upper - lower)]:
                 step = functools.partial(_step, simulate, phase.width, lower)
-                state = _repeat(step, phase.steps, state, goes_on)
+                packed = _repeat(step, phase.steps, packed, goes_on)
                 lower += phase.width * phase.steps
-        key, tree = state
-        return key, with_root_edges(tree.replace(embeddings=unpack(tree.embeddings)))
+        key, tree = packed
+        return key, with_root_edges(replace(tree, embeddings=unpack(tree.embeddings)))
 
     return loop_fn
 
@@ -98,7 +99,7 @@ def _repeat(
     step: Callable[[Array, LoopState], LoopState],
     steps: int | Array,
     state: LoopState,
-    goes_on: Callable[[mctx.Tree], Array] | None,
+    goes_on: Callable[[CompactTree], Array] | None,
 ) -> LoopState:
     if goes_on is None:
         return jax.lax.fori_loop(0, steps, step, state)

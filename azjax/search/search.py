@@ -20,6 +20,7 @@ from azjax.search.chance_nodes import (
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
 from azjax.search.policies import Exploration, Positions, SearchKeys, Steps, algorithm_of
+from azjax.search.tree import CompactTree, compact
 from azjax.types import Array, Params, State
 
 _TINY = 1e-6
@@ -160,21 +161,21 @@ def search_with_tree(
     if root_logits is not None:
         root_logits = with_outcomes(root_logits, num_outcomes(rules))
     output = find(rules, evaluate, states=states, root_logits=root_logits)
-    result, nodes = search_result(output), tree_nodes(output.search_tree)
+    result, nodes = search_result(output), tree_nodes(compact(output.search_tree))
     result = result_of_actions(result, num_outcomes(rules))
     if listed is not None:
         result, nodes = listed.of_all_actions(states, result), listed.of_all_nodes(nodes)
     return result, nodes
 
 
-def tree_nodes(tree: mctx.Tree) -> TreeNodes:
+def tree_nodes(tree: CompactTree) -> TreeNodes:
     """Returns the nodes of compact trees."""
     return TreeNodes(
         states=tree.embeddings,
         parents=tree.parents,
         actions=tree.action_from_parent,
-        rewards=tree.extra_data.rewards,
-        discounts=tree.extra_data.discounts,
+        rewards=tree.rewards,
+        discounts=tree.discounts,
         evaluations=tree.raw_values,
         visits=tree.node_visits,
         values=tree.node_values,
@@ -233,7 +234,7 @@ def search_output(
 ) -> mctx.PolicyOutput:
     """Searches B positions and returns mctx's output, with the search tree of each.
 
-    Arguments and errors are those of `search`. The tree is compact, see `tree.py`.
+    Arguments and errors are those of `search`. The trees' `extra_data` is a `tree.CompactTree`.
     """
     check_key(key)
     keys = SearchKeys(*jax.random.split(key, 3))

@@ -8,21 +8,22 @@ only the prior logits for each action. A row of the other arrays is computed whe
 """
 
 import functools
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
-from azjax_envs.xla_cpu import computed_once
 
-from azjax.search.backup import Lineages, new_lineages
 from azjax.types import Array, State
 
+LINEAGE_WORD = 32  # bits
+_MOST_NODES = 2048  # of a tree with lineages, whose bits grow with the square of the nodes
 _FEW_EDGES = 2**16  # nodes times actions of a tree whose edges can all be looked at at once
 
 # In numbers of four bytes.
-_NODE_NUMBERS = 7  # of each node: [B, N] arrays of `mctx.Tree` and of `Moves`
+_NODE_NUMBERS = 7  # of each node: the arrays [B, N] of a compact tree
 
 _ROWS = (
     "children_index",
@@ -39,29 +40,81 @@ _OF_NODES = (
     "action_from_parent",
     "children_prior_logits",
     "embeddings",
+    "rewards",
+    "discounts",
 )
 
+_SHARED = (*_OF_NODES[:-2], "parents", "root_invalid_actions")
 
-class Moves(NamedTuple):
-    """The `extra_data` of a compact tree: data of the moves that led to its nodes."""
 
-    rewards: Array  # [B, N], of the move that led to each node
-    discounts: Array  # [B, N], of the same move
+class Lineages(NamedTuple):
+    """What leads to each node of a tree from its root. Allocated but not written on a CPU."""
+
+    above: Array  # uint32 [B, N, words], bit n of node m: n is m or above it
+    signs: Array  # [B, N], the product of the discounts from the root
+    rewards: Array  # [B, N], from the root's perspective, the sum of the rewards from the root
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CompactTree:
+    """A search tree of each of B games, with N nodes. Names that `mctx.Tree` has mean the same."""
+
+    ROOT_INDEX: ClassVar[int] = mctx.Tree.ROOT_INDEX
+    NO_PARENT: ClassVar[int] = mctx.Tree.NO_PARENT
+    UNVISITED: ClassVar[int] = mctx.Tree.UNVISITED
+
+    action_from_parent: Array  # int32 [B, N]
+    children_prior_logits: Array  # float32 [B, N, A]
+    embeddings: State  # [B, N, ...]
+    rewards: Array  # float32 [B, N], of the move that led to each node
+    discounts: Array  # float32 [B, N], of the same move
     children: Array | None  # int32 [B, N, A], nodes or UNVISITED; None if there are many actions
     lineages: Lineages | None  # for a backup without a loop; None if there are many nodes
     extra_data: Any  # the policy's own
+    node_values: Array  # float32 [B, N]
+    node_visits: Array  # int32 [B, N]
+    parents: Array  # int32 [B, N]
+    raw_values: Array  # float32 [B, N], evaluations
+    root_invalid_actions: Array  # bool [B, A]
 
 
-def compact(tree: mctx.Tree) -> mctx.Tree:
-    """Returns a tree to search in, whose `children_` arrays are None except the prior logits."""
-    if isinstance(tree.extra_data, Moves):
-        moves = tree.extra_data
-    else:
-        batch, nodes, actions = tree.children_prior_logits.shape
-        children = tree.children_index if keeps_children(nodes, actions) else None
-        nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
-        moves = Moves(nothing, nothing, children, new_lineages(tree), tree.extra_data)
-    return tree.replace(**dict.fromkeys(_ROWS), extra_data=moves)
+def compact(tree: mctx.Tree) -> CompactTree:
+    """Returns the tree to search in, of roots alone or of what `with_root_edges` returned."""
+    if isinstance(tree.extra_data, CompactTree):
+        return tree.extra_data
+    batch, nodes, actions = tree.children_prior_logits.shape
+    nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
+    return CompactTree(
+        **_shared(tree),
+        rewards=nothing,
+        discounts=nothing,
+        children=tree.children_index if keeps_children(nodes, actions) else None,
+        lineages=new_lineages(tree),
+        extra_data=tree.extra_data,
+    )
+
+
+def new_lineages(tree: mctx.Tree) -> Lineages | None:
+    """Returns the lineages of a tree that holds its roots alone; None if it has too many nodes."""
+    batch, nodes = tree.parents.shape
+    if nodes > _MOST_NODES:
+        return None
+    nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
+    return Lineages(
+        above=jnp.zeros((batch, nodes, _words(nodes)), jnp.uint32).at[:, 0, 0].set(1),
+        signs=nothing.at[:, 0].set(1),
+        rewards=nothing,
+    )
+
+
+def lineage_bytes(nodes: int) -> int:
+    """Returns the bytes of one game's lineages in a tree of `nodes` nodes."""
+    return 4 * nodes * (_words(nodes) + 2) if nodes <= _MOST_NODES else 0
+
+
+def _words(nodes: int) -> int:
+    return -(-nodes // LINEAGE_WORD)
 
 
 def keeps_children(nodes: int, actions: int) -> bool:
@@ -105,116 +158,40 @@ def _node_bytes(game: Game, *, children: bool) -> int:
     return state + 4 * (_NODE_NUMBERS + (2 if children else 1) * game.num_actions)
 
 
-def with_root_edges(tree: mctx.Tree) -> mctx.Tree:
-    """Returns a compact tree with the roots' edges [B, 1, A], which mctx's policies read."""
+def with_root_edges(tree: CompactTree) -> mctx.Tree:
+    """Returns a tree with the roots' edges [B, 1, A], as much as mctx's policies read.
+
+    Its `extra_data` is the compact tree.
+    """
     roots = jax.vmap(edges_at, in_axes=(0, None))(tree, tree.ROOT_INDEX)
-    return tree.replace(**{name: getattr(roots, name) for name in _ROWS})
+    edges = {name: getattr(roots, name) for name in _ROWS}
+    return mctx.Tree(**_shared(tree), **edges, extra_data=tree)
 
 
-def whole_tree(tree: mctx.Tree) -> mctx.Tree:
-    """Returns a compact tree with all edges [B, N, A], as mctx makes it, to draw or compare it."""
+def whole_tree(tree: CompactTree) -> mctx.Tree:
+    """Returns the tree with all edges [B, N, A], as mctx makes it, to draw or compare it."""
     nodes = jnp.arange(tree.parents.shape[1])
     edges = jax.vmap(jax.vmap(edges_at, in_axes=(None, 0)), in_axes=(0, None))(tree, nodes)
     rows = {name: getattr(edges, name)[:, :, 0] for name in _ROWS}
-    return tree.replace(**rows, extra_data=tree.extra_data.extra_data)
+    return mctx.Tree(**_shared(tree), **rows, extra_data=tree.extra_data)
 
 
-def _node_arrays(tree: mctx.Tree) -> dict[str, Any]:
-    """Returns the arrays of a compact tree that have a row for each node [B, N, ...]."""
-    return {name: getattr(tree, name) for name in _OF_NODES} | {
-        "rewards": tree.extra_data.rewards,
-        "discounts": tree.extra_data.discounts,
-    }
+def _shared(tree: mctx.Tree | CompactTree) -> dict[str, Any]:
+    """Returns the arrays that both kinds of trees have."""
+    return {name: getattr(tree, name) for name in _SHARED}
 
 
-def _with_node_arrays(
-    tree: mctx.Tree, arrays: dict[str, Any], children: Array | None, **more: Any
-) -> mctx.Tree:
-    """Returns the tree with other arrays of its nodes."""
-    moves = tree.extra_data._replace(
-        rewards=arrays["rewards"], discounts=arrays["discounts"], children=children
-    )
-    return tree.replace(**{name: arrays[name] for name in _OF_NODES}, extra_data=moves, **more)
+def node_arrays(tree: CompactTree) -> dict[str, Any]:
+    """Returns the arrays with a row for each node [B, N, ...], except the parents."""
+    return {name: getattr(tree, name) for name in _OF_NODES}
 
 
-def with_capacity(root: mctx.Tree, nodes: int) -> mctx.Tree:
-    """Returns a compact tree with room for `nodes` nodes of each game, without lineages.
-
-    `root` has one node, which becomes the root.
-    """
-    batch, _, actions = root.children_prior_logits.shape
-
-    def grow(of_root: Array, empty: int = 0) -> Array:
-        of_nodes = jnp.full((batch, nodes, *of_root.shape[2:]), empty, of_root.dtype)
-        return of_nodes.at[:, 0].set(of_root[:, 0])
-
-    children = None
-    if keeps_children(nodes, actions):
-        children = jnp.full((batch, nodes, actions), root.UNVISITED, jnp.int32)
-    arrays = jax.tree.map(grow, _node_arrays(root))
-    arrays["action_from_parent"] = grow(root.action_from_parent, root.NO_PARENT)
-    parents = grow(root.parents, root.NO_PARENT)
-    tree = _with_node_arrays(root, arrays, children, parents=parents)
-    return tree.replace(extra_data=tree.extra_data._replace(lineages=None))
-
-
-def replant(
-    root: mctx.Tree, tree: mctx.Tree, order: Array, parents: Array, count: Array, used: Array
-) -> mctx.Tree:
-    """Moves some nodes of one game's compact tree to its beginning, where they are a tree.
-
-    The work grows with the nodes moved and used, not with the tree's capacity.
-
-    Args:
-      root: compact, with one node: the evaluated root of the new tree.
-      tree: the tree, B = 1.
-      order: the nodes to keep, ascending, the new root first; int32 [N].
-      parents: the kept nodes' parents by their new numbers, NO_PARENT of all others; int32 [N].
-      count: number of nodes to keep, at least 1, which means that the root is new; int32 [].
-      used: number of nodes in the tree before, int32 [].
-    """
-
-    def write(index: Array, of_nodes: Array, row: Array) -> Array:
-        return jax.lax.dynamic_update_slice_in_dim(of_nodes, row, index, axis=1)
-
-    def move(index: Array, kept: dict[str, Any]) -> dict[str, Any]:
-        # A node never moves to a higher number, so none is overwritten before it has moved.
-        rows = jax.tree.map(
-            lambda x: jax.lax.dynamic_slice_in_dim(x, order[index], 1, axis=1), kept
-        )
-        (rows,) = computed_once(rows)  # else XLA would copy whole arrays
-        return jax.tree.map(functools.partial(write, index), kept, rows)
-
-    kept = jax.lax.fori_loop(0, jnp.where(count > 1, count, 0), move, _node_arrays(tree))
-    fresh = _node_arrays(root)
-    for name in ("node_visits", "node_values"):  # which stay if there are nodes below the root
-        fresh[name] = jnp.where(count == 1, fresh[name], kept[name][:, :1])
-    kept = jax.tree.map(functools.partial(write, jnp.int32(0)), kept, fresh)
-    children = tree.extra_data.children
-    if children is not None:
-        empty = jnp.full((1, 1, children.shape[2]), tree.UNVISITED, children.dtype)
-        children = jax.lax.fori_loop(
-            0, used, lambda node, children: write(node, children, empty), children
-        )
-        actions = kept["action_from_parent"]
-        children = jax.lax.fori_loop(
-            1,
-            count,
-            lambda node, children: children.at[0, parents[node], actions[0, node]].set(node),
-            children,
-        )
-    return _with_node_arrays(
-        tree, kept, children, parents=parents[None], root_invalid_actions=root.root_invalid_actions
-    )
-
-
-def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
-    """Returns one node of one game's compact tree as an `mctx.Tree` of one node, N = 1."""
-    moves = tree.extra_data
+def edges_at(tree: CompactTree, node: Array | int) -> mctx.Tree:
+    """Returns one node of one game's tree as an `mctx.Tree` of one node, N = 1."""
     nodes, actions = tree.children_prior_logits.shape
-    of_nodes = (tree.node_visits, moves.rewards, moves.discounts, tree.node_values)
-    if moves.children is not None and _looks_up(nodes, actions):
-        rows = _look_up(moves.children[node], of_nodes)
+    of_nodes = (tree.node_visits, tree.rewards, tree.discounts, tree.node_values)
+    if tree.children is not None and _looks_up(nodes, actions):
+        rows = _look_up(tree.children[node], of_nodes)
     else:
         numbers = jnp.arange(nodes, dtype=jnp.int32)
         # Nodes with another parent are written to places that do not exist, which drops them.
@@ -222,7 +199,7 @@ def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
         rows = jax.lax.platform_dependent(
             node,
             place,
-            moves.children,
+            tree.children,
             of_nodes,
             cpu=lambda _, place, __, of_nodes: _assemble(actions, place, of_nodes),
             # A GPU launches some kernels for each scatter, but none for a gather, which it fuses.
@@ -249,7 +226,7 @@ def edges_at(tree: mctx.Tree, node: Array) -> mctx.Tree:
         children_values=values[None],
         embeddings=jax.tree.map(only, tree.embeddings),
         root_invalid_actions=tree.root_invalid_actions,
-        extra_data=moves.extra_data,
+        extra_data=tree.extra_data,
     )
 
 
@@ -277,25 +254,24 @@ def _assemble(actions: int, place: Array, of_nodes: tuple[Array, ...]) -> tuple[
     return children, *map(row, of_nodes)
 
 
-def child_at(tree: mctx.Tree, node: Array, action: Array) -> Array:
-    """Returns the node that an action leads to in one compact tree, or UNVISITED: int32 []."""
-    children = tree.extra_data.children
-    if children is not None:
-        return children[node, action]
+def child_at(tree: CompactTree, node: Array, action: Array) -> Array:
+    """Returns the node that an action leads to in one game's tree, or UNVISITED: int32 []."""
+    if tree.children is not None:
+        return tree.children[node, action]
     found = (tree.parents == node) & (tree.action_from_parent == action)
     numbers = jnp.arange(tree.parents.shape[0])
     return jnp.max(jnp.where(found, numbers, tree.UNVISITED)).astype(jnp.int32)
 
 
 def add_nodes(
-    tree: mctx.Tree,
+    tree: CompactTree,
     index: Array,
     parent: Array,
     action: Array,
     step: mctx.RecurrentFnOutput,
     embedding: State,
-) -> mctx.Tree:
-    """Adds W new nodes to each game's compact tree, all from the same `index` on, int32 [].
+) -> CompactTree:
+    """Adds W new nodes to each game's tree, all from the same `index` on, int32 [].
 
     Args:
       parent: parents of the new nodes, int32 [B, W]; NO_PARENT where there is none.
@@ -311,7 +287,7 @@ def add_nodes(
     # A width of 1 makes this all 1, but XLA knows it only after the walk down. XLA would write a
     # constant before the walk reads the visits, into a copy of the whole array.
     is_new = parent >= 0
-    children = tree.extra_data.children
+    children = tree.children
     if children is not None:
         batch, width = parent.shape
         row = jnp.where(is_new, jnp.arange(batch)[:, None], batch)
@@ -329,5 +305,5 @@ def add_nodes(
         "rewards": step.reward,
         "discounts": step.discount,
     }
-    arrays = jax.tree.map(write, _node_arrays(tree), new)
-    return _with_node_arrays(tree, arrays, children, parents=write(tree.parents, parent))
+    arrays = jax.tree.map(write, node_arrays(tree), new)
+    return replace(tree, **arrays, parents=write(tree.parents, parent), children=children)

@@ -270,8 +270,8 @@ def lines_below(progress, moves):
     for node in range(1, count):
         parent = int(tree.parents[0, node])
         lines[node] = (*lines[parent], int(tree.action_from_parent[0, node]))
-        if progress.tree.extra_data.children is not None:
-            assert tree.extra_data.children[0, parent, lines[node][-1]] >= node
+        if progress.tree.children is not None:
+            assert tree.children[0, parent, lines[node][-1]] >= node
     facts = {}
     for node, line in lines.items():
         if line[: len(moves)] == tuple(moves):
@@ -308,7 +308,7 @@ def test_a_continued_search_equals_a_search_of_the_position(name, max_nodes, mon
     after = record.play(legal[1])
     state = after.current.state
     continued = search.start(state, after=progress, moves=legal[1:2])
-    assert (continued.tree.extra_data.children is None) == (name == "gomoku")
+    assert (continued.tree.children is None) == (name == "gomoku")
     assert continued.simulations == first
     fresh = search.start(state).run(first)
     np.testing.assert_array_equal(continued.analysis().visits, fresh.analysis().visits)

@@ -1,5 +1,6 @@
 """Searches on accelerators: a backup without a loop and rows by gathers, equal to those of CPUs."""
 
+import dataclasses
 import types
 
 import chex
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.search.backup import backup_at_once, backup_by_level, lineage_bytes, new_lineages
-from azjax.search.tree import compact, edges_at
+from azjax.search.backup import backup_at_once, backup_by_level
+from azjax.search.tree import compact, edges_at, lineage_bytes, new_lineages
 from tests.oracles import searches
 from tests.oracles.searches import BATCH, compiled_policy
 from tests.search.test_loop import WIDE, problem
@@ -65,8 +66,8 @@ def test_searches_are_the_same_on_other_platforms(name, policy, monkeypatch):
 
 def without_lineages(output):
     tree = output.search_tree
-    moves = tree.extra_data._replace(lineages=None)
-    return output.replace(search_tree=tree.replace(extra_data=moves))
+    compact = dataclasses.replace(tree.extra_data, lineages=None)
+    return output.replace(search_tree=tree.replace(extra_data=compact))
 
 
 def check_lineages(lineages, tree):
@@ -87,7 +88,7 @@ def check_lineages(lineages, tree):
 def test_only_a_cpu_walks_up_level_by_level():
     tree = compiled_policy(make("tic_tac_toe"), "puct")(
         *problem(make("tic_tac_toe"), 0)
-    ).search_tree
+    ).search_tree.extra_data
     numbers = jnp.zeros((BATCH, 1))
     step = mctx.RecurrentFnOutput(
         reward=numbers, discount=numbers, prior_logits=numbers, value=numbers
@@ -112,7 +113,7 @@ def test_other_platforms_scatter_only_the_children(monkeypatch):
     """And not even these where the tree keeps them."""
     tree = compiled_policy(make(WIDE), "puct")(*problem(make(WIDE), 0)).search_tree
     kept = jax.tree.map(lambda x: x[0], compact(tree))
-    found = kept.replace(extra_data=kept.extra_data._replace(children=None))
+    found = dataclasses.replace(kept, children=None)
 
     def scatters(tree):
         program = jax.jit(lambda *x: edges_at(*x)).lower(tree, jnp.int32(0)).as_text()

@@ -51,7 +51,7 @@ def test_both_forms_find_the_same_ends(name, width):
     np.testing.assert_array_equal(node, expected)
     np.testing.assert_array_equal(action[is_open], move[is_open])
     # The action leads to no node yet, and some ways are long.
-    children = np.asarray(tree.extra_data.children)
+    children = np.asarray(tree.children)
     ends = children[np.arange(BATCH)[:, None], node, action]
     assert (ends[is_open] == tree.UNVISITED).all()
     assert len(np.unique(node)) > 5

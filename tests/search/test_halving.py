@@ -10,11 +10,11 @@ from mctx._src.seq_halving import get_sequence_of_considered_visits
 from azjax.config import GumbelConfig, SearchConfig
 from azjax.pytrees import take
 from azjax.search.halving import round_widths, rounds_of_all, rounds_of_full
-from azjax.search.tree import whole_tree
+from azjax.search.tree import compact, whole_tree
 from tests.oracles.searches import BATCH, compiled_policy, compiled_stock
 from tests.search.test_loop import WIDE, problem
 
-whole = jax.jit(whole_tree)
+whole = jax.jit(lambda tree: whole_tree(compact(tree)))
 
 
 def search_config(game, simulations, considered, *, rescale=False):

@@ -10,7 +10,7 @@ from azjax_envs import make
 
 from azjax.search.descent import Selection, one_at_the_root
 from azjax.search.loop import make_loop_fn
-from azjax.search.tree import whole_tree
+from azjax.search.tree import compact, whole_tree
 from tests.oracles.searches import (
     BATCH,
     CONSIDERED,
@@ -24,7 +24,7 @@ from tests.oracles.searches import (
     random_positions,
 )
 
-whole = jax.jit(whole_tree)
+whole = jax.jit(lambda tree: whole_tree(compact(tree)))
 
 
 def problem(game, seed):
