@@ -1,9 +1,11 @@
 """The dice of games of chance, and which parts of the package know none."""
 
+import re
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from azjax_envs import Game, HasChance
 from azjax_envs.sampling import choose_weighted
 
@@ -35,11 +37,35 @@ def outcomes(game: Game, state: State) -> tuple[Array, State]:
     return jnp.where(game.is_chance(state), shares, certain), states
 
 
+def read_outcome(game: Any, state: State, text: str) -> int:
+    """Returns the outcome of chance that a text names, such as "6-1"; "61" and "1 6" are the same.
+
+    Args:
+      state: one state in which chance is next.
+
+    Raises:
+      UserError: no possible outcome has that name.
+    """
+    possible = np.flatnonzero(np.asarray(game.chance_probabilities(state)) > 0).tolist()
+    names = {outcome: game.outcome_to_string(state, outcome) for outcome in possible}
+    for spell in (str.lower, _digits):
+        found = [outcome for outcome in possible if spell(names[outcome]) == spell(text.strip())]
+        if len(found) == 1 and spell(text):
+            return found[0]
+    raise UserError(f"{text.strip()!r} is no roll here; rolls are {', '.join(names.values())}")
+
+
+def _digits(text: str) -> str:
+    """Returns the faces of dice in order, "" for a text with other letters."""
+    faces = re.sub(r"[\s-]", "", text)
+    return "".join(sorted(faces)) if faces.isdecimal() else ""
+
+
 def require_no_chance(game: Any) -> None:
     """Raises a UserError if a game has dice, where none are known."""
     if isinstance(game, HasChance):
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
-            f"{name} is a game of chance: engines, analysis, files and pages know no dice; azjax "
+            f"{name} is a game of chance: engines, analysis and pages know no dice; azjax "
             "train, eval, match, play in a terminal and solve do"
         )

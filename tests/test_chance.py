@@ -7,38 +7,85 @@ import pytest
 from azjax_envs import init_batch, make
 
 import azjax
+import azjax.notebook
 from azjax.cli.main import main
+from azjax.config.toml import config_from_dict
 from azjax.engine.player_search import make_engine_search
 from azjax.errors import UserError
+from azjax.files.game_record import replay, start_game
+from azjax.network.two_headed import make_network
 from azjax.players.random_player import RandomPlayer
 from azjax.players.uct import UCTPlayer
+from azjax.web.server import serve
 
-REFUSED = "ur_1 is a game of chance: engines, analysis, files and pages know no dice"
+REFUSED = "ur_1 is a game of chance: engines, analysis and pages know no dice; azjax train,"
+NETWORK = {"architecture": "mlp", "blocks": 1, "channels": 4, "value_hidden": 4, "norm": "none"}
+DOORS = {
+    "GTP": "gtp RUN",
+    "UCI": "uci RUN",
+    "USI": "usi RUN",
+    "GTP without a network": "gtp random --game ur_1",
+    "UCI without a network": "uci random --game ur_1",
+    "USI without a network": "usi random --game ur_1",
+    "GTP by the name of the game": "gtp ur_1",
+    "UCI by the name of the game": "uci ur_1",
+    "USI by the name of the game": "usi ur_1",
+    "a page on this machine": "play RUN --web",
+    "a page of perfect play": "play exact --game ur_1 --web",
+    "a page for any browser": "web RUN --out SITE",
+    "analysis of a file": "analyse FILE --player RUN",
+    "analysis by the name of the game": "analyse FILE --game ur_1",
+    "analysis of a file that names the game": "analyse FILE",
+    "the measurement of searches": "bench search --game ur_1",
+    "learning from recorded games": "pretrain ur_1.toml FILE",
+}
+"""What knows no dice, with the command that leads there."""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("gtp ur_1", "uci ur_1", "usi ur_1", "bench search --game ur_1"),
-        *("gtp random --game ur_1", "uci random --game ur_1", "play exact --game ur_1 --web"),
-        *("analyse FILE --game ur_1", "analyse FILE", "play uct:2 --game ur_1 --save GAMES"),
-        *("play uct:2 --game ur_1 --resume FILE",),
-    ],
-)
-def test_commands_that_know_no_dice(line, tmp_path, capsys):
-    file = tmp_path / "dice.txt"
-    file.write_text("# ur_1\nnew\n")
-    line = line.replace("FILE", str(file)).replace("GAMES", str(tmp_path / "games.txt"))
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    """A file with a small network for ur_1."""
+    file = tmp_path_factory.mktemp("players") / "ur_1.safetensors"
+    config = config_from_dict({"game": {"name": "ur_1"}, "network": NETWORK})
+    variables = make_network(make("ur_1"), config.network).init(jax.random.key(0))
+    azjax.save_player(file, config, variables)
+    return file
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_commands_that_know_no_dice(door, network, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ur_1.toml").write_text('game = { name = "ur_1" }\ncycles = 1\n')
+    (tmp_path / "games.txt").write_text("# ur_1\n1: new 2: new 1:\n")
+    line = DOORS[door]
+    for name, path in (("RUN", network), ("FILE", "games.txt"), ("SITE", "site")):
+        line = line.replace(name, str(path))
     assert main(line.split()) == 2
-    assert REFUSED in capsys.readouterr().err
+    (said,) = capsys.readouterr().err.strip().split("\n")[-1:]
+    assert said.startswith(f"azjax: {REFUSED}") or f": {REFUSED}" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.txt", "ur_1.toml"]
 
 
-def test_functions_that_know_no_dice():
+@pytest.mark.parametrize("engine", ["gtp", "uci", "usi"])
+def test_external_engines_know_no_dice(engine, capsys):
+    line = f"match {engine}:engine random --game ur_1 --games 2"
+    assert main(line.split()) == 2
+    assert "not for ur_1" in (said := capsys.readouterr().err) or "not ur_1" in said
+
+
+def test_functions_that_know_no_dice(network, tmp_path):
     game = make("ur_1")
+    player = azjax.load_player(network)
+    record = start_game(game, jax.random.key(0))
     for call in (
-        lambda: azjax.read_games("games.txt", game),
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
+        lambda: make_engine_search(player),
+        lambda: azjax.analyse(game, record, player),
+        lambda: replay(game, ["new"]),
+        lambda: azjax.dataset(game, [record]),
+        lambda: azjax.notebook.search_tree(player, record.current.state, jax.random.key(0)),
+        lambda: serve(player, about="", port=None, browser=False),
     ):
         with pytest.raises(UserError, match=REFUSED):
             call()

@@ -42,8 +42,10 @@ def play(arguments: list[str]) -> None:
         """A new file for the games: .sgf (go), .pgn (chess), .csa (shogi), or moves as text."""
         resume: Path | None = None
         """A file whose last game goes on, as --save and other programs write it."""
+        dice: Literal["ask"] | None = None
+        """ask: you type the rolls of real dice; otherwise the program rolls."""
         seed: int = 0
-        """Seed of the player's choices."""
+        """Seed of the player's choices, and of the dice."""
         web: bool = False
         """Play in a browser, from a server on this machine: needs pip install "azjax[serve]"."""
         port: int | None = None
@@ -54,7 +56,7 @@ def play(arguments: list[str]) -> None:
 
     options = parse(play, Arguments, arguments, "play")
     if options.web:
-        names = ("side", "watch", "against", "game", "save", "resume")
+        names = ("side", "watch", "against", "game", "save", "resume", "dice")
         names = tuple(name for name in names if (name, options.run) != ("game", "exact"))
         if any(getattr(options, name) not in (None, False) for name in names):
             raise UserError(
@@ -78,6 +80,7 @@ def play(arguments: list[str]) -> None:
     import random
 
     import jax
+    from azjax_envs import HasChance
     from rich.console import Console
     from rich.text import Text
 
@@ -86,6 +89,8 @@ def play(arguments: list[str]) -> None:
     from azjax.players.load import with_game
 
     player, about = _load(options.run, options.game, trust=options.trust)
+    if options.dice and not isinstance(player.game, HasChance):
+        raise UserError(f"--dice {options.dice}: {player.game.name} has no dice")
     played = resume_game(options.resume, player.game) if options.resume else None
     record = played.record if played else None
     if played and played.ends_early:
@@ -106,6 +111,7 @@ def play(arguments: list[str]) -> None:
         humans=humans,
         key=jax.random.PRNGKey(options.seed),
         record=record,
+        asks_dice=options.dice == "ask",
         save=save,
     )
 

@@ -12,6 +12,7 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.game import legal_actions
 
+from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
@@ -159,7 +160,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
       games: from `azjax.read_games`, or records.
 
     Raises:
-      UserError: no game can be used.
+      UserError: no game can be used, or the game has dice.
 
     Example:
         ```python
@@ -167,6 +168,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         print(len(games), "positions of", games.num_games, "games")
         ```
     """
+    require_no_chance(game)
     parts: list[Sample] = []
     left_out: list[tuple[Path | None, str]] = []  # with the file if the game cannot be read
     readable: set[Path] = set()

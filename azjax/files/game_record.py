@@ -30,7 +30,7 @@ class Position:
     move: str = ""  # the name of the move that led here; "" at the start
     moved_by: int = -1  # the player who made that move; -1 at the start
     action: int = -1  # that move's action; -1 at the start
-    roll: str = ""  # the dice that were rolled here; "" in a game without dice
+    roll: str = ""  # the dice that were rolled here; "" before that, and in a game without dice
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,22 @@ class GameRecord:
         after = _position(*_step(self.game, now.state, np.int32(action)))
         after = _with_dice(self.game, after, key)
         return self.append(replace(after, move=name, moved_by=now.mover, action=action))
+
+    @property
+    def awaits_roll(self) -> bool:
+        """Whether the dice are to be rolled before a move can be made."""
+        game = self.game
+        return isinstance(game, HasChance) and bool(game.is_chance(self.current.state))
+
+    def roll(self, outcome: int | Array) -> "GameRecord":
+        """Returns the record after an outcome of the dice, which changes the newest position."""
+        rolled = _after_roll(self.game, self.current, int(outcome))
+        return replace(self, positions=(*self.positions[:-1], rolled))
+
+    def roll_by(self, key: Array) -> "GameRecord":
+        """Returns the record after the dice, rolled by a PRNG key, if they are to be rolled."""
+        rolled = _with_dice(self.game, self.current, key)
+        return replace(self, positions=(*self.positions[:-1], rolled))
 
     def play_all(self, actions: Sequence[int], moves: Sequence[str]) -> "GameRecord":
         """Returns the record after several actions, up to the first illegal one or the end.
@@ -129,12 +145,15 @@ class GameRecord:
         return list(record.moves[self.num_moves :])
 
 
-def start_game(game: Game, key: Array | None = None) -> GameRecord:
+def start_game(game: Game, key: Array | None = None, *, dice: bool = True) -> GameRecord:
     """Returns the record of a game without moves.
 
-    `key` is for games that begin at random, and for the first dice.
+    Args:
+      key: PRNG key for games that begin at random, and for the first dice.
+      dice: whether the first dice are rolled by the key.
     """
-    return GameRecord(game, (_with_dice(game, _position(*_start(game, key)), key),))
+    start = _position(*_start(game, key))
+    return GameRecord(game, (_with_dice(game, start, key if dice else None),))
 
 
 def record_from_state(game: Game, state: State) -> GameRecord:
@@ -181,9 +200,21 @@ def _with_dice(game: Game, position: Position, key: Array | None) -> Position:
     if not isinstance(game, HasChance) or key is None or not game.is_chance(position.state):
         return position
     outcome = weighted_action(key, game.chance_probabilities(position.state))
-    state = game.chance_step(position.state, outcome)
-    rolled = game.outcome_to_string(position.state, int(outcome))
-    return replace(_position(state, _facts_jit(game, state)), roll=rolled)
+    return _after_roll(game, position, int(outcome))
+
+
+def _after_roll(game: Game, position: Position, outcome: int) -> Position:
+    assert isinstance(game, HasChance)
+    state = game.chance_step(position.state, jnp.int32(outcome))
+    mover, over, returns = jax.device_get(_facts_jit(game, state))
+    return replace(
+        position,
+        state=state,
+        mover=int(mover),
+        over=bool(over),
+        returns=(float(returns[0]), float(returns[1])),
+        roll=game.outcome_to_string(position.state, outcome),
+    )
 
 
 def _position(state: State, facts: _Facts) -> Position:

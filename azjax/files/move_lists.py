@@ -6,7 +6,7 @@ from dataclasses import replace
 import jax
 from azjax_envs import Game
 
-from azjax.chance import require_no_chance
+from azjax.chance import read_outcome
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, record_from_state, start_game
 from azjax.files.played_game import PlayedGame, played_game
@@ -22,9 +22,9 @@ def read_list(game: Game, line: str) -> PlayedGame:
 
     The moves stand apart ("f5 d6"), may have numbers ("1. f5 d6"), or have nothing between them
     ("f5d6", "44444423"). Such a line may end with a score, as sets of positions of connect four
-    do. A line of UCI or USI begins with its position.
+    do. A line of UCI or USI begins with its position. In a game of dice each roll stands before the
+    moves that it is played by, with a colon: "6-1: 13/7 8/7 4-2: 8/4 6/4".
     """
-    require_no_chance(game)
     record, remark = start_game(game), ""
     if position := _POSITION.match(line):
         line = line[position.end() :]
@@ -42,11 +42,27 @@ def read_list(game: Game, line: str) -> PlayedGame:
             problem = f"move {record.num_moves + 1}, {word}, comes after the end of the game"
             break
         before = record
-        record, problem = _play(record, word)
+        if word.endswith(":") or record.awaits_roll:
+            record, problem = _roll(record, word)
+        else:
+            record, problem = _play(record, word)
         is_score = len(words) == 2 and re.fullmatch(r"-?\d+", words[1])
         if problem or (number == 0 and is_score and record.num_moves > before.num_moves + 1):
             break
     return replace(played_game(record, [], problem=problem), remark=remark)
+
+
+def _roll(record: GameRecord, word: str) -> tuple[GameRecord, str]:
+    """Returns the record after the roll that a word names, and what is wrong with it."""
+    number = record.num_moves + 1
+    if not record.awaits_roll:
+        return record, f"move {number}: {word!r} is a roll, and no dice are to be rolled there"
+    if not word.endswith(":"):
+        return record, f"move {number}: a roll must stand before {word!r}, as in '6-1: 13/7'"
+    try:
+        return record.roll(read_outcome(record.game, record.current.state, word[:-1])), ""
+    except UserError as error:
+        return record, f"move {number}: {error}"
 
 
 def _play(record: GameRecord, word: str) -> tuple[GameRecord, str]:

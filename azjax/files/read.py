@@ -12,7 +12,6 @@ from azjax_envs.chess import Chess
 from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
-from azjax.chance import require_no_chance
 from azjax.errors import UserError, printable
 from azjax.files import pgn, sgf, shogi_files
 from azjax.files.move_lists import read_list
@@ -35,7 +34,8 @@ def read_games(
 ) -> Iterator[PlayedGame]:
     """Returns the games of files in SGF (go), PGN (chess), CSA and KIF (shogi), and lists of moves.
 
-    The ending of a file tells its format. A game that cannot be read has an `error` and no record.
+    In a list of moves of a game of dice each roll stands before its moves: "6-1: 13/7 8/7". The
+    ending of a file tells its format. A game that cannot be read has an `error` and no record.
     One whose later moves cannot be read has those before, and `ends_early` says why.
 
     Args:
@@ -62,7 +62,6 @@ def read_games(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     wanted = game_from_name(game) if isinstance(game, str) else game
-    require_no_chance(wanted)
     opened = [read for path in several for read in _open(Path(path), wanted, strict=strict)]
     return (read() for read in opened)
 

@@ -8,7 +8,6 @@ from typing import cast
 from azjax_envs import Game
 from azjax_envs.go import Go
 
-from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
 from azjax.files.game_record import Position
@@ -22,7 +21,7 @@ class GameFile:
     """A new file with all games of a session, and whose ending tells the format.
 
     Raises:
-      UserError: the file exists already, or its format is of another game; or the game has dice.
+      UserError: the file exists already, or its format is of another game.
 
     Example:
         ```python
@@ -32,7 +31,6 @@ class GameFile:
     """
 
     def __init__(self, path: Path, game: Game):
-        require_no_chance(game)
         check_format(path, game)
         if path.exists():
             raise UserError(f"{path} exists already: name a new file, also where a game goes on")
@@ -60,7 +58,8 @@ class GameFile:
         for i in range(len(self._moves), session.record.num_moves):
             made = new[i + 1]
             named = name(session.record.truncate(i), made.action) if name else made.move
-            self._moves.append(named)
+            roll = new[i].roll
+            self._moves.append(f"{roll}: {named}" if roll else named)
         self._positions = new
         self._games[-1] = _whole(suffix, session, self._moves) if self._moves else ""
         games = [text for text in self._games if text]
@@ -101,4 +100,5 @@ def _whole(suffix: str, session: Session, moves: list[str]) -> str:
         end = "0" if winner is None else f"{'BW'[winner]}+{'R' * (session.loser is not None)}"
         game, result = cast(Go, record.game), end if over else ""
         return format_sgf(game, record.positions[1:], result) + "\n"
-    return f"# {record.game.name}\n{' '.join(moves)}\n"
+    roll = [f"{record.current.roll}:"] if record.current.roll else []
+    return f"# {record.game.name}\n{' '.join([*moves, *roll])}\n"

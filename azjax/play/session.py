@@ -34,6 +34,7 @@ class Session:
     record: GameRecord  # the game being played
     earlier: PlayResult = PlayResult()  # the finished games before it
     loser: int | None = None  # the seat that gave the game up
+    asks_dice: bool = False  # whether people roll the dice, and `roll` tells the outcomes
 
     @property
     def human(self) -> int | None:
@@ -101,8 +102,17 @@ class Session:
         key, _ = jax.random.split(self.key)
         key = self.key if mover in self.humans else key
         # Taking a move back and playing it again gives the same dice.
-        dice = jax.random.fold_in(self.key, self.record.num_moves)
+        dice = None if self.asks_dice else jax.random.fold_in(self.key, self.record.num_moves)
         return replace(self, key=key, record=self.record.play(action, key=dice))
+
+    def roll(self, outcome: int) -> "Session":
+        """Returns the session after an outcome of the dice."""
+        return replace(self, record=self.record.roll(outcome))
+
+    @property
+    def awaits_roll(self) -> bool:
+        """Whether a person is to roll the dice."""
+        return self.loser is None and self.record.awaits_roll
 
     def resign(self, loser: int) -> "Session":
         """Returns the session after the player in seat `loser` gave up."""
@@ -119,7 +129,7 @@ class Session:
     def new_game(self) -> "Session":
         """Returns the session at the start of another game."""
         key, start_key = jax.random.split(self.key)
-        record = start_game(self.game, start_key)
+        record = start_game(self.game, start_key, dice=not self.asks_dice)
         return replace(self, key=key, record=record, earlier=self.result(), loser=None)
 
 
@@ -130,6 +140,7 @@ def start_session(
     humans: tuple[int, ...],
     key: Array,
     record: GameRecord | None = None,
+    asks_dice: bool = False,
 ) -> Session:
     """Starts a first game and compiles the player, so that later timings measure its thinking.
 
@@ -137,6 +148,7 @@ def start_session(
       humans: the seats of people, 0 or 1; both for two people at one board; none to watch.
       key: PRNG key of the start and of the player's moves.
       record: a game to go on with, which is not over.
+      asks_dice: whether people roll the dice.
 
     Raises:
       ValueError: `humans` are no seats.
@@ -144,8 +156,11 @@ def start_session(
     if humans not in ((), (0,), (1,), (0, 1)):
         raise ValueError(f"humans must be (), (0,), (1,) or (0, 1), not {humans!r}")
     key, start_key = jax.random.split(key)
-    session = Session(player, humans, key, record or start_game(game, start_key))
-    if is_jittable(player) and humans != (0, 1):
+    record = record or start_game(game, start_key, dice=not asks_dice)
+    if record.awaits_roll and not asks_dice:
+        record = record.roll_by(start_key)
+    session = Session(player, humans, key, record, asks_dice=asks_dice)
+    if is_jittable(player) and humans != (0, 1) and not session.awaits_roll:
         session.choose()
     return session
 

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from azjax.chance import read_outcome
+from azjax.errors import UserError
 from azjax.files import notation
 from azjax.files.game_record import GameRecord
 from azjax.play.session import PlayResult, Session, start_session
@@ -51,6 +53,7 @@ def play(
     humans: tuple[int, ...],
     key: jax.Array,
     record: GameRecord | None = None,
+    asks_dice: bool = False,
     save: Callable[[Session], None] = lambda session: None,
     console: Console | None = None,
     input: Callable[[str], str] = builtins.input,
@@ -63,6 +66,7 @@ def play(
         player play both sides.
       key: PRNG key for the player's moves.
       record: a game to go on with, which is not over.
+      asks_dice: whether people type the rolls of real dice, in a game of chance.
       save: called after every move; a failure to write is told, and the game goes on.
       console: prints everything but the prompt; by default the standard output.
       input: reads a line, given the prompt; raises EOFError at the end of the input.
@@ -78,7 +82,9 @@ def play(
     console, screen, stays = console or Console(), None, True
     try:
         with console.status(f"preparing {player_in_words(player.name)[1]} ..."):
-            session = start_session(game, player, humans=humans, key=key, record=record)
+            session = start_session(
+                game, player, humans=humans, key=key, record=record, asks_dice=asks_dice
+            )
         screen = _Screen(console, session)
         _welcome(screen)
         while stays:
@@ -125,6 +131,8 @@ def _welcome(screen: _Screen) -> None:
 def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
     """Handles one move of either side or one command; returns False when the person leaves."""
     session = screen.session
+    if session.awaits_roll:
+        return _ask_roll(screen, input)
     if not session.over and session.current.mover not in session.humans:
         _player_moves(screen)
         return True
@@ -155,6 +163,29 @@ def _turn(screen: _Screen, input: Callable[[str], str]) -> bool:
     seat = ORDINALS[session.current.mover]
     _play(screen, action, f"The {seat} player plays" if session.human is None else "You play")
     return True
+
+
+def _ask_roll(screen: _Screen, input: Callable[[str], str]) -> bool:
+    """Reads a roll or a command; returns False when the person leaves."""
+    session = screen.session
+    game, state = session.game, session.current.state
+    mover = name_in(session, session.current.mover)
+    question = "your roll" if mover == "you" else f"the roll of {mover}"
+    text = _ask(screen, question, input).strip()
+    command = {"?": "help", "q": "quit", "exit": "quit"}.get(text.lower(), text.lower())
+    if command in ("hint", "eval", "score"):
+        screen.print("Type the roll first.", "yellow")
+    elif command in _COMMANDS:
+        act, _ = _COMMANDS[command]
+        act(screen)
+    elif text:
+        try:
+            screen.session = session.roll(read_outcome(game, state, text))
+        except UserError as error:
+            screen.print(_complaint(text, str(error)), "red")
+        else:
+            _show(screen, game.to_string(state))
+    return command != "quit"
 
 
 def _names(session: Session) -> dict[int, str]:
@@ -227,7 +258,8 @@ def _show(screen: _Screen, before: str = "") -> None:
     again = " again" if now.moved_by == now.mover else ""
     who = sentence(name_in(session, now.mover))
     dice = f" with a roll of {now.roll}" if now.roll else ""
-    screen.print(f"{who}{mark} {verb} to move{again}{dice}.", COLOURS[now.mover])
+    what = "roll" if session.awaits_roll else "move"
+    screen.print(f"{who}{mark} {verb} to {what}{again}{dice}.", COLOURS[now.mover])
 
 
 def _print_score(screen: _Screen) -> None:
@@ -240,7 +272,9 @@ def _print_score(screen: _Screen) -> None:
 
 
 def _help(screen: _Screen) -> None:
-    if not screen.session.over:
+    if screen.session.awaits_roll:
+        screen.print("Type the roll of the dice, such as 3 or 6-1.", "bold")
+    elif not screen.session.over:
         screen.print("Legal moves:", "bold")
         screen.console.print(Columns(_names(screen.session).values(), padding=(0, 2)))
     screen.print("Commands:", "bold")

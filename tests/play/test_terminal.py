@@ -35,7 +35,7 @@ class WithoutAnalysis:
         return [int(row.argmax()) for row in jax.vmap(self.game.legal_action_mask)(states)]
 
 
-def play_script(*lines, player=None, game=GAME, human=0, humans=None, width=100):
+def play_script(*lines, player=None, game=GAME, human=0, humans=None, width=100, **options):
     """Types the lines, then ends the input, and returns (result, output, answers).
 
     `answers[i]` is what was printed between line i and the prompt for the next.
@@ -60,6 +60,7 @@ def play_script(*lines, player=None, game=GAME, human=0, humans=None, width=100)
         key=jax.random.PRNGKey(0),
         console=console,
         input=answer,
+        **options,
     )
     output = console.file.getvalue()
     ends = [*marks, len(output)]
@@ -464,3 +465,37 @@ def test_the_program_rolls_the_dice():
     assert result.moves == ()
     again, _, _ = play_script("new", "pass", game=game, humans=(0, 1))
     assert len(again.moves) <= 2
+
+
+def test_people_roll_the_dice():
+    game = make("ur_1")
+    result, output, answers = play_script(
+        *("hint", "help", "5", "1", "new", "moves", "", "1", "undo", "4", "quit"),
+        game=game,
+        humans=(0, 1),
+        asks_dice=True,
+    )
+    assert "The first player is to roll." in output
+    assert "the roll of the first player > " in answers[0]
+    assert "Type the roll first." in answers[0]
+    assert "Type the roll of the dice, such as 3 or 6-1." in answers[1]
+    assert "'5' is no roll here; rolls are 0, 1, 2, 3, 4" in answers[2]
+    assert "is to move with a roll of 1." in answers[3]
+    assert "The second player is to roll." in answers[4]
+    assert "the roll of the second player > " in answers[5]
+    assert "is to move with a roll of 1." in answers[7]
+    assert "is to move with a roll of 1." in answers[8]
+    assert result.moves == ()
+
+
+def test_a_player_moves_by_real_dice():
+    game = make("ur_1")
+    result, output, answers = play_script(
+        "0", "pass", "1", "quit", game=game, player=RandomPlayer(game), asks_dice=True
+    )
+    assert result.moves[:2] == ("pass", "new")
+    assert "your roll > " in answers[0]
+    assert "the roll of the random player > " in answers[2]
+    assert "The random player plays new" in answers[2]
+    assert "You are to roll." in answers[2]
+    assert output.count("dice to be rolled") == 3

@@ -1,0 +1,121 @@
+"""Files with games of dice: lists of moves with rolls."""
+
+import random
+
+import jax
+import numpy as np
+import pytest
+from azjax_envs import make
+
+import azjax
+from azjax.chance import read_outcome
+from azjax.errors import UserError
+from azjax.files.game_record import start_game
+from azjax.play.game_file import GameFile, resume_game
+from azjax.play.session import start_session
+from azjax.players.random_player import RandomPlayer
+
+
+def session_of(game, **options):
+    return start_session(game, RandomPlayer(game), humans=(0, 1), key=jax.random.key(3), **options)
+
+
+@pytest.mark.parametrize("name", ["ur_2", "hypergammon"])
+def test_games_come_back(name, tmp_path):
+    game, path, chance = make(name), tmp_path / "evening.txt", random.Random(1)
+    session, file = session_of(game), GameFile(path, game)
+    for _ in range(12):
+        session = session.play(chance.choice(list(session.record.legal_moves())))
+        file.save(session)
+        if chance.random() < 0.2:
+            session = session.undo()
+            file.save(session)
+    wanted = session.record
+    resumed = resume_game(path, game)
+    assert not resumed.ends_early
+    found = resumed.record
+    assert found.moves == wanted.moves
+    assert [x.roll for x in found.positions] == [x.roll for x in wanted.positions]
+    assert [x.mover for x in found.positions] == [x.mover for x in wanted.positions]
+    jax.tree.map(np.testing.assert_array_equal, found.current.state, wanted.current.state)
+    (read,) = azjax.read_games(path)  # which names its game
+    assert read.record.moves == wanted.moves
+    again = session_of(game, record=found).record
+    assert again.moves == wanted.moves
+    assert not again.awaits_roll
+    while not session.over:
+        session = session.play(chance.choice(list(session.record.legal_moves())))
+    file.save(session)
+    (read,) = azjax.read_games(path, game)
+    assert read.record.current.over
+    assert read.record.current.returns == session.current.returns
+
+
+GOOD = "3-1: 24/21 23/22 6-5: 24/18 23/18"
+
+
+@pytest.mark.parametrize(
+    ("line", "moves", "problem"),
+    [
+        (GOOD, 4, ""),
+        ("31: 24/21, 23/22, 5-6: 24/18 23/18 0-1", 4, ""),
+        (f"{GOOD} 1-1:", 4, ""),
+        ("3-1: 24/21", 1, ""),  # cut within a turn
+        (f"{GOOD[:-1]}", 3, "move 4: '23/1' is not legal here; legal: "),
+        (f"{GOOD[:-8]}", 2, "move 3: '24/' is not legal here; legal: "),
+        ("3-1: 24/21 23/22 6-5", 2, "move 3: a roll must stand before '6-5', as in '6-1: 13/7'"),
+        ("3-1: 24/21 23/21", 1, "move 2: '23/21' is not legal here; legal: 21/20, 22/21, 23/22; "),
+        (
+            "3-1: 24/21 5-1: 24/23",
+            1,
+            "move 2: '5-1:' is a roll, and no dice are to be rolled there",
+        ),
+        (f"{GOOD} 7-1: 18/11", 4, "move 5: '7-1' is no roll here; rolls are 2-1, 3-1, 4-1, 5-1, "),
+        ("3-3: 24/21", 0, "move 1: '3-3' is no roll here; rolls are 2-1, 3-1, "),
+        ("24/21 24/23", 0, "move 1: a roll must stand before '24/21'"),
+        (": 24/21", 0, "move 1: '' is no roll here"),
+        ("3-1:", 0, "it has no moves"),
+    ],
+)
+def test_lines(line, moves, problem, tmp_path):
+    path = tmp_path / "games.txt"
+    path.write_text(f"# hypergammon\n{line}\n")
+    (played,) = azjax.read_games(path)
+    if moves == 0:
+        assert played.record is None
+        assert played.error.startswith(problem)
+        assert "\n" not in played.error
+    else:
+        assert played.record.num_moves == moves
+        assert played.ends_early.startswith(problem)
+        assert bool(played.ends_early) == bool(problem)
+        assert "\n" not in played.ends_early
+
+
+def test_a_roll_where_there_are_no_dice(tmp_path):
+    path = tmp_path / "games.txt"
+    path.write_text("# tic_tac_toe\na1 3: b2\n")
+    (played,) = azjax.read_games(path)
+    assert played.record.moves == ("a1",)
+    assert played.ends_early == (
+        "move 2: '3:' is a roll, and no dice are to be rolled there; the move before it is read"
+    )
+
+
+def test_names_of_rolls():
+    game = make("backgammon")
+    first = game.init()
+    names = {"6-1": 4, "61": 4, " 1-6": 4, "1 6": 4, "5-6": 14}
+    assert {text: read_outcome(game, first, text) for text in names} == names
+    for wrong in ("", "-", "6", "6-6", "611", "six"):
+        with pytest.raises(UserError, match="is no roll here; rolls are 2-1, 3-1"):
+            read_outcome(game, first, wrong)
+    ur = make("ur_1")
+    assert [read_outcome(ur, ur.init(), str(n)) for n in range(5)] == [0, 1, 2, 3, 4]
+
+
+def test_other_formats_know_no_dice(tmp_path):
+    with pytest.raises(UserError, match=r"files \.sgf are of go, not backgammon"):
+        GameFile(tmp_path / "a.sgf", make("backgammon"))
+    with pytest.raises(UserError, match="ur_1 is a game of chance"):
+        azjax.dataset(make("ur_1"), [start_game(make("ur_1"), jax.random.key(0))])
