@@ -37,7 +37,8 @@ def nearest(
 def _letters_and_size(name: str) -> tuple[str, str]:
     """Returns a name in small letters without signs, and its size, such as "9x9"."""
     text = re.sub(r"[\W_]+", " ", name.casefold()).strip()
-    size = re.search(r"\d+(x\d+)+$", text)
+    # Beginning within a row of digits too, the search would take the square of its length.
+    size = re.search(r"(?<!\d)\d+(x\d+)+$", text)
     if size:
         text = text.removesuffix(size[0])
     text = re.sub(r"(?<![0-9])[0-9](?![0-9])", lambda digit: _WORDS[int(digit[0])], text)
