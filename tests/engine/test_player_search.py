@@ -68,12 +68,12 @@ def test_any_player_answers_whatever_the_limit(spec):
 def test_gtp_with_another_komi():
     game, written = make("go_5x5"), []
     search = make_engine_search(load_player("uct:8", game=game))
-    lines = ["komi 0.5", "genmove b", "lz-analyze 1", "reg_genmove w", "final_score"]
+    lines = ["komi 5.5", "genmove b", "lz-analyze 1", "reg_genmove w", "final_score"]
     serve_gtp(search, Script(lines), written.append)
     answers = "".join(written).split("\n\n")
     assert [answer[0] for answer in answers[:5]] == ["="] * 5
     assert "visits" in answers[2]
-    assert answers[4] == "= B+24.5"
+    assert answers[4] == "= B+19.5"
 
 
 def test_moves_of_a_random_player_vary():

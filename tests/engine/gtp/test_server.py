@@ -185,8 +185,8 @@ def test_a_move_out_of_turn_is_no_pass_of_the_opponent(first, colour, monkeypatc
 
 
 def test_komi_rebuilds_the_game():
-    answers = texts(["komi 0.5", "play b c3", "final_score", "komi 30", "final_score"])
-    assert answers[2:] == ["B+24.5", "", "W+5"]
+    answers = texts(["komi 5.5", "play b c3", "final_score", "komi 7.5", "final_score"])
+    assert answers[2:] == ["B+19.5", "", "B+17.5"]
 
 
 def test_the_other_side_passes_before_a_move_out_of_turn():
@@ -220,9 +220,9 @@ def test_hex_and_othello():
     answers = ask([*moves, "final_score", "play w c3", "komi 1", "showboard"], hex_game)
     assert answers[4][0] == "?"
     assert answers[6:9] == [("=", "B+"), ("?", "the game is over"), ("?", "unknown command")]
-    othello = make("othello")
-    answers = texts(["play b d3", "genmove w", "showboard", "final_score", "boardsize 8"], othello)
-    assert re.fullmatch("[a-h][1-8]", answers[1])
+    othello = make("othello_6x6")
+    answers = texts(["play b c2", "genmove w", "showboard", "final_score", "boardsize 6"], othello)
+    assert re.fullmatch("[a-f][1-6]", answers[1])
     assert re.fullmatch(r"B\+\d+|W\+\d+|0", answers[3])
 
 
