@@ -18,15 +18,15 @@ from tests.oracles.searches import BATCH, compiled_policy
 from tests.search.test_loop import WIDE, problem
 
 
-def the_cpu(*arguments, cpu, default):
+def the_cpu(*arguments, cpu=None, default, **forms):
     """Replaces `jax.lax.platform_dependent`, which does not work outside of compiled functions."""
-    del default
-    return cpu(*arguments)
+    del forms
+    return (cpu or default)(*arguments)
 
 
-def other_platform(*arguments, cpu, default):
-    """Replaces `jax.lax.platform_dependent`: the branch of every platform but a CPU."""
-    del cpu
+def other_platform(*arguments, cpu=None, default, **forms):
+    """Replaces `jax.lax.platform_dependent`: the branch of every platform without its own."""
+    del cpu, forms
     return default(*arguments)
 
 
