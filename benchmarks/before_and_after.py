@@ -6,7 +6,7 @@
 
 `batch` times the search of self-play, with its noise: the players that come with azjax, and a
 tower of convolutions, on batches of positions after random openings. `position` times the search
-of engines and pages, of one position: a whole search of so many simulations, without a clock.
+of engines and pages. It searches one position with a fixed number of simulations, without a clock.
 Each checkout has a process of its own. They take turns, so that other work on the machine slows
 both alike. A ratio is that of two neighbours; its median and range are over all rounds. That of the
 fastest searches depends least on other work. A ratio above 1 says that today is faster.

@@ -105,7 +105,7 @@ def outcome(session: Session) -> str:
 
 
 def points_of(game: Game) -> float:
-    """Returns the points of the greatest result of a game that counts points; 0 of others."""
+    """Returns the most points that a game can bring; 0 if it counts none."""
     return possible_results(game)[0] if isinstance(game, HasResults) else 0.0
 
 
