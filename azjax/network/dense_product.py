@@ -10,8 +10,8 @@ from azjax.types import Array
 
 # XLA on a CPU copies a kernel into another order before it multiplies two rows or more by it, which
 # takes longer than the product. So a few rows add up their multiples of the kernel's rows, sixteen
-# in each turn of a loop. Four rows by 7,200 x 512 take 3.7 ms so, 17 one by one and 17 by XLA; by
-# eleven of 512 x 512 1.9, 2.1 and 7.9 (AMD EPYC with AVX2, one busy core, 2026-11-29).
+# in each turn of a loop. Four rows by a kernel of 7,200 x 512 take 3.7 ms instead of 17, and by
+# eleven of 512 x 512 1.9 ms instead of 7.9 (AMD EPYC with AVX2, one busy core, 2026-11-29).
 _FEW_ROWS = 8
 _AT_ONCE = 16
 _LARGE = 2**15  # weights; loops of smaller kernels would gain little, and compile longer
