@@ -1,10 +1,10 @@
 """Recorded games as examples to learn from: their positions, moves and results."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,14 +16,14 @@ from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
-from azjax.pytrees import expand
+from azjax.pytrees import take
 from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import Replay, TopPolicy, Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.custom_targets import RunTargets
 from azjax.replay.sampling import Sample
 from azjax.replay.targets import value_targets
-from azjax.types import Array
+from azjax.types import Array, State
 
 _ROWS = 1024  # policies that are packed at once
 _OUTCOMES = {1: (1, 0, 0), 0: (0, 1, 0), -1: (0, 0, 1)}  # of the first player
@@ -169,7 +169,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         ```
     """
     require_no_chance(game)
-    parts: list[Sample] = []
+    parts: list[_Examples] = []
     left_out: list[tuple[Path | None, str]] = []  # with the file if the game cannot be read
     readable: set[Path] = set()
     for number, given in enumerate(games, 1):
@@ -192,7 +192,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         first = f": {left_out[0][1]}" if left_out else ""
         more = f"; {len(left_out) - 1:,} more are left out" if len(left_out) > 1 else ""
         raise UserError(f"there is no game of {game.name} to learn from{first}{more}")
-    numbers = np.repeat(np.arange(len(parts)), [len(part.outcome) for part in parts])
+    numbers = np.repeat(np.arange(len(parts)), [len(part.sample.outcome) for part in parts])
     unread = {path: line for path, line in reversed(left_out) if path and path not in readable}
     lines = tuple(line for path, line in left_out if path not in unread)
     files = tuple(reversed(unread.values()))  # the line about the first game of each
@@ -209,53 +209,67 @@ def _shapes(game: Game) -> list[tuple[int, ...]]:
     return [x.shape for x in jax.tree.leaves(jax.eval_shape(game.init))]
 
 
-def _examples(game: Game, record: GameRecord, result: int) -> Sample:
-    """Returns the examples of a game, in NumPy; the policies are its actions, int32 [N]."""
-    before, count = record.positions[:-1], record.num_moves
-    states = jax.device_get([drop_unobserved(game, position.state) for position in before])
-    first = np.array([position.mover == 0 for position in before])
+class _Examples(NamedTuple):
+    """The examples of a game, in NumPy."""
+
+    sample: Sample  # [N]; the policies are its actions, int32 [N], and nothing is recorded
+    last: tuple[np.ndarray, State, np.ndarray]  # [1]: who moved last, the end, is the game over
+
+
+def _examples(game: Game, record: GameRecord, result: int) -> _Examples:
+    (states, movers, actions), count = record.stacked(), record.num_moves
+    first = movers[:-1] == 0
     again = first[1:] == first[:-1]
     outcome = np.array(_OUTCOMES[result], np.float32)
     value = np.where(first, result, -result).astype(np.float16)
     at_end = np.arange(count) == count - 1
     fields: dict[str, Any] = {
-        "states": jax.tree.map(lambda *x: np.stack(x), *states),
-        "policy": np.array([position.action for position in record.positions[1:]], np.int32),
+        "states": jax.tree.map(lambda x: x[:-1], drop_unobserved(game, states)),
+        "policy": actions[1:].astype(np.int32),
         "reward": np.where(at_end, value, np.float16(0)),
         "discount": np.append(np.where(again, 1, -1), 0).astype(np.int8),
         "value": value,
         "learn": np.ones(count, bool),
-        "recorded": jax.tree.map(
-            lambda x: np.repeat(x, count, axis=0),
-            jax.device_get(_final(game, record, before[-1].mover)),
-        ),
+        "recorded": {},
     }
-    transitions = Transition(**fields)
     outcomes: Any = np.where(first[:, None], outcome, outcome[::-1])
-    return Sample(transitions, outcomes)
+    end = jax.tree.map(lambda x: x[-1:], states)
+    last = (movers[-2:-1].astype(np.int32), end, np.array([record.current.over]))
+    return _Examples(Sample(Transition(**fields), outcomes), last)
 
 
-def _final(game: Game, record: GameRecord, mover: int) -> dict[str, Array]:
-    """Returns what is recorded of the last position, for the player who moved last."""
-    last, over = expand(record.current.state), np.array([record.current.over])
-    return _record(game, np.array([mover], np.int32), last, over)
+def _sample(game: Game, parts: Sequence[_Examples]) -> Sample:
+    """Joins the examples of games, packs their policies, and adds what their ends tell."""
+    sample = _joined([part.sample for part in parts])
+    ends = _joined([part.last for part in parts])
+    found = _in_blocks(functools.partial(_record, game), ends)
+    counts = [len(part.sample.outcome) for part in parts]
+    recorded = jax.tree.map(lambda x: np.repeat(x, counts, axis=0), found)
+    policy = _in_blocks(functools.partial(_pack, game.num_actions), (sample.transitions.policy,))
+    transitions = replace(sample.transitions, policy=policy, recorded=recorded)
+    return replace(sample, transitions=transitions)
+
+
+def _in_blocks(function: Callable[..., Any], rows: tuple[Any, ...]) -> Any:
+    """Returns `function(*rows)` of arrays [N, ...], in blocks of one size: one program for all."""
+    size = len(jax.tree.leaves(rows)[0])
+    padded = jax.tree.map(lambda x: np.resize(x, (-(-size // _ROWS) * _ROWS, *x.shape[1:])), rows)
+    blocks = [slice(start, start + _ROWS) for start in range(0, size, _ROWS)]
+    found = [jax.device_get(function(*take(padded, block))) for block in blocks]
+    return take(_joined(found), slice(size))
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    """Returns the arrays [N, ...] of several trees as one."""
+    return jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _record(game: Game, mover: Array, states: Any, over: Array) -> dict[str, Array]:
+def _record(game: Game, mover: Array, states: State, over: Array) -> dict[str, Array]:
+    """Returns what is recorded of last positions, for the player who moved last."""
     return final_points(game).record(game, mover, states, over)
 
 
-def _sample(game: Game, parts: Sequence[Sample]) -> Sample:
-    """Joins the examples of games, and packs their policies."""
-    sample = jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
-    actions = sample.transitions.policy
-    padded = np.resize(actions, -(-len(actions) // _ROWS) * _ROWS).reshape(-1, _ROWS)
-    packed = jax.device_get([_pack(rows, game.num_actions) for rows in padded])
-    policy = jax.tree.map(lambda *rows: np.concatenate(rows)[: len(actions)], *packed)
-    return replace(sample, transitions=replace(sample.transitions, policy=policy))
-
-
-@functools.partial(jax.jit, static_argnums=1)
-def _pack(actions: Array, num_actions: int) -> Array | TopPolicy:
+@functools.partial(jax.jit, static_argnums=0)
+def _pack(num_actions: int, actions: Array) -> Array | TopPolicy:
     return pack_policy(jax.nn.one_hot(actions, num_actions))

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.types import Array, State
 
-_PLIES = 64  # lengths of games are rounded up to a multiple, so that few programs are compiled
+_PLIES = 256  # lengths of games are rounded up to a multiple, so that few programs are compiled
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,70 @@ class Position:
     roll: str = ""  # the dice that were rolled here; "" before that, and in a game without dice
 
 
+class PlayedPositions(Sequence[Position]):
+    """Positions of moves that were played at once, as rows of arrays.
+
+    Each becomes a `Position` when it is first asked for: making all takes longer than playing.
+    """
+
+    def __init__(
+        self,
+        before: Sequence[Position],
+        states: State,
+        facts: "_Facts",
+        actions: Sequence[int],
+        moves: Sequence[str],
+    ):
+        """Keeps what was played.
+
+        Args:
+          before: the positions before the first of the moves.
+          states: numpy arrays [T, ...], T >= N, after each move.
+          facts: the player to move, whether the game is over and the returns, [T, ...].
+          actions: [N]
+          moves: [N], their names.
+        """
+        self.before, self.states, self.facts = before, states, facts
+        self.actions, self.moves = actions, moves
+        self._made: dict[int, Position] = {}
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.actions)
+
+    @overload
+    def __getitem__(self, index: int) -> Position: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Position, ...]: ...
+    def __getitem__(self, index: int | slice) -> Position | tuple[Position, ...]:
+        numbers = range(len(self))[index]
+        if isinstance(numbers, range):
+            return tuple(self[number] for number in numbers)
+        row = numbers - len(self.before)
+        if row < 0:
+            return self.before[numbers]
+        # Searches go on where positions are the same objects.
+        return self._made.get(row) or self._made.setdefault(row, self._make(row))
+
+    def _make(self, row: int) -> Position:
+        movers, overs, returns = self.facts
+        first, second = returns[row].tolist()
+        return Position(
+            state=jax.tree.map(lambda x: x[row], self.states),
+            mover=int(movers[row]),
+            over=bool(overs[row]),
+            returns=(first, second),
+            move=self.moves[row],
+            moved_by=int(movers[row - 1]) if row else self.before[-1].mover,
+            action=self.actions[row],
+        )
+
+
 @dataclass(frozen=True)
 class GameRecord:
     """A game and all its positions so far. Every change returns another record."""
 
     game: Game
-    positions: tuple[Position, ...]  # from the start; never empty
+    positions: Sequence[Position]  # from the start; never empty
 
     @property
     def current(self) -> Position:
@@ -104,28 +163,29 @@ class GameRecord:
         """
         if not actions or self.current.over:
             return self
-        padded = np.full(-(-len(actions) // _PLIES) * _PLIES, -1, np.int32)
+        padded = np.zeros(-(-len(actions) // _PLIES) * _PLIES, np.int32)
         padded[: len(actions)] = actions
-        played = jax.device_get(_play_all(self.game, self.current.state, padded))
-        states, (movers, overs, returns), legal = played
-        count = int(np.argmin([*legal[: len(actions)], False]))
-        leaves, structure = jax.tree.flatten(states)
-        made, mover = list(self.positions), self.current.mover
-        for i in range(count):
-            state = structure.unflatten([leaf[i] for leaf in leaves])
-            first, second = returns[i].tolist()
-            after = Position(
-                state=state,
-                mover=int(movers[i]),
-                over=bool(overs[i]),
-                returns=(first, second),
-                move=moves[i],
-                moved_by=mover,
-                action=actions[i],
-            )
-            made.append(after)
-            mover = after.mover
-        return replace(self, positions=tuple(made))
+        played = _play_all(self.game, self.current.state, padded, np.int32(len(actions)))
+        states, facts, count = jax.device_get(played)
+        before = tuple(self.positions)
+        made = PlayedPositions(before, states, facts, actions[:count], moves[:count])
+        return replace(self, positions=made)
+
+    def stacked(self) -> tuple[State, np.ndarray, np.ndarray]:
+        """Returns the positions as numpy arrays [num_moves + 1, ...].
+
+        Returns:
+          The states, the players to move, and the actions that led there, -1 at the start.
+        """
+        whole = self.positions
+        later = whole if isinstance(whole, PlayedPositions) else None
+        rows = [(x.state, x.mover, x.action) for x in (later.before if later else whole)]
+        found = jax.tree.map(lambda *x: np.stack(x), *jax.device_get(rows))
+        if later is None:
+            return found
+        size = len(later.actions)
+        more = (later.states, later.facts[0], np.array(later.actions, np.int32))
+        return jax.tree.map(lambda x, y: np.concatenate([x, y[:size]]), found, more)
 
     def append(self, position: Position) -> "GameRecord":
         """Returns the record with one more position."""
@@ -133,6 +193,8 @@ class GameRecord:
 
     def truncate(self, num_moves: int) -> "GameRecord":
         """Returns the record of the first `num_moves` moves."""
+        if num_moves >= self.num_moves:
+            return self
         return replace(self, positions=self.positions[: num_moves + 1])
 
     def move_names(self, actions: Sequence[int]) -> list[str]:
@@ -152,7 +214,7 @@ def start_game(game: Game, key: Array | None = None, *, dice: bool = True) -> Ga
       key: PRNG key for games that begin at random, and for the first dice.
       dice: whether the first dice are rolled by the key.
     """
-    start = _position(*_start(game, key))
+    start = _position(*_fixed_start(game)) if key is None else _position(*_start(game, key))
     return GameRecord(game, (_with_dice(game, start, key if dice else None),))
 
 
@@ -170,6 +232,11 @@ def _start(game: Game, key: Array | None) -> tuple[State, _Facts]:
     return state, _facts(game, state)
 
 
+@functools.lru_cache(maxsize=64)
+def _fixed_start(game: Game) -> tuple[State, "_Facts"]:
+    return jax.device_get(_start(game, None))
+
+
 @functools.partial(jit_for_few_calls, static_argnums=0)
 def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
     state = game.step(state, action)
@@ -177,15 +244,27 @@ def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _play_all(game: Game, state: State, actions: Array) -> tuple[State, _Facts, Array]:
-    """Returns the state and the facts after each action, and whether each is legal, [T, ...]."""
+def _play_all(game: Game, state: State, actions: Array, size: Array) -> tuple[State, _Facts, Array]:
+    """Returns the states and the facts [T, ...] after the first `size` actions [T].
 
-    def ply(state: State, action: Array) -> tuple[State, tuple[State, _Facts, Array]]:
-        legal = game.legal_action_mask(state)[jnp.maximum(action, 0)] & (action >= 0)
-        state = game.step(state, jnp.maximum(action, 0))
-        return state, (state, _facts(game, state), legal)
+    The third result is how many actions were played, up to the first illegal one.
+    """
 
-    return jax.lax.scan(ply, state, actions)[1]
+    def is_next(carry: Any) -> Array:
+        number, state, _ = carry
+        return (number < size) & game.legal_action_mask(state)[actions[number]]
+
+    def ply(carry: Any) -> Any:
+        number, state, made = carry
+        state = game.step(state, actions[number])
+        after = (state, _facts(game, state))
+        made = jax.tree.map(lambda all_, x: all_.at[number].set(x), made, after)
+        return number + 1, state, made
+
+    shapes = jax.eval_shape(lambda: (state, _facts(game, state)))
+    made = jax.tree.map(lambda x: jnp.zeros((len(actions), *x.shape), x.dtype), shapes)
+    count, _, (states, facts) = jax.lax.while_loop(is_next, ply, (jnp.int32(0), state, made))
+    return states, facts, count
 
 
 def _facts(game: Game, state: State) -> _Facts:

@@ -4,6 +4,7 @@ Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -133,10 +134,17 @@ def _play_moves(record: GameRecord, steps: Sequence[SgfStep]) -> tuple[GameRecor
         actions += [*passes, size * size if step.point is None else _cell(step.point, size)]
         mover = 1 - step.player
         starts.append(len(actions))
-    names = ["pass" if x == size * size else vertex_of(divmod(x, size), size) for x in actions]
-    played = record.play_all(actions, names)
+    names = _vertices(size)
+    played = record.play_all(actions, [names[action] for action in actions])
     starts = [start for start in starts if start <= played.num_moves]
     return played.truncate(starts[-1]), starts
+
+
+@functools.cache
+def _vertices(size: int) -> list[str]:
+    """Returns the names of all actions on a board."""
+    points = [divmod(cell, size) for cell in range(size * size)]
+    return [vertex_of(point, size) for point in (*points, None)]
 
 
 def _cell(point: Point, size: int) -> int:
@@ -180,7 +188,7 @@ def read_line(tree: SgfTree) -> SgfLine:
     board: dict[Point, int] = {}  # what is set up before the first move
     try:
         for number, node in enumerate(nodes):
-            edits = list(_edits(node, size))
+            edits = [] if node.keys().isdisjoint(_SETUP) else list(_edits(node, size))
             moves = [
                 SgfStep(player, _point(value, size), number)
                 for player, name in enumerate("BW")

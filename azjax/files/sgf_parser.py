@@ -18,6 +18,8 @@ _TEXT = re.compile(rf"\s*\[([^\\\]]*(?:(?:\\.|(?!{_END})\])[^\\\]]*)*){_END}", r
 _WORD = re.compile(r"\s*\[([^\\\]]*(?:\\.[^\\\]]*)*)\]", re.DOTALL)
 _WORDS = {"B", "W", "AB", "AW", "AE", "SZ", "KM", "GM", "FF", "CA"}  # their values have no brackets
 _ROOT = {"GM", "FF", "SZ"}  # only the first node of a game has them
+_LOWER = re.compile("[a-z]")
+_BRACKET = re.compile(r"(\\.)|\]", re.DOTALL)  # or a character that is escaped
 _TOKEN = re.compile(rf"[;()\[]|{_NAME}|[a-z]+")
 _START = re.compile(rf"\(\s*(?:[;(]|{_NEXT})|;\s*{_NEXT}")
 _BYTES_END = re.compile(rb"\](?=\s*(?:;?\s*[A-Z]{1,2}\s*\[|\(\s*;))")
@@ -96,15 +98,18 @@ class _Parser:
                 value = _WORD.match(text, token.start())
                 return None if value is None else value.end()
             case name if name[0].isupper():
-                return self._read_values(re.sub("[a-z]", "", name), text, token.end())
+                name = name if name.isupper() else _LOWER.sub("", name)
+                return self._read_values(name, text, token.end())
         return token.end()
 
     def _read_values(self, name: str, text: str, at: int) -> int:
         """Adds a property to the newest node, unless it has no values; returns where they end."""
         pattern, values = _WORD if name in _WORDS else _TEXT, []
         while found := pattern.match(text, at):
-            escaped = re.sub(r"(\\.)|\]", lambda m: m[1] or r"\]", found[1], flags=re.DOTALL)
-            values.append(escaped.encode())
+            value = found[1]
+            if "]" in value:
+                value = _BRACKET.sub(lambda m: m[1] or r"\]", value)
+            values.append(value.encode())
             at = found.end()
         if values:
             if not self._open[-1].sequence:
