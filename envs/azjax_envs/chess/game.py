@@ -114,7 +114,8 @@ class _ChessGame(BaseGame):
 
     def _uci_moves(self, state: ChessState) -> tuple[dict[str, int], san.Board]:
         state = jax.device_get(state)
-        names = {self.action_to_string(state, a): a for a in legal_actions(self, state)}
+        legal = legal_actions(self, state)
+        names = {notation.action_to_uci(self._size, state, a): a for a in legal}
         return names, notation.to_board(self._size, state)
 
     def from_fen(self, text: str, *, strict: bool = True) -> ChessState:
