@@ -66,6 +66,6 @@ def require_no_chance(game: Any) -> None:
     if isinstance(game, HasChance):
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
-            f"{name} is a game of chance: engines, analysis and pages know no dice; azjax "
-            "train, eval, match, play in a terminal and solve do"
+            f"{name} is a game of chance: engines, pages and notebooks know no dice; azjax "
+            "train, eval, match, analyse, play in a terminal and solve do"
         )

@@ -12,13 +12,13 @@ from azjax.cli.main import main
 from azjax.config.toml import config_from_dict
 from azjax.engine.player_search import make_engine_search
 from azjax.errors import UserError
-from azjax.files.game_record import replay, start_game
+from azjax.files.game_record import start_game
 from azjax.network.two_headed import make_network
 from azjax.players.random_player import RandomPlayer
 from azjax.players.uct import UCTPlayer
 from azjax.web.server import serve
 
-REFUSED = "ur_1 is a game of chance: engines, analysis and pages know no dice; azjax train,"
+REFUSED = "ur_1 is a game of chance: engines, pages and notebooks know no dice; azjax train,"
 NETWORK = {"architecture": "mlp", "blocks": 1, "channels": 4, "value_hidden": 4, "norm": "none"}
 DOORS = {
     "GTP": "gtp RUN",
@@ -33,9 +33,6 @@ DOORS = {
     "a page on this machine": "play RUN --web",
     "a page of perfect play": "play exact --game ur_1 --web",
     "a page for any browser": "web RUN --out SITE",
-    "analysis of a file": "analyse FILE --player RUN",
-    "analysis by the name of the game": "analyse FILE --game ur_1",
-    "analysis of a file that names the game": "analyse FILE",
     "the measurement of searches": "bench search --game ur_1",
     "learning from recorded games": "pretrain ur_1.toml FILE",
 }
@@ -81,8 +78,6 @@ def test_functions_that_know_no_dice(network, tmp_path):
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
         lambda: make_engine_search(player),
-        lambda: azjax.analyse(game, record, player),
-        lambda: replay(game, ["new"]),
         lambda: azjax.dataset(game, [record]),
         lambda: azjax.notebook.search_tree(player, record.current.state, jax.random.key(0)),
         lambda: serve(player, about="", port=None, browser=False),
@@ -99,5 +94,6 @@ def test_players_and_matches_know_dice(capsys):
     actions = azjax.act(azjax.load_player("random", game=game), jax.random.key(0), states)
     legal = jax.vmap(game.legal_action_mask)(states)
     assert all(row[action] for row, action in zip(legal, actions, strict=True))
+    assert azjax.analyse(game, ["0:"], azjax.load_player("exact", game=game)).moves == ()
     assert main(["match", "random", "uct:2", "--game", "ur_1", "--games", "4", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["games"] == 4

@@ -1,14 +1,14 @@
 """Searches all positions of a game, many at once, and finds where it was decided."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
+from azjax.analysis.games_of_chance import analyse_with_dice
+from azjax.analysis.position_search import LINE, Found, search_all, tried_most
 from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.exact.known_values import exact_values
@@ -16,15 +16,12 @@ from azjax.files import notation
 from azjax.files.game_record import GameRecord, Position, replay
 from azjax.players.base import Player
 from azjax.players.engines.pool import EnginePlayer, Judgement
+from azjax.players.exact import ExactChancePlayer
 from azjax.players.network_players import SearchPlayer
 from azjax.pytrees import take
-from azjax.search import TreeNodes
-from azjax.types import Array, State
+from azjax.types import State
 
-_BATCH = 32  # positions searched at once
 _ASKED = 8  # positions that engines are asked about before progress is told
-_LINE = 6  # the longest line, in moves
-_TRIED = 4  # moves whose visits are kept
 
 
 def analyse(
@@ -38,16 +35,19 @@ def analyse(
     """Searches every position of a played game and compares the moves with the best ones found.
 
     Args:
-      moves: its moves from the start, as text or as actions, or a record of the game.
+      moves: its moves from the start, as text or as actions, or a record of the game. In a game of
+        dice each roll stands before its moves: "6-1: 13/7 8/7".split().
       player: a player with a search, such as `load_player("connect_four:400")`, or an engine, such
         as `load_player("uci:stockfish?nodes=20000", game="chess")`. Engines of GTP that give no
-        chances tell only which moves they would have played.
+        chances tell only which moves they would have played. In a game of dice also perfect play,
+        `load_player("exact", game="ur_2")`.
       start: the position before the first move; None for the game's own start.
       progress: called as `progress(positions searched, positions in all)`.
 
     Returns:
       The analysis, which prints as a table and draws itself in a notebook. Where exact values are
-      known quickly, it tells those.
+      known quickly, it tells those. Each move of a game of dice is judged after its roll, so luck
+      is no mistake.
 
     Raises:
       UserError: a move is illegal, the player does not search or plays another game, or an engine
@@ -59,21 +59,26 @@ def analyse(
         azjax.analyse(player.game, "4 4 3 5 2".split(), player)
         ```
     """
-    if not isinstance(player, SearchPlayer | EnginePlayer):
+    if not isinstance(player, SearchPlayer | EnginePlayer | ExactChancePlayer):
         raise UserError(
             f"{player.name} has no search to analyse with: give a trained network's, or an engine"
         )
-    require_no_chance(game)
     if player.game != game:
         raise UserError(f"the player plays {player.game.name}, not {game.name}")
+    if isinstance(player, EnginePlayer):
+        require_no_chance(game)
     record = moves if isinstance(moves, GameRecord) else replay(game, moves, start=start)
+    if isinstance(game, HasChance):
+        assert isinstance(player, SearchPlayer | ExactChancePlayer)
+        return analyse_with_dice(record, player, progress)
+    assert isinstance(player, SearchPlayer | EnginePlayer)
     positions = record.positions
     searched = [position for position in positions if not position.over]
     states = jax.tree.map(lambda *x: np.stack(x), *(jax.device_get(p.state) for p in searched))
     if isinstance(player, EnginePlayer):
         found = _ask_all(player, record, len(searched), progress)
     else:
-        found = _search_all(player, states, len(searched), progress)
+        found = search_all(player, states, len(searched), progress)
     scores = _exact_scores(game, states, len(searched))
     values = [_value(p, i, found, scores) for i, p in enumerate(positions)]
     analysed = [_analysed_move(record, i, values, found, scores) for i in range(len(positions) - 1)]
@@ -82,42 +87,18 @@ def analyse(
     )
 
 
-class _Found(NamedTuple):
-    """What the searches of B positions found; values are from the mover's perspective."""
-
-    action: Array | np.ndarray  # int32 [B]
-    value: Array | np.ndarray  # float32 [B], NaN where an engine gives none
-    visits: Array | np.ndarray  # int32 [B, A]
-    line: Array | np.ndarray  # int32 [B, _LINE], the moves expected, -1 after the last
-
-
-def _search_all(
-    player: SearchPlayer, states: State, count: int, progress: Callable[[int, int], None] | None
-) -> _Found:
-    """Searches in batches of one size, so that one program serves all."""
-    size = min(_BATCH, count)
-    parts = []
-    for first in range(0, count, size):
-        rows = np.minimum(np.arange(first, first + size), count - 1)
-        key = jax.random.PRNGKey(first)
-        parts.append(jax.device_get(_search(player, key, take(states, rows))))
-        if progress is not None:
-            progress(min(first + size, count), count)
-    return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
-
-
 def _ask_all(
     player: EnginePlayer,
     record: GameRecord,
     count: int,
     progress: Callable[[int, int], None] | None,
-) -> _Found:
+) -> Found:
     """Asks an engine about the first `count` positions of a game."""
     states = [jax.device_get(position.state) for position in record.positions[:count]]
     moves = [(position.moved_by, position.move) for position in record.positions[1:]]
     player = player.from_position(states[0])
     action, value = np.full(count, -1, np.int32), np.full(count, np.nan, np.float32)
-    line = np.full((count, _LINE), -1, np.int32)
+    line = np.full((count, LINE), -1, np.int32)
     for first in range(0, count, _ASKED):
         rows = range(first, min(first + _ASKED, count))
         judgements = player.judge([(states[i], moves[:i]) for i in rows])
@@ -132,7 +113,7 @@ def _ask_all(
         if progress is not None:
             progress(rows[-1] + 1, count)
     visits = np.zeros((count, player.game.num_actions), np.int32)
-    return _Found(action, value, visits, line)
+    return Found(action, value, visits, line)
 
 
 def _expected(player: EnginePlayer, record: GameRecord, judgement: Judgement) -> list[int]:
@@ -144,7 +125,7 @@ def _expected(player: EnginePlayer, record: GameRecord, judgement: Judgement) ->
     ends = judgement.move.lower() in ("resign", "win")
     begins = judgement.line[:1] == (judgement.move,) or ends
     actions: list[int] = []
-    for name in (judgement.line if begins else (judgement.move,))[:_LINE]:
+    for name in (judgement.line if begins else (judgement.move,))[:LINE]:
         if record.current.over:
             break
         try:
@@ -157,34 +138,6 @@ def _expected(player: EnginePlayer, record: GameRecord, judgement: Judgement) ->
     return actions
 
 
-@jax.jit
-def _search(player: SearchPlayer, key: Array, states: State) -> _Found:
-    if player.has_custom_search:  # a search of the user's own tells no tree
-        result = player.analyse(key, states)
-        line = jnp.full((len(result.action), _LINE), -1).at[:, 0].set(result.action)
-        return _Found(result.action, result.value, result.visits, line)
-    result, nodes = player.analyse_with_tree(key, states)
-    line = jax.vmap(_line)(nodes, result.action)
-    return _Found(result.action, result.value, result.visits, line)
-
-
-def _line(tree: TreeNodes, first: Array) -> Array:
-    """Returns the line of one game's tree: the given move, then always the most visited one."""
-    numbers = jnp.arange(len(tree.visits))
-
-    def next_move(carry: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], Array]:
-        node, move = carry
-        below = (tree.parents == node) & (tree.visits > 0) & (numbers > 0)
-        wanted = below & ((move < 0) | (tree.actions == move))
-        child = jnp.argmax(jnp.where(wanted, tree.visits, -1))
-        played = jnp.where(wanted.any(), tree.actions[child], move)
-        # After a node without children no parent is found any more.
-        child = jnp.where(wanted.any(), child, -2).astype(jnp.int32)
-        return (child, jnp.int32(-1)), played.astype(jnp.int32)
-
-    return jax.lax.scan(next_move, (jnp.int32(0), first), None, length=_LINE)[1]
-
-
 def _exact_scores(game: Game, states: State, count: int) -> np.ndarray:
     """Returns the exact scores of all actions, [P, A], NaN where they are not known quickly."""
     scores, exact = np.full((count, game.num_actions), np.nan, np.float32), exact_values(game)
@@ -193,7 +146,7 @@ def _exact_scores(game: Game, states: State, count: int) -> np.ndarray:
     return scores
 
 
-def _value(position: Position, i: int, found: _Found, scores: np.ndarray) -> float:
+def _value(position: Position, i: int, found: Found, scores: np.ndarray) -> float:
     """Returns the expected result of best play, from player 0's perspective."""
     if position.over:
         return position.returns[0]
@@ -202,7 +155,7 @@ def _value(position: Position, i: int, found: _Found, scores: np.ndarray) -> flo
 
 
 def _analysed_move(
-    record: GameRecord, i: int, values: list[float], found: _Found, scores: np.ndarray
+    record: GameRecord, i: int, values: list[float], found: Found, scores: np.ndarray
 ) -> AnalysedMove:
     before, after = record.positions[i], record.positions[i + 1]
     sign = -1.0 if before.mover else 1.0
@@ -217,15 +170,13 @@ def _analysed_move(
         if scores[i, best] < scores[i].max():  # the search's own mistake
             best = int(np.argmax(scores[i]))
             line = [best]
-    now = record.truncate(i)
-    tried = np.argsort(-visits, kind="stable")[:_TRIED]
     return AnalysedMove(
         number=i + 1,
         mover=before.mover,
         move=notation.shown_move(record, i + 1),
         best=best,
-        line=tuple(notation.shown_line(now, line)),
+        line=tuple(notation.shown_line(record.truncate(i), line)),
         loss=float(lost) / 2,
         exact=bool(exact),
-        visits=tuple((int(a), int(visits[a])) for a in tried if visits[a]),
+        visits=tried_most(visits),
     )

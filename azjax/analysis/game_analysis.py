@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import HasPlayerNames, HasWinningCells
 from rich.console import Group
 from rich.table import Table
@@ -16,13 +16,17 @@ from rich.text import Text
 
 from azjax.files import notation
 from azjax.files.game_record import GameRecord
+from azjax.play.text import points_of
 from azjax.rich_repr import RichRepr
 from azjax.types import Array, State
 from azjax.web.page import render_review
 from azjax.web.page_data import describe_moves, title_of
 
 MISTAKE = 0.1
-"""A move that gives up at least this share of the points is a turning point."""
+"""A move that gives up at least this share of the points is a turning point.
+
+So is one that gives up this part of a point in a game that counts points, such as backgammon.
+"""
 _MOST_IN_TABLE = 12
 _UNNAMED = ("first", "second")
 
@@ -39,11 +43,19 @@ class AnalysedMove:
     loss: float  # the share of the points that it gave up, from 0 to 1; NaN: see `is_other`
     exact: bool  # whether exact values judge it
     visits: tuple[tuple[int, int], ...]  # (action, visits) of the moves tried most
+    roll: str = ""  # the dice that were rolled before it; "" if a move before used them, too
+    forced: bool = False  # whether the roll left no choice
+    points: float = 0.0  # of the greatest result, in a game that counts points; 0 in others
 
     @property
     def is_mistake(self) -> bool:
         """Whether the move is a turning point."""
-        return self.loss >= MISTAKE
+        return self.loss >= MISTAKE or self.lost_points >= MISTAKE
+
+    @property
+    def lost_points(self) -> float:
+        """The points that it gave up, in a game that counts points; 0 in others."""
+        return 2 * self.points * self.loss
 
     @property
     def is_other(self) -> bool:
@@ -79,6 +91,17 @@ class GameAnalysis(RichRepr):
         return tuple(sorted(mistakes, key=lambda move: -move.loss))
 
     @property
+    def error_rates(self) -> tuple[float, float]:
+        """What each player gave up in a move with a choice on average, a share of the points.
+
+        It is NaN for a player without such a move, or if the judge names moves alone. In a game
+        that counts points, a share of 1 is twice the points of the greatest result.
+        """
+        chosen = [[m.loss for m in self.moves if m.mover == p and not m.forced] for p in (0, 1)]
+        first, second = (sum(losses) / len(losses) if losses else math.nan for losses in chosen)
+        return first, second
+
+    @property
     def unscored(self) -> tuple[AnalysedMove, ...]:
         """The moves of which the judge tells only whether it would have played them."""
         return tuple(m for m in self.moves if math.isnan(self.values[m.number - 1]))
@@ -89,15 +112,22 @@ class GameAnalysis(RichRepr):
         return self.game.player_names if isinstance(self.game, HasPlayerNames) else _UNNAMED
 
     def comment(self, move: AnalysedMove) -> str:
-        """Returns a line about a move, for people: "black 62% -> 41%; better e5 d4 c3"."""
+        """Returns a line about a move, for people: "black 62% -> 41%; better e5 d4 c3".
+
+        In a game of dice it begins with the roll.
+        """
         if move in self.unscored:
             own = self._line(move) if move.is_other else "this, too"
             return f"{self.player_names[move.mover]}: the judge would play {own}"
-        text = f"{self.player_names[move.mover]} {self._change(move)}"
+        roll = notation.roll_of(self.record, move.number)
+        text = f"{roll}: " if roll else ""
+        text += f"{self.player_names[move.mover]} {self._change(move)}"
         if move.exact:
             text += " (exact)"
         if move.is_mistake:
             text += f"; better {self._line(move)}"
+        elif move.is_other:
+            text += f"; the judge would play {self._line(move)}"
         return text
 
     def _line(self, move: AnalysedMove) -> str:
@@ -114,13 +144,41 @@ class GameAnalysis(RichRepr):
         return f"{self.player_names[last.returns[1] > 0]} won after {len(self.moves)} moves"
 
     def _change(self, move: AnalysedMove) -> str:
+        if isinstance(self.game, HasChance):
+            return self._change_by_move(move)
         shares = self.chances[move.number - 1 : move.number + 1]
         shares = (1 - x if move.mover else x for x in shares)
         return " -> ".join("?" if math.isnan(x) else f"{100 * x:.0f}%" for x in shares)
 
+    def _change_by_move(self, move: AnalysedMove) -> str:
+        """Returns what the move changed, without the roll after it."""
+        value = self.values[move.number - 1] * (-1 if move.mover else 1)
+        after = value - 2 * move.loss
+        if math.isnan(after):
+            return "?"
+        if move.points:
+            return f"{move.points * value:+.2f} -> {move.points * after:+.2f} points"
+        return f"{50 * (1 + value):.0f}% -> {50 * (1 + after):.0f}%"
+
+    def _errors(self) -> str:
+        """Returns what each player gave up a move."""
+        points = points_of(self.game)
+        known = [
+            (name, f"{2 * points * rate:.3f} points" if points else f"{100 * rate:.1f}%")
+            for name, rate in zip(self.player_names, self.error_rates, strict=True)
+            if not math.isnan(rate)
+        ]
+        told = ", ".join(f"{name} {rate}" for name, rate in known)
+        return f"; errors per move with a choice: {told}" if told else ""
+
     def _headline(self) -> str:
-        """Returns the result, the judge and, where that gives no chances, how often it agrees."""
+        """Returns the result, the judge and, where that gives no chances, how often it agrees.
+
+        In a game of chance it also has the error rates.
+        """
         text = f"{self.result()}; judged by {self.player}"
+        if isinstance(self.game, HasChance):
+            return text + self._errors()
         if not self.unscored:
             return text
         agreed = [
@@ -136,7 +194,8 @@ class GameAnalysis(RichRepr):
         others = tuple(move for move in self.unscored if move.is_other)
         listed = self.turning_points or others
         if not listed and not self.unscored:
-            return Text(f"{headline}\nno move gave up a tenth of the points")
+            least = "a tenth of a point" if points_of(self.game) else "a tenth of the points"
+            return Text(f"{headline}\nno move gave up {least}")
         shown = sorted(listed[:_MOST_IN_TABLE], key=lambda move: move.number)
         table = Table(box=None, padding=(0, 2, 0, 0))
         names = ("move", "", "judge") if listed is others else ("move", "", "chances", "better")
@@ -159,6 +218,11 @@ class GameAnalysis(RichRepr):
             )
             parts.append(Text(f"{len(shown)} of {len(listed)} {kind}; the page shows all"))
         return Group(*parts)
+
+    def _rolled(self, i: int) -> str:
+        """Returns what was rolled in a position, in words; "" if nothing was."""
+        now = self.record.positions[i]
+        return f"{self.player_names[now.mover]} rolled {now.roll}" if now.roll else ""
 
     def page(self, title: str | None = None) -> str:
         """Returns an HTML document that steps through the game; it needs no network.
@@ -190,7 +254,8 @@ class GameAnalysis(RichRepr):
             "last": position.action if came else None,
             "visits": move.visits if move else [],
             "best": move.best if move and (move.is_mistake or move.is_other) else None,
-            "name": came.move if came else None,
+            "name": (f"{came.roll}: {came.move}" if came.roll else came.move) if came else None,
+            "rolled": self._rolled(i),
             "numbered": notation.numbered_move(self.record, came.number) if came else None,
             "comment": self.comment(came) if came else "",
             "mistake": bool(came and came.is_mistake),

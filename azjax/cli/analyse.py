@@ -25,7 +25,7 @@ def analyse(arguments: list[str]) -> None:
 
     Every position is searched, by a network or an engine such as "uci:stockfish?nodes=20000". Next
     to FILE a page is written that steps through the game, and SGF or PGN with comments and the
-    better lines.
+    better lines. In a game of dice each move is judged after its roll.
     """
 
     @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ def analyse(arguments: list[str]) -> None:
         file: FileArgument
         """Games in SGF (go), PGN (chess), CSA or KIF (shogi); or moves, a game a line."""
         player: str = ""
-        """Judges the moves: RUN, RUN:SIMULATIONS, a file or an engine; one that comes along."""
+        """Judges: RUN, RUN:SIMULATIONS, a file, an engine, exact (small games of dice)."""
         game: str = ""
         """The game of a list of moves, if the player does not know it."""
         simulations: int = 400
@@ -52,6 +52,7 @@ def analyse(arguments: list[str]) -> None:
     from azjax.analysis.annotated_files import new_files, write_analysis
     from azjax.files.read import game_of_file, open_games
     from azjax.players.engines.pool import EnginePlayer
+    from azjax.players.exact import ExactChancePlayer
     from azjax.players.network_players import SearchPlayer
 
     file: Path = options.file
@@ -59,7 +60,7 @@ def analyse(arguments: list[str]) -> None:
         raise UserError(f"{file}: there is no such file")
     game = options.game or game_of_file(file)
     player = _player(options.player, game, options.simulations, trust=options.trust)
-    if not isinstance(player, SearchPlayer | EnginePlayer):
+    if not isinstance(player, SearchPlayer | EnginePlayer | ExactChancePlayer):
         raise UserError(
             f"{options.player}: must be a player with a search, RUN or RUN:SIMULATIONS, or an "
             'engine such as "uci:stockfish?nodes=20000"'
@@ -106,7 +107,8 @@ def analyse(arguments: list[str]) -> None:
 
 def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "Player":
     """Returns the player that a user named, or the one that comes with azjax for a game."""
-    from azjax.chance import require_no_chance
+    from azjax_envs import HasChance
+
     from azjax.games import game_from_name
     from azjax.players.load import load_player
     from azjax.players.spec import NetworkSpec, parse_spec
@@ -115,8 +117,11 @@ def _player(spec: str, game: str | None, simulations: int, *, trust: bool) -> "P
     if not spec and game is None:
         raise UserError("a list of moves needs --player, such as connect_four:400, or --game")
     if not spec and game is not None and game not in pretrained():
-        require_no_chance(game_from_name(game))  # a game that does not exist is told first
-        raise UserError(f"no player of {game} comes with azjax: give one of your own with --player")
+        rules = game_from_name(game)  # a game that does not exist is told first
+        perfect = ", or exact for a small game" if isinstance(rules, HasChance) else ""
+        raise UserError(
+            f"no player of {game} comes with azjax: give one of your own with --player{perfect}"
+        )
     parsed = parse_spec(spec or game or "")
     if not isinstance(parsed, NetworkSpec):
         if game is None:

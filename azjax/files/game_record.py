@@ -13,7 +13,7 @@ from azjax_envs.game import legal_actions
 from azjax_envs.sampling import weighted_action
 from azjax_envs.xla_cpu import jit_for_few_calls
 
-from azjax.chance import require_no_chance
+from azjax.chance import read_outcome
 from azjax.errors import UserError
 from azjax.types import Array, State
 
@@ -305,18 +305,22 @@ def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None
     """Returns the record of a game.
 
     Args:
-      moves: as text or as actions.
+      moves: as text or as actions. In a game of dice each roll stands before its moves, as text
+        with a colon: "6-1:", "13/7", "8/7".
       start: the position before the first move; None for the game's own start.
 
     Raises:
-      UserError: a move is illegal or comes after the end; the message tells its number. Or the
-        game has dice.
+      UserError: a move or a roll is not possible there, or comes after the end; the message tells
+        its number.
     """
-    require_no_chance(game)
     record = start_game(game) if start is None else record_from_state(game, start)
-    for number, move in enumerate(moves, 1):
+    for move in moves:
+        number = record.num_moves + 1
         if record.current.over:
             raise UserError(f"move {number}, {move}, comes after the end of the game")
+        if record.awaits_roll or (isinstance(move, str) and move.endswith(":")):
+            record = roll_named(record, str(move))
+            continue
         legal = record.legal_moves()
         if isinstance(move, str):
             try:
@@ -329,3 +333,21 @@ def replay(game: Game, moves: Sequence[str | int], *, start: State | None = None
             raise UserError(f"move {number}: action {action} is not legal there")
         record = record.play(action, legal[action])
     return record
+
+
+def roll_named(record: GameRecord, text: str) -> GameRecord:
+    """Returns the record after the roll that a text with a colon names, such as "6-1:".
+
+    Raises:
+      UserError: no dice are to be rolled there, or they have no such roll; the message tells the
+        number of the next move.
+    """
+    number = record.num_moves + 1
+    if not record.awaits_roll:
+        raise UserError(f"move {number}: {text!r} is a roll, and no dice are to be rolled there")
+    if not text.endswith(":"):
+        raise UserError(f"move {number}: a roll must stand before {text!r}, as in '6-1: 13/7'")
+    try:
+        return record.roll(read_outcome(record.game, record.current.state, text[:-1]))
+    except UserError as error:
+        raise UserError(f"move {number}: {error}") from error

@@ -6,9 +6,8 @@ from dataclasses import replace
 import jax
 from azjax_envs import Game
 
-from azjax.chance import read_outcome
 from azjax.errors import UserError
-from azjax.files.game_record import GameRecord, record_from_state, start_game
+from azjax.files.game_record import GameRecord, record_from_state, roll_named, start_game
 from azjax.files.played_game import PlayedGame, played_game
 from azjax.files.positions import read_position
 
@@ -54,15 +53,10 @@ def read_list(game: Game, line: str) -> PlayedGame:
 
 def _roll(record: GameRecord, word: str) -> tuple[GameRecord, str]:
     """Returns the record after the roll that a word names, and what is wrong with it."""
-    number = record.num_moves + 1
-    if not record.awaits_roll:
-        return record, f"move {number}: {word!r} is a roll, and no dice are to be rolled there"
-    if not word.endswith(":"):
-        return record, f"move {number}: a roll must stand before {word!r}, as in '6-1: 13/7'"
     try:
-        return record.roll(read_outcome(record.game, record.current.state, word[:-1])), ""
+        return roll_named(record, word), ""
     except UserError as error:
-        return record, f"move {number}: {error}"
+        return record, str(error)
 
 
 def _play(record: GameRecord, word: str) -> tuple[GameRecord, str]:

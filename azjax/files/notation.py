@@ -54,11 +54,24 @@ def numbered(game: Game, state: State, names: Sequence[str]) -> list[str]:
 
 
 def numbered_move(record: GameRecord, number: int) -> str:
-    """Returns a record's move with its number: "8... Nc6" in chess, "16. e5" in other games."""
+    """Returns a record's move with its number: "8... Nc6" in chess, "16. e5" in other games.
+
+    In a game of dice it has the roll, too: "16. 6-1: 13/7".
+    """
     name = shown_move(record, number)
     if isinstance(record.game, HasShownMoves):
         return numbered(record.game, record.positions[number - 1].state, [name])[0]
-    return f"{number}. {name}"
+    roll = roll_of(record, number)
+    return f"{number}. {roll}: {name}" if roll else f"{number}. {name}"
+
+
+def roll_of(record: GameRecord, number: int) -> str:
+    """Returns the roll that a record's move is played by; "" in a game without dice."""
+    now = record.positions[number - 1]
+    for before in reversed(record.positions[:number]):
+        if before.roll or before.moved_by != now.mover:
+            return before.roll  # a roll of backgammon is played by several moves
+    return ""
 
 
 def numbered_moves(record: GameRecord) -> list[str]:

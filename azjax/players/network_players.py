@@ -150,8 +150,14 @@ class SearchPlayer(_NetworkPlayer):
         )
         return _with_value_of_move(result)
 
-    def analyse_with_tree(self, key: Array, states: State) -> tuple[Analysis, TreeNodes]:
-        """Searches states [B, ...] by azjax's own search, and returns the trees besides."""
+    def analyse_with_tree(
+        self, key: Array, states: State, *, allowed: Array | None = None
+    ) -> tuple[Analysis, TreeNodes]:
+        """Searches states [B, ...] by azjax's own search, and returns the trees besides.
+
+        Args:
+          allowed: the actions to choose from there, bool [B, A]; None for all legal ones.
+        """
         result, nodes = search_with_tree(
             self.game,
             network_evaluate(self.game, self.network),
@@ -159,6 +165,7 @@ class SearchPlayer(_NetworkPlayer):
             key,
             states,
             config=self.config,
+            allowed=allowed,
             steps="anytime",
         )
         return _with_value_of_move(result), nodes

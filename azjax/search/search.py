@@ -130,11 +130,14 @@ def search_with_tree(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
+    allowed: Array | None = None,
     steps: Steps = "rounds",
 ) -> tuple[SearchResult, TreeNodes]:
     """Searches B positions at once, as `search` does, and returns the trees besides.
 
-    Arguments and errors are those of `search`. Under `jit`, trees that nobody reads cost nothing.
+    Arguments and errors are those of `search`, and `allowed`: the actions to choose from in the
+    positions themselves, bool [B, A], at least two that are legal. Under `jit`, trees that nobody
+    reads cost nothing.
 
     Example:
         ```python
@@ -157,10 +160,14 @@ def search_with_tree(
         states = jax.vmap(listed.list_moves)(states)
         if root_logits is not None:
             root_logits = listed.logits_of(states, root_logits)
+        if allowed is not None:
+            allowed = jnp.take_along_axis(allowed, states.actions.astype(jnp.int32), axis=-1)
     rules, evaluate = with_chance_nodes(game, evaluate, listed=listed)
     if root_logits is not None:
         root_logits = with_outcomes(root_logits, num_outcomes(rules))
-    output = find(rules, evaluate, states=states, root_logits=root_logits)
+    if allowed is not None:
+        allowed = jnp.pad(allowed, ((0, 0), (0, num_outcomes(rules))))
+    output = find(rules, evaluate, states=states, root_logits=root_logits, allowed=allowed)
     result, nodes = search_result(output), tree_nodes(compact(output.search_tree))
     result = result_of_actions(result, num_outcomes(rules))
     if listed is not None:
@@ -230,15 +237,18 @@ def search_output(
     config: SearchConfig,
     exploration: Exploration = _NO_EXPLORATION,
     root_logits: Array | None = None,
+    allowed: Array | None = None,
     steps: Steps = "rounds",
 ) -> mctx.PolicyOutput:
     """Searches B positions and returns mctx's output, with the search tree of each.
 
-    Arguments and errors are those of `search`. The trees' `extra_data` is a `tree.CompactTree`.
+    Arguments and errors are those of `search_with_tree`. The trees' `extra_data` is a
+    `tree.CompactTree`.
     """
     check_key(key)
     keys = SearchKeys(*jax.random.split(key, 3))
     mask = jax.vmap(game.legal_action_mask)(states)
+    mask = mask if allowed is None else mask & allowed
     logits, value = evaluate(params, keys.evaluate, states)
     logits = logits if root_logits is None else root_logits
     check_array(logits, mask.shape, float, name="logits that evaluate returns")

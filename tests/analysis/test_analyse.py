@@ -8,6 +8,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.analysis import analyse as module
+from azjax.analysis import position_search
 from azjax.analysis.analyse import analyse
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
 from azjax.errors import UserError
@@ -69,7 +70,7 @@ def test_lines_are_legal_and_begin_with_the_best_move(player):
 def test_each_batch_is_searched_like_a_single_one(player, monkeypatch):
     whole = analyse(GAME, LOST, player)
     calls = []
-    monkeypatch.setattr(module, "_BATCH", 4)
+    monkeypatch.setattr(position_search, "BATCH", 4)
     parts = analyse(GAME, LOST, player, progress=lambda *numbers: calls.append(numbers))
     assert calls == [(4, 7), (7, 7)]
     np.testing.assert_allclose(parts.values, whole.values, atol=1e-5)

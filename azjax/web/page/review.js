@@ -19,7 +19,8 @@ function go(ply) {
   showHistory($("history"), values);
   mark();
   $("status").textContent = at ? page.numbered : "The start";
-  $("detail").textContent = sentence(page.comment);
+  const texts = [page.comment, page.rolled].filter(Boolean).map(sentence);
+  $("detail").textContent = texts.join(". ");
   for (const item of $("moves").children) {
     const button = item.firstChild;
     const here = +button.dataset.ply === at;
