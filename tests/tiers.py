@@ -15,7 +15,6 @@ OPTIMIZED = (
     "engine/",
     "play/",
     "players/",
-    "soak/",
     "test_notebooks.py",
     "test_readme.py",
     "test_wheels.py",

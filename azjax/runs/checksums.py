@@ -1,7 +1,7 @@
 """Checksums of a checkpoint's files, so that damaged values are never loaded.
 
 OCDBT has checksums of its index, but none of the arrays' data: of 150 bits flipped at random in a
-checkpoint, 8 gave other values without any error (tests/soak/flips.py).
+checkpoint, 8 gave other values without any error (benchmarks/soak/flips.py).
 """
 
 import hashlib

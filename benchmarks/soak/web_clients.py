@@ -1,6 +1,6 @@
 """The local server under many clients: the page must be served in under a second all the same.
 
-    python tests/soak/web_clients.py --json benchmarks/results/web_clients_2_cores.json
+    python benchmarks/soak/web_clients.py --json benchmarks/results/web_clients_2_cores.json
 
 The server runs as users start it, `azjax play PLAYER --web`. Idle clients open connections and
 send nothing; they open new ones when the server closes them. Searching clients ask for one search
@@ -174,7 +174,7 @@ def main(options: Arguments) -> None:
         stderr.seek(0)
         result["stderr"] = stderr.read()[:2000]
     record = {
-        "command": "python tests/soak/web_clients.py",
+        "command": "python benchmarks/soak/web_clients.py",
         "machine": f"{os.cpu_count()} cores",
         "options": {k: str(v) for k, v in dataclasses.asdict(options).items() if k != "json"},
         "result": result,

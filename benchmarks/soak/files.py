@@ -1,6 +1,6 @@
 """Hostile config files and players' files: each is loaded correctly, or refused in one line.
 
-    python tests/soak/files.py --json benchmarks/results/hostile_files_2_cores.json
+    python benchmarks/soak/files.py --json benchmarks/results/hostile_files_2_cores.json
 
 The files are mutations of valid ones: flipped bits, cuts, insertions, nesting, huge numbers, other
 encodings, keys and values of all types. Half of the players' files have a right checksum, as a
@@ -363,7 +363,7 @@ def main(options: Arguments) -> None:
     with tempfile.TemporaryDirectory() as folder:
         results = soak(Path(folder), options)
     record = {
-        "command": "python tests/soak/files.py",
+        "command": "python benchmarks/soak/files.py",
         "machine": f"{os.cpu_count()} cores",
         "options": {"files": options.files, "seed": options.seed},
         "results": results,

@@ -1,6 +1,6 @@
 """Flipped bits in a checkpoint: each is detected, or harmless.
 
-    python tests/soak/flips.py --json benchmarks/results/checkpoint_flips_2_cores.json
+    python benchmarks/soak/flips.py --json benchmarks/results/checkpoint_flips_2_cores.json
 
 A run has two checkpoints. One bit of the newer one is flipped: half of the time in a file chosen
 uniformly, otherwise in a file chosen by its size. The run must then load either exactly the values
@@ -99,7 +99,7 @@ def main(options: Arguments) -> None:
             if (number + 1) % 100 == 0:
                 print(number + 1, dict(counts), flush=True)
     record = {
-        "command": "python tests/soak/flips.py",
+        "command": "python benchmarks/soak/flips.py",
         "machine": f"{os.cpu_count()} cores",
         "options": {"flips": options.flips, "seed": options.seed},
         "results": {**counts, "wrong": len(wrong), "which": wrong},

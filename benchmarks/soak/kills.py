@@ -1,6 +1,6 @@
 """A run that is killed again and again, and resumed, ends like one that was never stopped.
 
-    python tests/soak/kills.py --json benchmarks/results/training_kills_2_cores.json
+    python benchmarks/soak/kills.py --json benchmarks/results/training_kills_2_cores.json
 
 The processes are those of `azjax train` and `azjax resume`, ended by SIGKILL. Most kills come at a
 random time after the first new cycle, so some come while a checkpoint is written; the others come
@@ -112,7 +112,7 @@ def main(options: Arguments) -> None:
         cycles = [int(state.cycle) for state in states]
         differing = small_run.differing(*states)
     record = {
-        "command": "python tests/soak/kills.py",
+        "command": "python benchmarks/soak/kills.py",
         "machine": f"{os.cpu_count()} cores",
         "options": {k: v for k, v in dataclasses.asdict(options).items() if k != "json"},
         "results": {

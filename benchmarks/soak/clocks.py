@@ -1,6 +1,6 @@
 """Engines under a clock, kept by a referee: `go movetime`, and games with an increment.
 
-    python tests/soak/clocks.py --json benchmarks/results/engine_clocks_2_cores.json
+    python benchmarks/soak/clocks.py --json benchmarks/results/engine_clocks_2_cores.json
 
 The players are untrained networks. The referee starts them as users do, `azjax uci FILE`, and reads
 its own clock when it writes a command and when the move has come. With `--burners N` there are N
@@ -220,7 +220,7 @@ def main(options: Arguments) -> None:
     for burner in burners:
         burner.start()
     record = {
-        "command": "python tests/soak/clocks.py",
+        "command": "python benchmarks/soak/clocks.py",
         "options": {k: str(v) for k, v in dataclasses.asdict(options).items() if k != "json"},
         "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start",
         "movetime": {},

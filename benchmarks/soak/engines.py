@@ -1,6 +1,6 @@
 """Engines for a long time: nonsense, whole games and interrupted searches; memory stays as it is.
 
-    python tests/soak/engines.py --json benchmarks/results/engine_soak_2_cores.json
+    python benchmarks/soak/engines.py --json benchmarks/results/engine_soak_2_cores.json
 
 Each engine runs as users start it, `azjax uci FILE`, with an untrained network. It must answer all
 lines of nonsense without a traceback and play a whole game afterwards. Then it plays games in a row
@@ -200,7 +200,7 @@ def soak(protocol: str, player: Path, options: Arguments) -> dict:
 
 def main(options: Arguments) -> None:
     record = {
-        "command": "python tests/soak/engines.py",
+        "command": "python benchmarks/soak/engines.py",
         "machine": f"{os.cpu_count()} cores",
         "options": {k: str(v) for k, v in dataclasses.asdict(options).items() if k != "json"},
         "results": {},
