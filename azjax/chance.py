@@ -67,5 +67,5 @@ def require_no_chance(game: Any) -> None:
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
             f"{name} is a game of chance: engines, pages and notebooks know no dice; azjax "
-            "train, eval, match, analyse, play in a terminal and solve do"
+            "train, pretrain, eval, match, analyse, play in a terminal and solve do"
         )

@@ -34,7 +34,6 @@ DOORS = {
     "a page of perfect play": "play exact --game ur_1 --web",
     "a page for any browser": "web RUN --out SITE",
     "the measurement of searches": "bench search --game ur_1",
-    "learning from recorded games": "pretrain ur_1.toml FILE",
 }
 """What knows no dice, with the command that leads there."""
 
@@ -52,7 +51,6 @@ def network(tmp_path_factory):
 @pytest.mark.parametrize("door", DOORS)
 def test_commands_that_know_no_dice(door, network, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "ur_1.toml").write_text('game = { name = "ur_1" }\ncycles = 1\n')
     (tmp_path / "games.txt").write_text("# ur_1\n1: new 2: new 1:\n")
     line = DOORS[door]
     for name, path in (("RUN", network), ("FILE", "games.txt"), ("SITE", "site")):
@@ -60,7 +58,7 @@ def test_commands_that_know_no_dice(door, network, tmp_path, capsys, monkeypatch
     assert main(line.split()) == 2
     (said,) = capsys.readouterr().err.strip().split("\n")[-1:]
     assert said.startswith(f"azjax: {REFUSED}") or f": {REFUSED}" in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.txt", "ur_1.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["games.txt"]
 
 
 @pytest.mark.parametrize("engine", ["gtp", "uci", "usi"])
@@ -78,7 +76,6 @@ def test_functions_that_know_no_dice(network, tmp_path):
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
         lambda: make_engine_search(player),
-        lambda: azjax.dataset(game, [record]),
         lambda: azjax.notebook.search_tree(player, record.current.state, jax.random.key(0)),
         lambda: serve(player, about="", port=None, browser=False),
     ):

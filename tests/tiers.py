@@ -315,6 +315,7 @@ SECOND_TIER = (
     "plan/test_plan.py::test_compiled",
     "plan/test_plan.py::test_gardners_head_compiles",
     "running/test_large_games.py",
+    "running/test_pretrain.py::test_games_of_dice_besides_self_play",
     # Exact values: tables of large games.
     "exact/test_chess_endings.py",
     "exact/test_dots_and_boxes.py",

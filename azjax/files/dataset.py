@@ -10,30 +10,29 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import legal_actions
+from azjax_envs.game import legal_actions, possible_results
 
-from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
+from azjax.network.results import WIN_DRAW_LOSS, Results, expected_result
 from azjax.pytrees import take
 from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import Replay, TopPolicy, Transition, pack_policy
 from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.custom_targets import RunTargets
 from azjax.replay.sampling import Sample
-from azjax.replay.targets import value_targets
+from azjax.replay.targets import project, value_targets
 from azjax.types import Array, State
 
 _ROWS = 1024  # policies that are packed at once
-_OUTCOMES = {1: (1, 0, 0), 0: (0, 1, 0), -1: (0, 0, 1)}  # of the first player
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """N positions of recorded games, as numpy arrays."""
 
-    sample: Sample  # [N, ...], the policy is the move that was played
+    sample: Sample  # [N, ...], the policy is the move that was played, the outcome how it ended
     games: np.ndarray  # int32 [N], ascending: which game each position is of
     left_out: tuple[str, ...] = ()  # why games are not in it, a line each
     unread: tuple[str, ...] = ()  # files of which no game can be read, and why, a line each
@@ -63,8 +62,16 @@ class Dataset:
         transitions = replace(self.sample.transitions, recorded=kept)
         return replace(self, sample=replace(self.sample, transitions=transitions))
 
-    def with_targets(self, game: Game, targets: RunTargets) -> "Dataset":
-        """Returns the examples with more targets, such as `trainer.targets`, for updates.
+    def with_targets(
+        self, game: Game, targets: RunTargets, results: Results = WIN_DRAW_LOSS
+    ) -> "Dataset":
+        """Returns the examples with a run's targets, for updates.
+
+        Args:
+          targets: more targets than policy and value, such as `trainer.targets`.
+          results: what the value head tells apart, see `told_apart`. The outcome is that of the
+            ring: a gammon, 2 of 3 points, is a win with the chance 2/3 and a draw otherwise, if
+            these are not the game's own results.
 
         Raises:
           UserError: they need something recorded in self-play that is not known here.
@@ -74,8 +81,8 @@ class Dataset:
         def compute(rows: Transition) -> dict[str, Any]:
             size = jnp.int32(len(rows.reward))
             replay = Replay(rows, position=jnp.int32(0), filled=size)
-            results = value_targets(replay, root_value_weight=0.0)
-            return targets(game, replay, results).extra
+            found = value_targets(replay, root_value_weight=0.0, results=results)
+            return targets(game, replay, found).extra
 
         # One lane of a ring, which holds the games one after the other.
         rows = jax.tree.map(lambda x: x[:, None], self.sample.transitions)
@@ -85,7 +92,11 @@ class Dataset:
             raise UserError(f"targets: {error} is not known of recorded games") from error
         transitions = replace(self.sample.transitions, recorded={})
         found = jax.tree.map(lambda x: x[:, 0], found)
-        return replace(self, sample=Sample(transitions, self.sample.outcome, found))
+        outcome: Any = self.sample.outcome
+        own = possible_results(game)
+        if tuple(results) != own:
+            outcome = np.asarray(project(expected_result(outcome, own), results))
+        return replace(self, sample=Sample(transitions, outcome, found))
 
     def plies(self, lanes: int, most: int, multiple: int) -> Transition | None:
         """Returns games as plies [T, lanes, ...] that a replay buffer can add.
@@ -133,9 +144,9 @@ def load_dataset(game: Game, path: Path) -> Dataset:
     Raises:
       UserError: the file is damaged, or of another game.
     """
-    start = start_game(game)
+    start = start_game(game, jax.random.key(0))
     record = start.play(legal_actions(game, start.current.state)[0], "")
-    expected = _sample(game, [_examples(game, record, 0)])
+    expected = _sample(game, [_examples(game, record, possible_results(game)[0])])
     try:
         with np.load(path) as file:
             games = file["games"]
@@ -149,18 +160,21 @@ def load_dataset(game: Game, path: Path) -> Dataset:
 
 
 def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
-    """Returns the positions of recorded games as examples: what was played, and who won.
+    """Returns the positions of recorded games as examples: what was played, and how it ended.
 
     A game counts if it is over by its rules, or if its file tells the result. `left_out` names the
     others, and `unread` the files of which no game can be read. Scores and owners of cells are
     known where a game is over by its rules.
+
+    In a game of dice each position is one after a roll. Outcomes are chances of the K
+    `possible_results` of the game, such as six in backgammon.
 
     Args:
       game: whose rules the games follow.
       games: from `azjax.read_games`, or records.
 
     Raises:
-      UserError: no game can be used, or the game has dice.
+      UserError: no game can be used.
 
     Example:
         ```python
@@ -168,7 +182,6 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         print(len(games), "positions of", games.num_games, "games")
         ```
     """
-    require_no_chance(game)
     parts: list[_Examples] = []
     left_out: list[tuple[Path | None, str]] = []  # with the file if the game cannot be read
     readable: set[Path] = set()
@@ -177,7 +190,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         name = f"game {number}" if isinstance(given, GameRecord) else played.where
         record, result = played.record, played.result
         if record is not None and record.current.over:
-            result = int(np.sign(record.current.returns[0]))
+            result = _points(game, record.current.returns[0])
         if record is None:
             left_out.append((played.path, f"{name}: {played.error}"))
             continue
@@ -199,6 +212,12 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
     return Dataset(_sample(game, parts), numbers.astype(np.int32), lines, files)
 
 
+def _points(game: Game, result: float) -> float:
+    """Returns the result in points of which a result in [-1, 1] is the share of the greatest."""
+    points = possible_results(game)
+    return min(points, key=lambda x: abs(x / points[0] - result))
+
+
 def _same_sizes(ours: Game, other: Game) -> bool:
     """Returns whether two games differ at most in numbers such as the komi."""
     return type(ours) is type(other) and _shapes(ours) == _shapes(other)
@@ -216,12 +235,15 @@ class _Examples(NamedTuple):
     last: tuple[np.ndarray, State, np.ndarray]  # [1]: who moved last, the end, is the game over
 
 
-def _examples(game: Game, record: GameRecord, result: int) -> _Examples:
+def _examples(game: Game, record: GameRecord, result: float) -> _Examples:
+    """Returns the examples of a game with a result in points of the first player."""
     (states, movers, actions), count = record.stacked(), record.num_moves
     first = movers[:-1] == 0
     again = first[1:] == first[:-1]
-    outcome = np.array(_OUTCOMES[result], np.float32)
-    value = np.where(first, result, -result).astype(np.float16)
+    points = possible_results(game)
+    outcome = (np.array(points) == result).astype(np.float32)
+    share = np.float32(result) / np.float32(points[0])
+    value = np.where(first, share, -share).astype(np.float16)
     at_end = np.arange(count) == count - 1
     fields: dict[str, Any] = {
         "states": jax.tree.map(lambda x: x[:-1], drop_unobserved(game, states)),

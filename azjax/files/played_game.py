@@ -17,7 +17,7 @@ class PlayedGame:
     title: str = ""  # such as "A - B, 2026"; "" if the file names nobody
     error: str = ""  # why it cannot be read, in one line
     ends_early: str = ""  # why later moves of the file were left out, in one line
-    result: int | None = None  # the first player's as the file has it: 1, 0 or -1; None: unknown
+    result: float | None = None  # of the first player, in points, where the file tells it
     remark: str = ""  # what in the file was read in another way than it is written
     path: Path = Path()  # of the file
     number: int = 1  # among the games of its file
@@ -36,7 +36,7 @@ def played_game(
     *,
     ended: bool = False,
     problem: str = "",
-    result: int | None = None,
+    result: float | None = None,
     source: Any = None,
 ) -> PlayedGame:
     """Returns a game that was read up to its end or to a problem.
@@ -45,7 +45,7 @@ def played_game(
       record: the moves before the problem.
       sides: the names of the players, "" where the file names nobody.
       ended: whether the file goes on although the game has ended by its rules.
-      result: of the first player, where the file tells one.
+      result: of the first player in points, such as 1, 0 or -1, where the file tells one.
       problem: why the move after those of the record cannot be read; "" if there is no problem.
 
     Raises:

@@ -10,7 +10,7 @@ from azjax.errors import UserError
 from azjax.files.dataset import Dataset
 from azjax.learning.batch import Batch, make_batch
 from azjax.network.network import Variables
-from azjax.network.results import WIN_DRAW_LOSS, expected_result, told_apart
+from azjax.network.results import expected_result, told_apart
 from azjax.replay.sampling import Sample
 from azjax.search.model import mask_logits
 from azjax.sharding import local
@@ -42,12 +42,8 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
         raise UserError(
             'selfplay.actor must be "latest" to learn from recorded games without self-play'
         )
-    if told_apart(trainer.game, config.network) != WIN_DRAW_LOSS:
-        raise UserError(
-            'network.value_head must be "wdl" or "tanh" to learn from recorded games, of which '
-            "files tell who won, and not by how many points"
-        )
-    games = games.with_targets(trainer.game, trainer.targets)
+    results = told_apart(trainer.game, config.network)
+    games = games.with_targets(trainer.game, trainer.targets, results)
     learned, held_out = games.split(HELD_OUT, config.seed)
     if len(learned) < config.learning.batch_size:
         raise UserError(

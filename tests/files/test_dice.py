@@ -6,14 +6,16 @@ import jax
 import numpy as np
 import pytest
 from azjax_envs import make
+from azjax_envs.game import possible_results
 
 import azjax
 from azjax.chance import read_outcome
 from azjax.errors import UserError
-from azjax.files.game_record import start_game
+from azjax.files.dataset import load_dataset
 from azjax.play.game_file import GameFile, resume_game
 from azjax.play.session import start_session
 from azjax.players.random_player import RandomPlayer
+from azjax.replay.compact_states import restore_unobserved
 
 
 def session_of(game, **options):
@@ -117,5 +119,48 @@ def test_names_of_rolls():
 def test_other_formats_know_no_dice(tmp_path):
     with pytest.raises(UserError, match=r"files \.sgf are of go, not backgammon"):
         GameFile(tmp_path / "a.sgf", make("backgammon"))
-    with pytest.raises(UserError, match="ur_1 is a game of chance"):
-        azjax.dataset(make("ur_1"), [start_game(make("ur_1"), jax.random.key(0))])
+
+
+@pytest.mark.parametrize("name", ["ur_1", "hypergammon"])
+def test_positions_after_rolls_are_examples(name, tmp_path):
+    """A file of two games: what was seen, what was played, and by how many points it was won."""
+    game, chance = make(name), random.Random(2)
+    for seed in range(2):
+        session = start_session(
+            game, RandomPlayer(game), humans=(0, 1), key=jax.random.key(seed + 5)
+        )
+        file = GameFile(tmp_path / f"{seed}.txt", game)
+        while not session.over:
+            session = session.play(chance.choice(list(session.record.legal_moves())))
+        file.save(session)
+    files = sorted(tmp_path.glob("*.txt"))
+    records = [played.record for played in azjax.read_games(files)]
+    data = azjax.dataset(game, azjax.read_games(files))
+    assert (len(data), data.num_games) == (sum(x.num_moves for x in records), 2)
+    rows = data.rows(np.arange(len(data)))
+    states = restore_unobserved(game, rows.transitions.states)
+    legal = np.asarray(jax.vmap(game.legal_action_mask)(states))
+    observe, seen = jax.jit(game.observe), np.asarray(jax.vmap(game.observe)(states))
+    decisions = [
+        (before, after.action, record.current.returns[before.mover])
+        for record in records
+        for before, after in zip(record.positions, record.positions[1:], strict=False)
+    ]
+    results = possible_results(game)
+    for number, (before, action, result) in enumerate(decisions):
+        assert not game.is_chance(before.state)
+        np.testing.assert_array_equal(seen[number], observe(before.state))
+        assert legal[number, action]
+        assert rows.transitions.policy[number].argmax() == action
+        told = [x / results[0] == pytest.approx(result) for x in results]
+        assert rows.outcome[number].tolist() == told
+    data.save(tmp_path / "games.npz")
+    again = load_dataset(game, tmp_path / "games.npz")
+    jax.tree.map(np.testing.assert_array_equal, again.sample, data.sample)
+    np.testing.assert_array_equal(again.games, data.games)
+
+
+def test_a_game_of_dice_without_an_end_is_left_out(tmp_path):
+    (tmp_path / "games.txt").write_text(f"# hypergammon\n{GOOD}\n")
+    with pytest.raises(UserError, match=r"no game of hypergammon to learn .* it has no result"):
+        azjax.dataset(make("hypergammon"), azjax.read_games(tmp_path / "games.txt"))

@@ -1,12 +1,14 @@
-"""Positions of games of chance, and stock mctx's search of them."""
+"""Positions and records of games of chance, and stock mctx's search of them."""
 
 import functools
 
 import jax
 import jax.numpy as jnp
 import mctx
+import numpy as np
 from azjax_envs import draw_chance, init_batch, random_action
 
+from azjax.files.game_record import GameRecord, PlayedPositions, Position
 from azjax.search.model import mask_logits
 
 
@@ -26,6 +28,44 @@ def rolled_positions(game, key, count, plies):
         )
 
     return jax.lax.fori_loop(0, plies, ply, init_batch(game, start_key, count))
+
+
+def recorded_games(game, key, count, plies):
+    """Returns records of those of `count` games that end within `plies` moves.
+
+    Players often choose the first legal action. Moves have no names.
+    """
+    start, states, facts, actions = jax.device_get(_played_games(game, key, count, plies))
+    records = []
+    for lane in range(count):
+        after, told = jax.tree.map(lambda x, i=lane: x[:, i], (states, facts))
+        if not told[1].any():
+            continue
+        length = int(np.argmax(told[1])) + 1
+        before = jax.tree.map(lambda x, i=lane: x[i], start)
+        first = (Position(before, mover=0, over=False, returns=(0.0, 0.0)),)
+        played, moves = actions[:length, lane].tolist(), [""] * length
+        records.append(GameRecord(game, PlayedPositions(first, after, told, played, moves)))
+    return records
+
+
+@functools.partial(jax.jit, static_argnums=(0, 2, 3))
+def _played_games(game, key, count, plies):
+    """Returns the starts [B, ...], then states, facts and actions [T, B, ...] of each ply."""
+    start_key, key = jax.random.split(key)
+    start = draw_chance(game, start_key, init_batch(game, start_key, count))
+
+    def ply(states, key):
+        mask, keys = jax.vmap(game.legal_action_mask)(states), jax.random.split(key, 3)
+        first = jax.random.bernoulli(keys[0], 0.7, (count,))
+        actions = jnp.where(first, jnp.argmax(mask, -1), random_action(keys[1], mask))
+        states = draw_chance(game, keys[2], jax.vmap(game.step)(states, actions))
+        facts = tuple(
+            jax.vmap(x)(states) for x in (game.current_player, game.is_terminal, game.returns)
+        )
+        return states, (states, facts, actions)
+
+    return start, *jax.lax.scan(ply, start, jax.random.split(key, plies))[1]
 
 
 def stock_search(game, evaluate, params, key, states, *, simulations, puct):

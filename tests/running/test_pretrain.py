@@ -10,13 +10,18 @@ from rich.console import Console
 
 import azjax
 from azjax.cli.main import main
+from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
 from azjax.learning.batch import make_batch
+from azjax.network.results import expected_result, told_apart
 from azjax.replay import Ring
+from azjax.replay.buffer import Replay
+from azjax.replay.custom_targets import RunTargets
 from azjax.running.recorded_games import HELD_OUT, fill_replay, learning_from, rows_of_cycle
 from azjax.sharding import local
 from tests import tiny
+from tests.oracles.dice import recorded_games
 
 GAME = make("tic_tac_toe")
 CHANGES = {
@@ -99,6 +104,69 @@ def test_a_mixed_run_resumes_bit_for_bit(data, tmp_path):
     stop = lambda progress: progress.cycle == 3  # noqa: E731
     azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
     tiny.assert_equal(azjax.resume(tmp_path / "b", console=silent), whole)
+
+
+DICE = make("hypergammon")
+OF_DICE = {
+    "game": {"name": "hypergammon"},
+    "network": {"value_head": "results"},
+    "search": {"num_simulations": 2},
+    "selfplay": {"parallel_games": 8, "plies_per_cycle": 16},
+    "replay": {"capacity_plies": 64, "min_positions": 64},
+    "learning": {"batch_size": 64, "updates_per_cycle": 12, "learning_rate": 1e-2},
+    "cycles": 8,
+    "evaluation": {"every": 0},
+}
+
+
+@pytest.fixture(scope="module")
+def games_of_dice():
+    return azjax.dataset(DICE, recorded_games(DICE, jax.random.key(0), 256, 150))
+
+
+def test_games_of_dice_with_points(games_of_dice, tmp_path, compile_once):
+    """A network learns moves and chances of gammons; the run goes on bit for bit."""
+    data, silent = games_of_dice, Console(file=io.StringIO())
+    config = tiny.config(**OF_DICE)
+    config = tiny.replace(config, learning=tiny.replace(config.learning, games_fraction=1.0))
+    whole = azjax.train(config, tmp_path / "a", games=data, console=silent)
+    rows = [x for x in azjax.read_metrics(tmp_path / "a") if x["kind"] == "cycle"]
+    _, held = data.split(HELD_OUT, config.seed)
+    results = held.sample.transitions.value.astype(float)
+    assert rows[-1]["heldout/move_accuracy"] > 0.6
+    assert rows[-1]["heldout/policy_loss"] < rows[0]["heldout/policy_loss"]
+    assert rows[-1]["heldout/value_error"] < (results**2).mean()
+    stop = lambda progress: progress.cycle == 4  # noqa: E731
+    azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
+    tiny.assert_equal(azjax.resume(tmp_path / "b", console=silent), whole)
+
+
+@pytest.mark.parametrize("head", ["results", "wdl"])
+def test_a_buffer_has_the_outcomes_of_the_games(games_of_dice, head):
+    """What a batch of recorded games tells is what the replay buffer tells of the same games."""
+    results = told_apart(DICE, NetworkConfig(value_head=head))
+    data = games_of_dice.with_targets(DICE, RunTargets(()), results)
+    outcome = data.sample.outcome
+    assert outcome.shape == (len(data), len(results))
+    assert len(np.unique(outcome, axis=0)) == 6
+    plies = jax.tree.map(lambda x: x[:, None], games_of_dice.sample.transitions)
+    whole = Replay(plies, position=np.int32(0), filled=np.int32(len(data)))
+    targets = Ring.of(results).targets(whole, root_value_weight=0.0, max_games=0)
+    assert np.asarray(targets.valid).all()
+    np.testing.assert_allclose(np.asarray(targets.outcome)[:, 0], outcome, atol=1e-3)
+    value = expected_result(targets.outcome, results)[:, 0]
+    np.testing.assert_allclose(value, data.sample.transitions.value, atol=1e-3)
+
+
+def test_games_of_dice_besides_self_play(games_of_dice):
+    trainer = tiny.trainer(**OF_DICE)
+    mixed = learning_from(trainer, games_of_dice)
+    state = fill_replay(mixed, tiny.start(trainer), games_of_dice)
+    assert int(state.replay.filled) > 0
+    _, metrics = mixed.cycle(state)
+    assert int(local(metrics["train/updates"])) == 12
+    assert np.isfinite(local(metrics["train/loss"]))
+    assert {"heldout/move_accuracy", "selfplay/game_length"} <= {*metrics}
 
 
 def test_each_position_is_seen_once_before_one_is_seen_again():

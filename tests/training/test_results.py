@@ -10,12 +10,10 @@ import azjax
 from azjax.cli.main import main
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
-from azjax.files.dataset import Dataset
 from azjax.learning.batch import make_batch
 from azjax.network.own_network import network_of
 from azjax.network.two_headed import make_network
 from azjax.replay import Ring
-from azjax.running.recorded_games import learning_from
 from tests import tiny
 from tests.network.own_networks import Dense
 
@@ -115,9 +113,3 @@ def test_a_player_of_results_is_saved_and_plays(tmp_path):
     actions = azjax.act(player, jax.random.key(0), states)
     legal = jax.vmap(GAME.legal_action_mask)(states)
     assert all(row[action] for row, action in zip(legal, actions, strict=True))
-
-
-def test_recorded_games_tell_no_points():
-    wrong = r'value_head must be "wdl" or "tanh" to learn from recorded games'
-    with pytest.raises(UserError, match=wrong):
-        learning_from(tiny.trainer(**CHANGES), Dataset(None, np.zeros(0, np.int32)))
