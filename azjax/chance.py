@@ -66,6 +66,6 @@ def require_no_chance(game: Any) -> None:
     if isinstance(game, HasChance):
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
-            f"{name} is a game of chance: engines, pages and notebooks know no dice; azjax "
+            f"{name} is a game of chance: engines and pages know no dice; azjax "
             "train, pretrain, eval, match, analyse, play in a terminal and solve do"
         )

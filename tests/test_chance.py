@@ -7,18 +7,16 @@ import pytest
 from azjax_envs import init_batch, make
 
 import azjax
-import azjax.notebook
 from azjax.cli.main import main
 from azjax.config.toml import config_from_dict
 from azjax.engine.player_search import make_engine_search
 from azjax.errors import UserError
-from azjax.files.game_record import start_game
 from azjax.network.two_headed import make_network
 from azjax.players.random_player import RandomPlayer
 from azjax.players.uct import UCTPlayer
 from azjax.web.server import serve
 
-REFUSED = "ur_1 is a game of chance: engines, pages and notebooks know no dice; azjax train,"
+REFUSED = "ur_1 is a game of chance: engines and pages know no dice; azjax train,"
 NETWORK = {"architecture": "mlp", "blocks": 1, "channels": 4, "value_hidden": 4, "norm": "none"}
 DOORS = {
     "GTP": "gtp RUN",
@@ -71,12 +69,10 @@ def test_external_engines_know_no_dice(engine, capsys):
 def test_functions_that_know_no_dice(network, tmp_path):
     game = make("ur_1")
     player = azjax.load_player(network)
-    record = start_game(game, jax.random.key(0))
     for call in (
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
         lambda: make_engine_search(player),
-        lambda: azjax.notebook.search_tree(player, record.current.state, jax.random.key(0)),
         lambda: serve(player, about="", port=None, browser=False),
     ):
         with pytest.raises(UserError, match=REFUSED):

@@ -59,7 +59,7 @@ def analyse_with_dice(
         for all_rows, rows in zip(found, found_there, strict=True):
             np.asarray(all_rows)[chosen] = rows
         losses[chosen[chosen < len(played)]] = lost[chosen < len(played)]
-        for i in chosen:
+        for i in chosen.tolist():
             values[i] = float(-found.value[i] if positions[i].mover else found.value[i])
     moves = [
         AnalysedMove(

@@ -16,12 +16,13 @@ class Node(NamedTuple):
     """A node as it is drawn; its parent comes before it in the list."""
 
     parent: int  # -1 at the root
-    move: str  # that led to the node
+    move: str  # that led to the node, or the outcome of chance with its probability
     visits: int
     value: float  # in [-1, 1], from the perspective of the player to move at the root
     same_mover: bool  # the player to move is the one at the root
     over: bool  # the game is over
     on_path: bool  # the newest simulation came through the node
+    chance: bool = False  # chance is next, such as a roll of dice
 
 
 def draw(nodes: Sequence[Node], *, hidden: int) -> Picture:
@@ -74,7 +75,11 @@ def _node(node: Node, x: float, y: float, most: int) -> list[str]:
     size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(node.visits / most)
     cls = "over" if node.over else "node"
     look = {"cls": f"{cls} new" if node.on_path else cls, "fill": _colour(node.value)}
-    if node.same_mover:
+    if node.chance:
+        half = 1.3 * size
+        corners = f"{x:g},{y - half:g} {x + half:g},{y:g} {x:g},{y + half:g} {x - half:g},{y:g}"
+        shape = svg.element("polygon", points=corners, **look)
+    elif node.same_mover:
         shape = svg.element("circle", cx=x, cy=y, r=size, **look)
     else:
         side = 1.8 * size
@@ -85,15 +90,24 @@ def _node(node: Node, x: float, y: float, most: int) -> list[str]:
     parts = [
         shape,
         _text(value, f"{node.value:+.2f}", x, y + 4),
-        _text("visits", f"{node.visits:,}", x, y + size + 12),
+        _text("visits", f"{node.visits:,}", x, y + size * _reach(node) + 12),
     ]
     # The move is written at the child, because edges are too close together at the parent.
-    return [*parts, _text("move", node.move, x, y - size - 6)] if node.move else parts
+    return (
+        [*parts, _text("move", node.move, x, y - size * _reach(node) - 6)] if node.move else parts
+    )
+
+
+def _reach(node: Node) -> float:
+    """Returns how far a node's shape reaches up and down, as a multiple of its size."""
+    return 1.3 if node.chance else 1.0
 
 
 def _legend(nodes: Sequence[Node], hidden: int) -> list[str]:
     lines = ["in the nodes: value for the player to move at the top; below them: visits"]
-    if not all(node.same_mover for node in nodes):
+    if any(node.chance for node in nodes):
+        lines.append("diamond: chance is next; below it each outcome with its probability")
+    if not all(node.same_mover for node in nodes if not node.chance):
         lines.append("round: that player is to move; square: the opponent")
     if any(node.over for node in nodes):
         lines.append("dashed: the game is over")

@@ -7,9 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 
-from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.files.notation import shown_action, shown_moves
 from azjax.notebook.board_drawing import Picture
@@ -35,8 +34,9 @@ class SearchTree:
     states: State  # on the host, [N, ...]
     movers: np.ndarray  # int32 [N], the player to move
     over: np.ndarray  # bool [N], the game is over
+    chance: np.ndarray  # bool [N], chance is next, such as a roll of dice
     parents: np.ndarray  # int32 [N], -1 at the root
-    actions: np.ndarray  # int32 [N], the move from the parent, -1 at the root
+    actions: np.ndarray  # int32 [N], the move from the parent, -1 at the root; A + k: outcome k
     rewards: np.ndarray  # float32 [N], of the move from the parent, for its mover
     discounts: np.ndarray  # float32 [N], factor of the node's value for that mover: -1, 0 or 1
     evaluations: np.ndarray  # float32 [N], the network's value or the playout's result
@@ -59,7 +59,16 @@ class SearchTree:
             )
         if simulations == self.simulations:
             return self
-        rows = ("movers", "over", "parents", "actions", "rewards", "discounts", "evaluations")
+        rows = (
+            "movers",
+            "over",
+            "chance",
+            "parents",
+            "actions",
+            "rewards",
+            "discounts",
+            "evaluations",
+        )
         cut = {name: getattr(self, name)[: simulations + 1] for name in rows}
         states = take(self.states, slice(simulations + 1))
         return _back_up(replace(self, states=states, policy=None, action=None, **cut))
@@ -108,6 +117,7 @@ class SearchTree:
                 value=self._value(i),
                 same_mover=bool(self.movers[i] == self.movers[0]),
                 over=bool(self.over[i]),
+                chance=bool(self.chance[i]),
                 on_path=i in path and self.simulations > 0,
             )
             for i in shown
@@ -122,9 +132,14 @@ class SearchTree:
         return float(value if self.movers[self.parents[node]] == self.movers[0] else -value)
 
     def _move(self, node: int) -> str:
+        """Returns the name of the move to a node, or of the outcome, such as "6-1: 6%"."""
         parent = int(self.parents[node])
-        state = take(self.states, parent)
-        return shown_action(self.game, state, int(self.actions[node]))
+        state, action = take(self.states, parent), int(self.actions[node])
+        if isinstance(self.game, HasChance) and self.chance[parent]:
+            outcome = action - self.game.num_actions
+            share = float(np.asarray(self.game.chance_probabilities(state))[outcome])
+            return f"{self.game.outcome_to_string(state, outcome)}: {share:.0%}"
+        return shown_action(self.game, state, action)
 
     def __repr__(self) -> str:
         return f"<{self.title} of {self.game.name}, {self.simulations} simulations>"
@@ -143,10 +158,12 @@ class SearchTree:
 def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> SearchTree:
     """Searches one position as `player` would, by Gumbel, PUCT or UCT, and returns the tree.
 
+    Args:
+      state: the position. In a game of chance the dice are rolled; see `azjax_envs.draw_chance`.
+
     Raises:
-      UserError: `player` does not search a tree, or the game is over.
+      UserError: `player` does not search a tree, the game is over, or the dice are to be rolled.
     """
-    require_no_chance(player.game)
     if not isinstance(player, SearchPlayer | UCTPlayer):
         raise UserError(
             f"{player.name} has no search tree: the player must search with a network "
@@ -157,8 +174,10 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
     states = expand(jax.tree.map(jnp.asarray, state))
     if bool(jax.vmap(player.game.is_terminal)(states)[0]):
         raise UserError("the game is over: there is no move to search for")
+    if isinstance(player.game, HasChance) and player.game.is_chance(first(states)):
+        raise UserError("the dice must be rolled first, as azjax_envs.draw_chance does")
     found = jax.device_get(first(_search(player, key, states)))
-    nodes, prior, policy, action, movers, over = found
+    nodes, prior, policy, action, movers, over, chance = found
     # A root with few legal moves leaves places without a node.
     kept = np.flatnonzero(nodes.visits)
     parents = np.where(kept > 0, np.searchsorted(kept, nodes.parents[kept]), -1)
@@ -168,6 +187,7 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
         title=player.algorithm.name if isinstance(player, SearchPlayer) else "UCT",
         movers=movers[kept],
         over=over[kept],
+        chance=chance[kept],
         prior=prior,
         policy=policy,
         action=int(action),
@@ -177,7 +197,10 @@ def search_tree(player: SearchPlayer | UCTPlayer, state: State, key: Array) -> S
 
 @jax.jit
 def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tuple[Any, ...]:
-    """Returns the trees, priors and policies [B, A], actions [B], each node's mover and end."""
+    """Returns the trees, priors and policies [B, A], actions [B], and facts of the nodes [B, N].
+
+    The facts are each node's mover, whether the game is over, and whether chance is next.
+    """
     game = player.game
     prior, policy = None, None
     if isinstance(player, SearchPlayer):
@@ -188,7 +211,10 @@ def _search(player: SearchPlayer | UCTPlayer, key: Array, states: State) -> tupl
         nodes, action = tree_nodes(compact(tree)), jnp.argmax(tree.summary().visit_probs, axis=-1)
     movers = jax.vmap(jax.vmap(game.current_player))(nodes.states)
     over = jax.vmap(jax.vmap(game.is_terminal))(nodes.states)
-    return nodes, prior, policy, action, movers, over
+    chance = jnp.zeros_like(over)
+    if isinstance(game, HasChance):
+        chance = jax.vmap(jax.vmap(game.is_chance))(nodes.states)
+    return nodes, prior, policy, action, movers, over, chance
 
 
 def _back_up(tree: SearchTree) -> SearchTree:

@@ -11,10 +11,10 @@ from azjax_envs import Game
 from azjax_envs.game import HasClicks, clicks_of
 
 from azjax.errors import UserError
-from azjax.files.notation import numbered, shown_move, shown_moves
+from azjax.files.notation import numbered, roll_of, shown_move, shown_moves
 from azjax.notebook.board_drawing import style_codes
 from azjax.play.session import Session, start_session
-from azjax.play.text import outcome, who_is_ahead
+from azjax.play.text import outcome, points_of, who_is_ahead
 from azjax.players.base import Analysis, Player
 from azjax.pytrees import expand, first
 from azjax.types import Array
@@ -88,7 +88,9 @@ class Opponent(anywidget.AnyWidget):
     def _moves(self) -> list[str]:
         record = self._session.record
         names = [shown_move(record, number) for number in range(1, record.num_moves + 1)]
-        return numbered(record.game, record.positions[0].state, names)
+        names = numbered(record.game, record.positions[0].state, names)
+        rolls = [f"{position.roll}: " if position.roll else "" for position in record.positions]
+        return [f"{roll}{name}" for roll, name in zip(rolls, names, strict=False)]
 
     def _answer(self) -> None:
         """Plays the player's moves until the person is to move, and shows each position."""
@@ -96,7 +98,7 @@ class Opponent(anywidget.AnyWidget):
             session = self._session
             if session.over or session.current.mover == session.human:
                 break
-            self._show(f"{session.player.name} is thinking ...", busy=True)
+            self._show(f"{session.player.name} is thinking{_dice(session)} ...", busy=True)
             try:
                 action, self._analysis = session.choose()
             except UserError as error:  # an external engine failed
@@ -104,7 +106,7 @@ class Opponent(anywidget.AnyWidget):
                 return
             self._session = session.play(action)
         again = " again" if session.current.moved_by == session.human else ""
-        self._show(outcome(session) if session.over else f"Your move{again}.")
+        self._show(outcome(session) if session.over else f"Your move{again}{_dice(session)}.")
 
     def _show(self, status: str, *, busy: bool = False) -> None:
         session = self._session
@@ -139,6 +141,7 @@ def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Oppon
 
     Args:
       player: the opponent; if it has a method `analyse`, it says who is ahead.
+      key: PRNG key of the player's moves, and of the dice in a game of chance.
       human: the person's seat, 0 or 1; 0 moves first.
     """
     if human not in (0, 1):
@@ -150,5 +153,12 @@ def _opinion(session: Session, analysis: Analysis | None) -> str:
     """Returns the player's opinion at its last move; "" if the game is over or it has none."""
     if analysis is None or session.current.over:
         return ""
-    name = session.player.name
-    return f"{name} sees {who_is_ahead(float(analysis.value), 'itself', 'you')}."
+    name, points = session.player.name, points_of(session.game)
+    ahead = who_is_ahead(float(analysis.value), "itself", "you", points=points)
+    return f"{name} sees {ahead}."
+
+
+def _dice(session: Session) -> str:
+    """Returns the roll that is to be played, in words; "" in a game without dice."""
+    roll = roll_of(session.record, session.record.num_moves + 1)
+    return f" with a roll of {roll}" if roll else ""
