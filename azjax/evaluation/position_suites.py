@@ -10,13 +10,16 @@ from importlib.resources.abc import Traversable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 
 from azjax.errors import UserError
 from azjax.evaluation.positions import positions_of_games, random_positions
+from azjax.exact.chance_solver import solve_chance
 from azjax.exact.known_values import ExactValues, Scorer, exact_values
 from azjax.exact.solver import Solution, solve
+from azjax.exact.state_graph import TooLargeError
 from azjax.players.base import Player
+from azjax.players.exact import ExactChancePlayer, exact_chance_player
 from azjax.pytrees import batch_size, take
 from azjax.types import Array, State
 
@@ -33,7 +36,7 @@ class PositionSuite:
     """P positions in which the value of every action is known.
 
     The sign of an action's score is the result: a win, a draw or a loss for the mover. Its size may
-    distinguish good wins from better ones.
+    distinguish good wins from better ones. In a game of chance the score is the expected result.
     """
 
     name: str
@@ -41,15 +44,23 @@ class PositionSuite:
     plies: np.ndarray  # int32 [P], moves made so far (the fewest possible)
     action_scores: np.ndarray  # float32 [P, num_actions], the mover's; -inf if illegal
     classes: tuple[str, ...] | None = None  # of each position; None: classes by plies
+    expected: bool = False  # whether the scores are expected results, in [-1, 1]
 
     @property
     def num_positions(self) -> int:
         return len(self.plies)
 
     @property
+    def action_results(self) -> np.ndarray:
+        """Results after each action, float32 [P, num_actions], the mover's; -inf if illegal."""
+        legal = np.isfinite(self.action_scores)
+        results = self.action_scores if self.expected else np.sign(self.action_scores)
+        return np.where(legal, results, -np.inf)
+
+    @property
     def results(self) -> np.ndarray:
-        """Results under best play, float32 [P]: 1, 0 or -1 for the mover."""
-        return np.sign(self.action_scores.max(-1))
+        """Results under best play, float32 [P], for the mover: 1, 0 or -1, or expected ones."""
+        return self.action_results.max(-1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -69,8 +80,15 @@ class GameSuites:
         """The suites that do not depend on a player; none if no exact values are known.
 
         These are all reachable positions, if they can be enumerated. Otherwise they are the files
-        of scored positions, or else the positions of random games whose values are known.
+        of scored positions, or else the positions of random games whose values are known. Of a
+        game of chance that can be solved they are the choices in random games.
         """
+        if isinstance(self.game, HasChance):
+            game_key, sample_key = jax.random.split(jax.random.key(self.seed))
+            if self.expectations is None:
+                return ()
+            met = random_positions(self.game, game_key, num_games=_RANDOM_GAMES)
+            return (self._expected("choices in random games", *met, sample_key),)
         if self.solution is not None:
             decisions = self.solution.decisions
             return (
@@ -93,13 +111,19 @@ class GameSuites:
 
         Returns the positions whose values are known; None if games seldom or never reach such.
         """
-        values = self.values
-        if self.solution is None and (values is None or values.draw or values.missing):
+        values, chance = self.values, self.expectations is not None
+        if (
+            self.solution is None
+            and not chance
+            and (values is None or values.draw or values.missing)
+        ):
             return None
         game_key, sample_key = jax.random.split(key)
         states, plies = positions_of_games(
             self.game, player, game_key, num_games=num_games, opening_plies=_OPENING_PLIES
         )
+        if chance:
+            return self._expected("choices in its own games", states, plies, sample_key)
         if self.solution is None:
             return self._known("its own games", states, plies, sample_key)
         rows = _sample(len(plies), sample_key)
@@ -108,8 +132,19 @@ class GameSuites:
         return PositionSuite("positions of its own games", states, plies[rows], scores)
 
     @functools.cached_property
+    def expectations(self) -> ExactChancePlayer | None:
+        """Perfect play of a game of chance that can be solved; None of others."""
+        if not isinstance(self.game, HasChance):
+            return None
+        try:
+            solution = solve_chance(self.game, max_states=self.max_states)
+        except TooLargeError:
+            return None
+        return exact_chance_player(solution)
+
+    @functools.cached_property
     def solution(self) -> Solution | None:
-        if _score_file(self.game).is_file():
+        if isinstance(self.game, HasChance) or _score_file(self.game).is_file():
             return None  # a game has such a file because it is too large to solve
         max_states = self.max_states
         if self.values is not None and self.values.complete:
@@ -122,7 +157,7 @@ class GameSuites:
     def results(self, states: State) -> np.ndarray:
         """Returns player 0's results under best play, float32 [P], of states that are not over.
 
-        They are 1, 0 or -1, and NaN where they are unknown.
+        They are 1, 0 or -1, and NaN where they are unknown, as in games of chance.
         """
         if self.solution is not None:
             return np.sign(self.solution.values[self.solution.lookup(states)])
@@ -160,6 +195,16 @@ class GameSuites:
         game_key, sample_key = jax.random.split(jax.random.key(self.seed))
         states, plies = random_positions(self.game, game_key, num_games=_RANDOM_GAMES)
         return self._known("random games", states, plies, sample_key)
+
+    def _expected(self, name: str, states: State, plies: np.ndarray, key: Array) -> PositionSuite:
+        """Returns those of the positions where the mover has several actions, or a sample."""
+        assert self.expectations is not None
+        legal = np.asarray(jax.vmap(self.game.legal_action_mask)(states))
+        rows = np.flatnonzero(legal.sum(-1) > 1)
+        rows = rows[_sample(len(rows), key)]
+        states = take(states, rows)
+        scores = np.asarray(jax.jit(self.expectations.move_values)(states))
+        return PositionSuite(name, states, plies[rows], scores, expected=True)
 
     def _known(
         self, source: str, states: State, plies: np.ndarray, key: Array

@@ -78,7 +78,7 @@ class Report(RichRepr):
             return []
         first, *others = self.players
         score = first.scores[0] if first.scores else None
-        made = {player.name: player.mistakes for player in others}
+        made = {player.name: player.scores[0] for player in others if player.scores}
         return list(summarize(self.game, first.name, score, first.matches, made))
 
     def to_dict(self) -> dict[str, object]:
@@ -191,9 +191,15 @@ def _named(players: Mapping[str, Player] | Sequence[Player]) -> dict[str, Player
     return dict(zip(names, players, strict=True))
 
 
+def _title(report: Report) -> str:
+    expected = any(score.expected for player in report.players for score in player.scores)
+    told = "expected losses" if expected else "mistakes, with 95% intervals of the shares"
+    return f"{report.game}: {told}"
+
+
 def _mistake_table(report: Report) -> Table:
     table = Table(  # four players fit into 80 columns
-        title=f"{report.game}: mistakes, with 95% intervals of the shares",
+        title=_title(report),
         title_justify="left",
         box=SIMPLE,
         show_edge=False,
@@ -234,6 +240,11 @@ def _add_suite(table: Table, scores: Sequence[Score]) -> None:
         table.add_row(label, *cells, style=style)
 
     row(scores[0].suite, (f"{s.positions:,}" for s in scores), "bold")
+    if scores[0].expected:  # where most mistakes are tiny
+        row(" points lost by a move", (f"{s.loss:.3%}" for s in scores), "bold")
+        row(" standard error", (f"{s.loss_error:.3%}" for s in scores))
+        row(" best moves", (percent(s.optimal_rate) for s in scores))
+        return
     row(" mistakes", (_share(s.mistakes, s.positions) for s in scores))
     row(" without one", (percent(1 - s.mistake_rate) for s in scores), "bold")
     row("", (_without(s.mistake_interval) for s in scores))

@@ -9,6 +9,7 @@ from azjax.evaluation.position_suites import PositionSuite
 from azjax.exact.first_moves import FirstMoves
 
 _BUCKET_PLIES = 6
+_ROUNDING = 1e-6  # of expected results in float32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,9 @@ class Score:
     risky: int  # positions in which a legal move can be a mistake
     risky_mistakes: int  # mistakes in those positions
     optimal: int  # moves with the best score, such as the quickest win if scores show it
+    expected: bool  # the results are expected ones, of a game of chance
+    loss: float  # what a move gives up of the expected result, the mean, as a share of the points
+    loss_error: float  # its standard error
     buckets: tuple[Bucket, ...]
     has_classes: bool  # the buckets are named classes, not classes by plies
     mistake_rate: float  # share of all positions
@@ -49,26 +53,27 @@ class ValueScore:
     """A player's values of positions with known results.
 
     A value is right if the true result is the nearest of all results that these positions and
-    their moves have. Without draws, that means that its sign is right.
+    their moves have. Without draws, and in a game of chance, that means that its sign is right.
     """
 
     suite: str
     positions: int
     right: int
-    squared_error: float  # mean over the positions; results are -1, 0 and 1
+    squared_error: float  # mean over the positions; results are in [-1, 1]
     right_rate: float
     right_interval: tuple[float, float]  # Wilson's, at 95%
 
 
 def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
     """Counts the mistakes among one action, int32 [P], in each position of a suite."""
-    scores = suite.action_scores
-    legal = np.isfinite(scores)
-    results = np.where(legal, np.sign(scores), -np.inf)
-    best_result = results.max(-1)
+    scores, results = suite.action_scores, suite.action_results
+    legal, best_result = np.isfinite(scores), suite.results
     chosen = np.arange(len(scores)), actions
-    mistakes = results[chosen] < best_result
-    risky = (legal & (results < best_result[:, None])).any(-1)
+    losses = best_result - np.maximum(results[chosen], -1)  # an illegal move loses the game
+    losses = losses.astype(np.float64) / 2
+    rounding = _ROUNDING if suite.expected else 0
+    mistakes = results[chosen] < best_result - rounding
+    risky = (legal & (results < best_result[:, None] - rounding)).any(-1)
     classes = np.array(suite.classes or [_class_by_plies(ply) for ply in suite.plies.tolist()])
     # In the order of the suite, or of the plies.
     order = range(len(classes)) if suite.classes else np.argsort(suite.plies, kind="stable")
@@ -78,7 +83,7 @@ def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
         buckets.append(Bucket(name, int(inside.sum()), int(mistakes[inside].sum())))
     total, wrong, num_risky = len(scores), int(mistakes.sum()), int(risky.sum())
     risky_wrong = int((mistakes & risky).sum())
-    optimal = int((scores[chosen] == scores.max(-1)).sum())
+    optimal = int((scores[chosen] >= scores.max(-1) - rounding).sum())
     return Score(
         suite=suite.name,
         positions=total,
@@ -87,6 +92,9 @@ def score_actions(suite: PositionSuite, actions: np.ndarray) -> Score:
         risky=num_risky,
         risky_mistakes=risky_wrong,
         optimal=optimal,
+        expected=suite.expected,
+        loss=float(losses.mean()),
+        loss_error=float(losses.std() / np.sqrt(total)),
         buckets=tuple(buckets),
         has_classes=suite.classes is not None,
         mistake_rate=wrong / total,
@@ -104,14 +112,17 @@ def _class_by_plies(ply: int) -> str:
 
 def score_values(suite: PositionSuite | FirstMoves, values: np.ndarray) -> ValueScore:
     """Compares the values, float32 [P], of a suite's positions with their results."""
-    results = suite.results
-    possible = {float(result) for result in np.unique(results)}
-    if isinstance(suite, PositionSuite):
-        scores = suite.action_scores
-        possible |= {float(result) for result in np.unique(np.sign(scores[np.isfinite(scores)]))}
-    among = np.array(sorted(possible | {-1.0, 1.0}), np.float32)
-    nearest = among[np.abs(values[:, None] - among).argmin(-1)]
-    total, right = len(results), int((nearest == results).sum())
+    results, possible = suite.results, [-1.0, 1.0]
+    if not (isinstance(suite, PositionSuite) and suite.expected):
+        possible += np.unique(results).tolist()
+        if isinstance(suite, PositionSuite):
+            possible += np.unique(suite.action_results[np.isfinite(suite.action_scores)]).tolist()
+    among = np.array(sorted(set(possible)), np.float32)
+
+    def nearest(values: np.ndarray) -> np.ndarray:
+        return np.abs(values[:, None] - among).argmin(-1)
+
+    total, right = len(results), int((nearest(values) == nearest(results)).sum())
     return ValueScore(
         suite=suite.name,
         positions=total,

@@ -23,14 +23,14 @@ def summarize(
     player: str,
     score: Score | None,
     matches: Sequence[MatchResult],
-    others: Mapping[str, int],
+    others: Mapping[str, Score],
 ) -> Iterator[str]:
     """Yields up to three sentences: a player's mistakes, its matches, and others' mistakes.
 
     Args:
       player: its name, such as "search:32".
       score: its moves in the first position suite; None without any.
-      others: the mistakes of other players in the same positions, by their names.
+      others: the moves of other players in the same positions, by their names.
     """
     name = _in_words(player)
     if score is not None:
@@ -38,14 +38,17 @@ def summarize(
         if score.suite.startswith("all "):  # "all reachable positions"
             of = "all" if score.mistakes else "any of the"
             positions = f"{of} {score.positions:,} {score.suite.removeprefix('all ')}"
-        mistakes = f"{score.mistakes or 'no'} mistake{'s' * (score.mistakes > 1)}"
-        yield _sentence(f"{name} makes {mistakes} in {positions} of {game}")
+        made = f"makes {score.mistakes or 'no'} mistake{'s' * (score.mistakes > 1)}"
+        if score.expected:
+            made = f"loses {score.loss:.3%} of the points by a move"
+        yield _sentence(f"{name} {made} in {positions} of {game}")
         name = "it"
     if matches:
         yield _sentence(_matches(name, matches))
     if score is not None and others:
-        made = [f"{'makes ' * (i == 0)}{count:,}" for i, count in enumerate(others.values())]
-        parts = [f"{_in_words(x)} {count}" for x, count in zip(others, made, strict=True)]
+        counts = [f"{x.loss:.3%}" if x.expected else f"{x.mistakes:,}" for x in others.values()]
+        counts[0] = f"{'loses' if score.expected else 'makes'} {counts[0]}"
+        parts = [f"{_in_words(x)} {count}" for x, count in zip(others, counts, strict=True)]
         yield _sentence(f"in the same positions {_joined(parts)}")
 
 

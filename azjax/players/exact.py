@@ -10,7 +10,7 @@ import numpy as np
 from azjax_envs import Game, HasChance, random_action
 
 from azjax.errors import UserError
-from azjax.exact.chance_solver import chance_keys, solve_chance
+from azjax.exact.chance_solver import ChanceSolution, chance_keys, solve_chance
 from azjax.exact.codec import Codec, pack_all, split
 from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
@@ -89,7 +89,7 @@ class ExactChancePlayer:
 
     game: Game = static()
     keys: Array  # uint32 [N, 2], the sorted keys of all states, (high, low)
-    values: Array  # float32 [N], expected results of the player to move, in the order of `keys`
+    state_values: Array  # float32 [N], expected results of their movers, in the order of `keys`
 
     name = "exact"
 
@@ -111,7 +111,7 @@ class ExactChancePlayer:
         )
         flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), after)
         row, found = find_rows(self.keys, chance_keys(self.game, flat))
-        value = jnp.where(found, self.values[row], 0.0).reshape(reward.shape)
+        value = jnp.where(found, self.state_values[row], 0.0).reshape(reward.shape)
         legal = jax.vmap(self.game.legal_action_mask)(states)
         return jnp.where(legal, reward + discount * value, -jnp.inf)
 
@@ -175,9 +175,7 @@ def exact_player(
       UserError: the game is too large to solve, or something must be installed first.
     """
     if isinstance(game, HasChance):
-        solved = solve_chance(game)
-        values = solved.values[solved.order].astype(np.float32)
-        return ExactChancePlayer(game, jnp.asarray(split(solved.keys)), jnp.asarray(values))
+        return exact_chance_player(solve_chance(game))
     values = exact_values(game)
     if solution is None and values is not None:
         if values.missing:
@@ -191,6 +189,13 @@ def exact_player(
     values = solution.values[solution.order].astype(np.int8)
     left = solution.plies_left()[solution.order]
     return ExactPlayer(game, *map(jnp.asarray, (keys, optimal, values, left)))
+
+
+def exact_chance_player(solution: ChanceSolution) -> ExactChancePlayer:
+    """Returns the perfect player of a solved game of chance."""
+    values = solution.values[solution.order].astype(np.float32)
+    keys = jnp.asarray(split(solution.keys))
+    return ExactChancePlayer(solution.game, keys, jnp.asarray(values))
 
 
 def results_at(player: Any, state: State) -> MoveResults | None:
