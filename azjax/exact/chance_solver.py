@@ -29,9 +29,9 @@ _MOST_SWEEPS = 10_000
 class ChanceSolution(RichRepr):
     """A solved game of chance with N states; prints a summary of itself.
 
-    States that differ in `unobserved` parts alone are one, so that counters of moves do not make a
-    finite game of it: values hold as if a game could last for ever. Values are expected results
-    from the perspective of the player to move.
+    States that differ in `unobserved` parts alone are one, unless these decide about the next dice.
+    So counters of moves do not make a finite game of it: values hold as if a game could last for
+    ever. Values are expected results from the perspective of the player to move.
     """
 
     game: Game
@@ -160,15 +160,27 @@ def _iterate(edges: list[tuple[np.ndarray, ...]], chance: list[np.ndarray], coun
     raise UserError(f"the values did not settle within {_MOST_SWEEPS} sweeps")
 
 
-def _shown(game: Game, state: State) -> State:
-    """Returns a state with its unobserved parts as at the start."""
+def _shown(game: Any, state: State) -> State:
+    """Returns a state with its unobserved parts as after the first move.
+
+    They stay where the chances of the next outcomes depend on them: backgammon's first roll is no
+    double, as the counter of moves tells.
+    """
     leaves, structure = jax.tree.flatten(state)
-    start = jax.tree.leaves(game.init())
-    kept = [
-        new if drop else old
-        for old, new, drop in zip(leaves, start, unobserved_leaves(game), strict=True)
-    ]
-    return jax.tree.unflatten(structure, kept)
+    later, dropped = jax.tree.leaves(_after_one_move(game)), unobserved_leaves(game)
+    shown = [new if drop else old for old, new, drop in zip(leaves, later, dropped, strict=True)]
+    shown = jax.tree.unflatten(structure, shown)
+    both = game.chance_probabilities(state), game.chance_probabilities(shown)
+    matters = game.is_chance(state) & (both[0] != both[1]).any()
+    return jax.tree.map(lambda old, new: jnp.where(matters, old, new), state, shown)
+
+
+def _after_one_move(game: Any) -> State:
+    """Returns the state after the likeliest first outcome and the first legal action."""
+    state = game.init()
+    rolled = game.chance_step(state, jnp.argmax(game.chance_probabilities(state)))
+    state = jax.tree.map(lambda x, y: jnp.where(game.is_chance(state), x, y), rolled, state)
+    return game.step(state, jnp.argmax(game.legal_action_mask(state)))
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -1,0 +1,59 @@
+"""Exact values of hypergammon with one checker of each player, by hand and by GNU Backgammon."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+from azjax.exact.chance_solver import solve_chance
+from tests import absent
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hypergammon_values.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location(SCRIPT.stem, SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, SCRIPT.stem, module)  # where dataclasses look for their types
+        spec.loader.exec_module(module)
+        yield module
+
+
+@pytest.fixture(scope="module")
+def solution(script):
+    return solve_chance(script.FewCheckers())
+
+
+def test_chances_of_bearing_off(script, solution):
+    """A checker on points 1 to 6, the opponent's on its point 1: who does not bear off now loses.
+
+    So many of the 36 rolls bear off. Either player then wins a gammon, two points of three. At the
+    start no double is rolled, but later on it is.
+    """
+    rolls = np.array([36, 36, 36, 34, 31, 27])
+    own = np.eye(26, dtype=int)[1:7]
+    states = script.states_of(solution.game, own, np.repeat(own[:1], 6, axis=0))
+    values = solution.state_values(states)
+    np.testing.assert_allclose(values, (2 * rolls / 36 - 1) * 2 / 3, atol=1e-6)
+
+
+def test_the_first_roll_is_no_double(solution):
+    """The start's value is the mean of its 15 first rolls, each after its best move."""
+    game = solution.game
+    start = game.init()
+    rolled = jax.vmap(game.chance_step, (None, 0))(start, np.arange(15))
+    assert solution.value == pytest.approx(solution.state_values(rolled).mean(), abs=1e-7)
+
+
+def test_values_are_those_of_gnu_backgammon(script, solution):
+    """All positions before a roll that games reach, in points without the cube."""
+    if script.program() is None:
+        absent.skip("needs makehyper of GNU Backgammon (apt install gnubg)")
+    found = script.differences(solution, script.make_database(1))
+    assert len(found) == 495
+    assert found.max() < 1e-5
