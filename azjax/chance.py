@@ -1,6 +1,8 @@
 """The dice of games of chance, and which parts of the package know none."""
 
+import functools
 import re
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -37,6 +39,26 @@ def outcomes(game: Game, state: State) -> tuple[Array, State]:
     return jnp.where(game.is_chance(state), shares, certain), states
 
 
+def mean_over_outcomes(game: Any, value: Callable[[State], Array], states: State) -> Array:
+    """Returns the expected results of player 0 in states [B, ...], float32 [B].
+
+    Before a roll each is the mean over its outcomes, and at the end the result.
+
+    Args:
+      value: the values of states [B, ...] in which a player is to move, from their perspective.
+    """
+
+    def of_first(states: State) -> Array:
+        values = jnp.where(jax.vmap(game.current_player)(states) == 0, 1, -1) * value(states)
+        result = jax.vmap(game.returns)(states)[:, 0]
+        return jnp.where(jax.vmap(game.is_terminal)(states), result, values)
+
+    shares, after = jax.vmap(functools.partial(outcomes, game))(states)
+    by_outcome = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), after)
+    values = jax.lax.map(of_first, by_outcome).T  # one outcome at a time, for the memory
+    return jnp.sum(jnp.where(shares > 0, shares * values, 0.0), axis=-1)
+
+
 def read_outcome(game: Any, state: State, text: str) -> int:
     """Returns the outcome of chance that a text names, such as "6-1"; "61" and "1 6" are the same.
 
@@ -66,6 +88,6 @@ def require_no_chance(game: Any) -> None:
     if isinstance(game, HasChance):
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
-            f"{name} is a game of chance: engines and pages know no dice; azjax "
-            "train, pretrain, eval, match, analyse, play in a terminal and solve do"
+            f"{name} is a game of chance: engines and exported pages know no dice; azjax "
+            "train, pretrain, eval, match, analyse, play (also --web) and solve do"
         )

@@ -14,9 +14,9 @@ from azjax.errors import UserError
 from azjax.network.two_headed import make_network
 from azjax.players.random_player import RandomPlayer
 from azjax.players.uct import UCTPlayer
-from azjax.web.server import serve
+from azjax.web.site import write_site
 
-REFUSED = "ur_1 is a game of chance: engines and pages know no dice; azjax train,"
+REFUSED = "ur_1 is a game of chance: engines and exported pages know no dice; azjax train,"
 NETWORK = {"architecture": "mlp", "blocks": 1, "channels": 4, "value_hidden": 4, "norm": "none"}
 DOORS = {
     "GTP": "gtp RUN",
@@ -28,8 +28,6 @@ DOORS = {
     "GTP by the name of the game": "gtp ur_1",
     "UCI by the name of the game": "uci ur_1",
     "USI by the name of the game": "usi ur_1",
-    "a page on this machine": "play RUN --web",
-    "a page of perfect play": "play exact --game ur_1 --web",
     "a page for any browser": "web RUN --out SITE",
     "the measurement of searches": "bench search --game ur_1",
 }
@@ -73,7 +71,7 @@ def test_functions_that_know_no_dice(network, tmp_path):
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
         lambda: make_engine_search(player),
-        lambda: serve(player, about="", port=None, browser=False),
+        lambda: write_site(player, tmp_path / "site", about=""),
     ):
         with pytest.raises(UserError, match=REFUSED):
             call()

@@ -4,11 +4,9 @@ What a move loses is the difference between two expected results, its own and th
 before the next roll. So luck is no mistake. Where a roll leaves no choice, nothing is searched.
 """
 
-import functools
 from collections.abc import Callable
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from azjax.analysis.game_analysis import AnalysedMove, GameAnalysis
@@ -20,7 +18,7 @@ from azjax.analysis.position_search import (
     search_all,
     tried_most,
 )
-from azjax.chance import outcomes
+from azjax.chance import mean_over_outcomes
 from azjax.files import notation
 from azjax.files.game_record import GameRecord
 from azjax.play.text import points_of
@@ -138,22 +136,14 @@ def _judge_by_search(
 def _look(player: Judge, states: State) -> tuple[Array, Array]:
     """Returns the legal actions, bool [B, A], and expected results without a search, float32 [B].
 
-    These are from player 0's perspective; before a roll they are the mean over its outcomes. They
-    have no meaning where the game is over.
+    These are from player 0's perspective; before a roll they are the mean over its outcomes.
     """
     game = player.game
 
-    def value_of(states: State) -> Array:
+    def value(states: State) -> Array:
         if isinstance(player, ExactChancePlayer):
-            value = player.move_values(states).max(axis=-1)
-        else:
-            value = player.predict(states).value
-        value = jnp.where(jax.vmap(game.current_player)(states) == 0, value, -value)
-        result = jax.vmap(game.returns)(states)[:, 0]
-        return jnp.where(jax.vmap(game.is_terminal)(states), result, value)
+            return player.move_values(states).max(axis=-1)
+        return player.predict(states).value
 
-    shares, after = jax.vmap(functools.partial(outcomes, game))(states)
-    by_outcome = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), after)
-    values = jax.lax.map(value_of, by_outcome).T  # one outcome at a time, for the memory
-    values = jnp.where(shares > 0, values, 0.0)  # an impossible outcome may have no value
-    return jax.vmap(game.legal_action_mask)(states), jnp.sum(shares * values, axis=-1)
+    legal = jax.vmap(game.legal_action_mask)(states)
+    return legal, mean_over_outcomes(game, value, states)

@@ -82,7 +82,6 @@ def serve(
     run: str, *, port: int | None, browser: bool, trust: bool = False, game: str | None = None
 ) -> None:
     """Serves the page of `azjax play RUN --web` until Ctrl-C, and prints the player's card."""
-    from azjax.chance import require_no_chance
     from azjax.games import game_from_name
     from azjax.players.exact import exact_player
     from azjax.players.load import describe
@@ -91,10 +90,8 @@ def serve(
     if run == "exact":
         if game is None:
             raise UserError("exact works for any game: name the game with --game")
-        rules = game_from_name(game)
-        require_no_chance(rules)  # before it is solved
         serve(
-            exact_player(rules),
+            exact_player(game_from_name(game)),
             about=PERFECT,
             port=port,
             browser=browser,

@@ -26,16 +26,17 @@ import numpy as np
 from azjax_envs import Game
 from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 
-from azjax.chance import require_no_chance
 from azjax.engine.decision import slowest_each
 from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
 from azjax.engine.tree_memory import replant, with_capacity
 from azjax.network.network import Network, Variables
 from azjax.pytrees import expand
+from azjax.search.chance_nodes import num_outcomes, with_chance_nodes
 from azjax.search.loop import LoopState, no_selection, simulate_once
 from azjax.search.model import (
     Evaluate,
     Predict,
+    Rules,
     evaluate_by,
     make_recurrent_fn,
     mask_logits,
@@ -90,7 +91,7 @@ class AnytimeSearch:
         """Returns a search of a position, whose tree holds at least the root.
 
         Args:
-          state: the position to search, unbatched; the game must not be over.
+          state: the position to search, unbatched; the game must not be over, and no chance next.
           key: PRNG key that breaks PUCT's ties between moves. Without one, equal positions are
             searched alike.
           root_actions: legal actions that the search may choose from; empty for all of them.
@@ -144,11 +145,13 @@ class AnytimeSearch:
         """The limit of a move without any other."""
         return self.algorithm.num_simulations
 
-    def evaluation(self) -> Evaluate:
-        """Returns how positions are evaluated."""
+    def model(self) -> tuple[Rules, Evaluate]:
+        """Returns the rules, with chance nodes if there are dice, and how nodes are evaluated."""
         if self.network is None:
-            return _playout_evaluate(self.game)
-        return evaluate_by(_network_predict(self.game, self.network))
+            evaluate = _playout_evaluate(self.game)
+        else:
+            evaluate = evaluate_by(_network_predict(self.game, self.network))
+        return with_chance_nodes(self.game, evaluate, draws=self.network is None)
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""
@@ -196,7 +199,9 @@ class SearchInProgress:
 
     def analysis(self) -> SearchAnalysis:
         """Returns what the search has found so far; the search can continue afterwards."""
-        return analyse_tree(self.tree, self.simulations, self.draw, self.search.algorithm)
+        search = self.search
+        found = analyse_tree(self.tree, self.simulations, self.draw, search.algorithm)
+        return found.of_actions(search.game.num_actions)
 
     def is_used_up(self) -> bool:
         """Returns whether a later search has taken this one's memory."""
@@ -233,15 +238,11 @@ def make_anytime_search(player: TreePlayer, *, memory_mb: int = MEMORY_MB) -> An
     """Returns an anytime search with the player's game, evaluation and algorithm.
 
     Its tree takes `memory_mb` megabytes, and has at most 2**16 nodes.
-
-    Raises:
-      UserError: the game has dice.
     """
-    game = player.game
-    require_no_chance(game)
-    nodes = tree_capacity(game, memory_mb * 2**20)
+    rules, _ = with_chance_nodes(player.game, playout_evaluate(player.game))
+    nodes = tree_capacity(rules, memory_mb * 2**20)
     return AnytimeSearch(
-        game=game,
+        game=player.game,
         network=player.network,
         variables=player.variables,
         algorithm=player.algorithm,
@@ -269,16 +270,17 @@ def _evaluate_root(
     Moves outside `allowed`, bool [A], count as illegal at the root.
     """
     game, network = search.game, search.network
-    evaluate = search.evaluation()
+    rules, evaluate = search.model()
     states = expand(state)
-    mask = jax.vmap(game.legal_action_mask)(states) & allowed[None]
+    allowed = jnp.pad(allowed, (0, num_outcomes(rules))) if num_outcomes(rules) else allowed
+    mask = jax.vmap(rules.legal_action_mask)(states) & allowed[None]
     logits, value = evaluate(search.variables, key, states)
     logits = normalise_logits(mask_logits(logits, mask), mask)
     tree = mctx.search(
         search.variables,
         jax.random.PRNGKey(0),  # nothing is drawn before the first simulation
         root=mctx.RootFnOutput(prior_logits=logits, value=value, embedding=states),
-        recurrent_fn=make_recurrent_fn(game, evaluate),
+        recurrent_fn=make_recurrent_fn(rules, evaluate),
         root_action_selection_fn=no_selection,
         interior_action_selection_fn=no_selection,
         num_simulations=0,
@@ -329,8 +331,10 @@ def _run(
     most that the last step may reach.
     """
     lower, upper, most = bounds
-    recurrent_fn = _compute_states_first(make_recurrent_fn(search.game, search.evaluation()))
-    selection, width = search.algorithm.anytime_selection(most), search.algorithm.width
+    rules, evaluate = search.model()
+    recurrent_fn = _compute_states_first(make_recurrent_fn(rules, evaluate))
+    selection = search.algorithm.anytime_selection(most, num_outcomes(rules))
+    width = search.algorithm.width
 
     def step(carry: tuple[Array, Array, LoopState]) -> tuple[Array, Array, LoopState]:
         made, _, state = carry

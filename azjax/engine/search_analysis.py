@@ -1,7 +1,7 @@
 """The summary of a search of one position, on the host."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import mctx
@@ -35,6 +35,11 @@ class SearchAnalysis:
         while node and (node := int(self.best_child[node])):
             moves.append(int(self.action_to_node[node]))
         return tuple(moves)
+
+    def of_actions(self, count: int) -> "SearchAnalysis":
+        """Returns the analysis without what follows the first `count` actions, such as outcomes."""
+        names = ("visits", "scores", "prior", "action_values")
+        return replace(self, **{name: getattr(self, name)[:count] for name in names})
 
     def ranked_actions(self) -> list[int]:
         """Returns the visited moves, best first; only `action` before any visit."""

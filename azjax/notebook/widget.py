@@ -133,7 +133,11 @@ class Opponent(anywidget.AnyWidget):
         if not others or not isinstance(game, HasClicks):
             return {"clicks": [], "buttons": [list(move) for move in others.items()]}
         cells = clicks_of(game, self._session.current.state)[:, :2].tolist()
-        return {"clicks": [[a, *cells[a], name] for a, name in others.items()], "buttons": []}
+        drawn = {a: name for a, name in others.items() if cells[a][0] >= 0}
+        return {
+            "clicks": [[a, *cells[a], name] for a, name in drawn.items()],
+            "buttons": [[a, name] for a, name in others.items() if a not in drawn],
+        }
 
 
 def opponent(game: Game, player: Player, *, key: Array, human: int = 0) -> Opponent:

@@ -14,8 +14,8 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import mctx
-from azjax_envs import Game
 
+from azjax.search.model import Rules
 from azjax.types import Array, State
 
 LINEAGE_WORD = 32  # bits
@@ -139,12 +139,12 @@ def _looks_up(nodes: int, actions: int) -> bool:
     return actions <= 2 * nodes
 
 
-def tree_bytes(game: Game, nodes: int) -> int:
+def tree_bytes(game: Rules, nodes: int) -> int:
     """Returns the bytes of one game's compact tree, without lineages."""
     return nodes * _node_bytes(game, children=keeps_children(nodes, game.num_actions))
 
 
-def tree_capacity(game: Game, memory: int) -> int:
+def tree_capacity(game: Rules, memory: int) -> int:
     """Returns how many nodes one game's compact tree without lineages has in `memory` bytes."""
     nodes = memory // _node_bytes(game, children=False)
     if keeps_children(nodes, game.num_actions):
@@ -153,7 +153,7 @@ def tree_capacity(game: Game, memory: int) -> int:
 
 
 @functools.cache
-def _node_bytes(game: Game, *, children: bool) -> int:
+def _node_bytes(game: Rules, *, children: bool) -> int:
     state = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(jax.eval_shape(game.init)))
     return state + 4 * (_NODE_NUMBERS + (2 if children else 1) * game.num_actions)
 

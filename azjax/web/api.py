@@ -1,6 +1,7 @@
 """The computations of the local server: descriptions of positions, and searches in JAX."""
 
 import functools
+import itertools
 import time
 from collections.abc import Generator, Sequence
 from typing import Any
@@ -8,19 +9,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import legal_actions
 
+from azjax.chance import mean_over_outcomes
 from azjax.engine.anytime import AnytimeSearch
 from azjax.engine.decision import continue_search
 from azjax.engine.search_analysis import SearchAnalysis
 from azjax.files import notation
 from azjax.files.game_record import record_from_state, start_game
 from azjax.files.positions import read_position
+from azjax.network.network import Network, Variables
+from azjax.pytrees import expand
+from azjax.search.chance_nodes import ChanceNodes, num_outcomes
+from azjax.search.model import Rules
 from azjax.types import Array, State
 from azjax.web.exact_api import PerfectPlay
 from azjax.web.onnx_model import facts_of, facts_of_game
-from azjax.web.page_data import describe_moves
+from azjax.web.page_data import describe_moves, describe_rolls
 
 _MAX_LINE = 8  # moves of the expected line
 _REPORT_S = 0.25  # between two reports of a search
@@ -37,7 +43,7 @@ def describe_position(
 
     Args:
       search: the game and its player.
-      moves: actions since the start.
+      moves: actions since the start. In a game of dice, A + k is a roll: outcome k.
       start: the start in the game's notation; "" for the game's own.
 
     Raises:
@@ -50,6 +56,10 @@ def describe_position(
     else:
         assert search.network is not None
         facts = jax.device_get(_facts(game, search.network, search.variables, state))
+    rolls = describe_rolls(game, state)
+    if rolls and isinstance(search, AnytimeSearch):
+        mean = _before_roll(game, search.network, search.variables, state)
+        facts["value"] = -mean if facts["player"] else mean
     mover = int(facts["player"])
     returns = facts["returns"].tolist()
     value = -facts["value"] if mover else facts["value"]  # for player 0
@@ -62,6 +72,7 @@ def describe_position(
         "score": facts["score"].tolist() if "score" in facts else None,
         "winning": np.flatnonzero(facts["winning"]).tolist() if "winning" in facts else None,
         "moves": describe_moves(game, state, legal_actions(game, state)),
+        "rolls": rolls,
     }
 
 
@@ -73,12 +84,15 @@ def search_position(
     There are four a second, and one at the end.
 
     Raises:
-      IllegalMove: at the first report, if one of the moves is not legal or the game is over.
+      IllegalMove: at the first report, if one of the moves is not legal, the game is over, or the
+        dice are to be rolled.
     """
     began = reported = time.perf_counter()
     game, state = search.game, _replay(search.game, moves, start)
     if bool(game.is_terminal(state)):
         raise IllegalMove("the game is over: there is no move to search for")
+    if isinstance(game, HasChance) and bool(game.is_chance(state)):
+        raise IllegalMove("the dice must be rolled before there is a move to search for")
     if isinstance(search, PerfectPlay):
         yield search.report(state)
         return
@@ -95,6 +109,7 @@ def search_position(
 def _report(game: Game, state: State, analysis: SearchAnalysis, seconds: float) -> dict[str, Any]:
     record = record_from_state(game, state)
     line = analysis.principal_variation(analysis.action)[:_MAX_LINE]
+    line = list(itertools.takewhile(lambda action: action < game.num_actions, line))  # to the dice
     visited = np.flatnonzero(analysis.visits)
     return {
         "action": analysis.action,
@@ -115,17 +130,41 @@ def _start_of(game: Game, text: str) -> State:
 
 def _replay(game: Game, moves: Sequence[int], start: str) -> State:
     first = _start_of(game, start) if start else start_game(game).current.state
-    actions = np.zeros(game.max_steps, np.int32)
+    actions = np.zeros(most_entries(game), np.int32)
     actions[: len(moves)] = moves
-    state, num_legal = _replay_jit(game, first, actions, np.int32(len(moves)))
+    state, num_legal = _replay_jit(_rules(game), first, actions, np.int32(len(moves)))
     number = int(num_legal)
     if number < len(moves):
         raise IllegalMove(f"move {number + 1}, action {moves[number]}, is not legal there")
     return state
 
 
+def most_entries(game: Game) -> int:
+    """Returns the most moves of a game; in a game of dice a roll may stand before each."""
+    return 2 * game.max_steps + 1 if isinstance(game, HasChance) else game.max_steps
+
+
+def num_entries(game: Game) -> int:
+    """Returns how many different numbers stand for moves, and for rolls in a game of dice."""
+    return game.num_actions + num_outcomes(_rules(game))
+
+
+def _rules(game: Game) -> Rules:
+    return ChanceNodes(game) if isinstance(game, HasChance) else game
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _before_roll(game: Game, network: Network, variables: Variables, state: State) -> Array:
+    """Returns what the network expects for player 0 before a roll, float32 []."""
+
+    def value(states: State) -> Array:
+        return network.apply(variables, jax.vmap(game.observe)(states)).value
+
+    return mean_over_outcomes(game, value, expand(state))[0]
+
+
 @functools.partial(jax.jit, static_argnums=0)
-def _replay_jit(game: Game, first: State, actions: Array, count: Array) -> tuple[State, Array]:
+def _replay_jit(game: Rules, first: State, actions: Array, count: Array) -> tuple[State, Array]:
     """Returns the state after `count` actions, and how many come before the first illegal one."""
 
     def play(i: Array, carry: tuple[State, Array]) -> tuple[State, Array]:

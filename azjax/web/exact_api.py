@@ -5,19 +5,30 @@ import random
 import time
 from typing import Any
 
+import jax
+import numpy as np
 from azjax_envs import Game
 
+from azjax.chance import mean_over_outcomes
 from azjax.files import notation
 from azjax.files.game_record import record_from_state
-from azjax.players.exact import ExactPlayer, ExactTablePlayer, results_at, results_in_words
-from azjax.types import State
+from azjax.play.text import win_chance
+from azjax.players.exact import (
+    ExactChancePlayer,
+    ExactPlayer,
+    ExactTablePlayer,
+    results_at,
+    results_in_words,
+)
+from azjax.pytrees import expand
+from azjax.types import Array, State
 
 
 @dataclasses.dataclass(frozen=True)
 class PerfectPlay:
     """What the page asks in place of a search, see `azjax.web.api`."""
 
-    player: ExactPlayer | ExactTablePlayer
+    player: ExactPlayer | ExactChancePlayer | ExactTablePlayer
 
     @property
     def game(self) -> Game:
@@ -25,7 +36,13 @@ class PerfectPlay:
         return self.player.game
 
     def value(self, state: State) -> float:
-        """Returns the result of a state that is not over, from the mover's perspective."""
+        """Returns the result of a state that is not over, from the mover's perspective.
+
+        In a game of dice it is the expected result, also before a roll.
+        """
+        if isinstance(self.player, ExactChancePlayer):
+            first = float(_expected_jit(self.player, state))
+            return -first if self.game.current_player(state) else first
         known = results_at(self.player, state)
         assert known is not None
         return float(known.results.max())
@@ -33,13 +50,9 @@ class PerfectPlay:
     def report(self, state: State) -> dict[str, Any]:
         """Returns a best move and the results of all moves in words, as the page reads them."""
         began = time.perf_counter()
-        known = results_at(self.player, state)
-        assert known is not None
-        words = results_in_words(known)
-        best = next(iter(words.values()))
-        action = random.choice([a for a, text in words.items() if text == best])
+        words, best, value = self._judge(state)
+        action = random.choice(best)
         record = record_from_state(self.game, state)
-        value = float(known.results[action])
         return {
             "action": action,
             "visits": [],
@@ -49,6 +62,36 @@ class PerfectPlay:
             "simulations": 0,
             "ms": 1000 * (time.perf_counter() - began),
         }
+
+    def _judge(self, state: State) -> tuple[dict[int, str], list[int], float]:
+        """Returns all moves with their results in words, the best of them, and their result."""
+        if isinstance(self.player, ExactChancePlayer):
+            values = np.asarray(_move_values_jit(self.player, state))
+            ranked = sorted(np.flatnonzero(np.isfinite(values)).tolist(), key=lambda a: -values[a])
+            most = float(values.max())
+            words = {action: win_chance(float(values[action])) for action in ranked}
+            return words, [a for a in ranked if values[a] >= most - _ROUNDING], most
+        known = results_at(self.player, state)
+        assert known is not None
+        words = results_in_words(known)
+        first, best = next(iter(words.items()))
+        return words, [a for a, text in words.items() if text == best], float(known.results[first])
+
+
+_ROUNDING = 1e-6  # of float32 values
+
+
+@jax.jit
+def _move_values_jit(player: ExactChancePlayer, state: State) -> Array:
+    return player.move_values(expand(state))[0]
+
+
+@jax.jit
+def _expected_jit(player: ExactChancePlayer, state: State) -> Array:
+    def value(states: State) -> Array:
+        return player.move_values(states).max(axis=-1)
+
+    return mean_over_outcomes(player.game, value, expand(state))[0]
 
 
 def describe_perfect_play() -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import (
     HasClicks,
     HasPlayerNames,
@@ -68,6 +68,7 @@ def describe_game(game: Game, own: int) -> dict[str, Any]:
         ],
         "notation": notation_of(game),
         "san": isinstance(game, HasShownMoves),
+        "dice": isinstance(game, HasChance),
         "choices": list(game.click_choices) if isinstance(game, HasClicks) else None,
         "players": list(game.player_names) if isinstance(game, HasPlayerNames) else None,
         "win": game.winning_shape if isinstance(game, HasWinningCells) else None,
@@ -108,7 +109,7 @@ def describe_model(
         "searched": [*after, *(fact for fact in FACTS if fact != "view")],
         "shown": [*after, *FACTS, *extra_facts(game)],
         "actions": actions,
-        "cells": list(game.cell_names) if isinstance(game, HasClicks) else None,
+        "cells": (list(game.cell_names) or None) if isinstance(game, HasClicks) else None,
         "rule": algorithm_of(search).constants(),
     }
 
@@ -126,9 +127,27 @@ def describe_moves(game: Game, state: State, actions: Sequence[int]) -> list[dic
             "action": action,
             "name": game.action_to_string(state, action),
             "shown": shown.get(action),
-            "clicks": None if clicks is None else clicks[action].tolist(),
+            "clicks": None if clicks is None or clicks[action, 0] < 0 else clicks[action].tolist(),
         }
         for action in actions
+    ]
+
+
+def describe_rolls(game: Game, state: State) -> list[dict[str, Any]] | None:
+    """Returns the outcomes of the dice that are to be rolled, with their numbers among the moves.
+
+    None where no dice are to be rolled. Outcome k has the number A + k, after the A actions.
+    """
+    if not isinstance(game, HasChance) or not game.is_chance(state):
+        return None
+    shares = np.asarray(game.chance_probabilities(state))
+    return [
+        {
+            "action": game.num_actions + outcome,
+            "name": game.outcome_to_string(state, outcome),
+            "probability": float(shares[outcome]),
+        }
+        for outcome in np.flatnonzero(shares > 0).tolist()
     ]
 
 

@@ -15,15 +15,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+import jax
 from azjax_envs import Game
 
-from azjax.chance import require_no_chance
 from azjax.engine.anytime import AnytimeSearch, make_anytime_search
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
 from azjax.players.exact import ExactChancePlayer, ExactPlayer, ExactTablePlayer
 from azjax.players.network_players import SearchPlayer
-from azjax.web.api import IllegalMove, describe_position, search_position
+from azjax.web.api import (
+    IllegalMove,
+    describe_position,
+    most_entries,
+    num_entries,
+    search_position,
+)
 from azjax.web.exact_api import PerfectPlay, describe_perfect_play
 from azjax.web.page import render_page
 from azjax.web.page_data import describe_game, title_of
@@ -79,10 +85,8 @@ def serve(
       announce: called with a line before the search is compiled, and when the server is ready.
 
     Raises:
-      UserError: packages are missing, the port is taken, or the game has dice.
+      UserError: packages are missing, or the port is taken.
     """
-    require_no_chance(player.game)
-    assert not isinstance(player, ExactChancePlayer)
     if isinstance(player, SearchPlayer):
         search = make_anytime_search(player)
     else:
@@ -96,9 +100,11 @@ def serve(
     with ThreadPoolExecutor(1) as another:  # XLA compiles on a second core
         described = another.submit(describe_position, search, [])
         if isinstance(search, AnytimeSearch):
-            search.warm_up(start_game(search.game).current.state)
-        described.result()
-    list(search_position(search, [], 1))
+            rolled = start_game(search.game).roll_by(jax.random.key(0))
+            search.warm_up(rolled.current.state)
+        found = described.result()
+    rolls = [roll["action"] for roll in found["rolls"] or ()][:1]
+    list(search_position(search, rolls, 1))
     announce(f"play at {address} (Ctrl-C to stop)")
     if browser:
         # The listener queues the browser's request until the server runs. In a thread, because a
@@ -266,10 +272,11 @@ def _read_game(game: Game, body: dict[str, Any], *keys: str) -> tuple[list[int],
     moves = body["moves"]
     if not isinstance(moves, list) or not all(type(move) is int for move in moves):
         raise _BadRequest(400, "moves must be a list of actions")
-    if len(moves) > game.max_steps:
-        raise _BadRequest(400, f"a game has at most {game.max_steps} moves, not {len(moves)}")
-    if not all(0 <= move < game.num_actions for move in moves):
-        raise _BadRequest(400, f"actions must be from 0 to {game.num_actions - 1}")
+    most, count = most_entries(game), num_entries(game)
+    if len(moves) > most:
+        raise _BadRequest(400, f"a game has at most {most} moves, not {len(moves)}")
+    if not all(0 <= move < count for move in moves):
+        raise _BadRequest(400, f"actions must be from 0 to {count - 1}")
     return moves, start
 
 

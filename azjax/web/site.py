@@ -129,7 +129,7 @@ def _check_writable(out: Path) -> None:
 
 
 def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
-    game, search, clicks = player.game, player.config, isinstance(player.game, HasClicks)
+    game, search, clicks = player.game, player.config, _names_clicks(player.game)
     width = int(algorithm_of(search).constants().get("width", 1))  # moves of a step
     model = export_model(game, player.network, player.variables, lanes=width)
     names: dict[int, list[str]] = {}
@@ -148,6 +148,11 @@ def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
     )
     description |= {} if set_up else {"notation": None}
     return _Exported(game, model, set_up, description, check)
+
+
+def _names_clicks(game: Game) -> bool:
+    """Returns whether the names of moves follow from their clicks."""
+    return isinstance(game, HasClicks) and bool(game.cell_names)
 
 
 def _shared_files(runtime: Path | None) -> dict[str, bytes]:

@@ -185,12 +185,13 @@ class HasOwnership(Protocol[State]):
 class HasClicks(Protocol[State]):
     """A game whose moves go from one cell of the drawing to another, such as chess and shogi.
 
-    The text of an action is `cell_names[first] + cell_names[then] + click_choices[choice]`.
+    The text of an action is `cell_names[first] + cell_names[then] + click_choices[choice]`, unless
+    there are no names of cells, as in backgammon.
     """
 
     @property
     def cell_names(self) -> tuple[str, ...]:
-        """The name of each cell of the drawing."""
+        """The name of each cell of the drawing; () if texts do not consist of them."""
 
     @property
     def click_choices(self) -> tuple[str, ...]:
@@ -201,7 +202,8 @@ class HasClicks(Protocol[State]):
 
         Returns:
           int32 [num_actions, 3]: the first cell, the second cell, and an index into
-          `click_choices`. Rows of illegal actions have no meaning.
+          `click_choices`. The cells are -1 for an action without any, such as a pass. Rows of
+          illegal actions have no meaning.
         """
 
 

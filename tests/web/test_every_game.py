@@ -53,7 +53,7 @@ def test_no_family_is_missing():
         "backgammon",
         "hypergammon",
         "ur",
-    }  # the page knows no dice
+    }  # test_dice.py plays games of dice
 
 
 # The rules of these take longest to compile.

@@ -1,7 +1,8 @@
 // Two engines with one interface:
 //   position(moves, start) -> {player, over, returns, value, view, score, winning,
-//     moves: [{action, name, shown, clicks}]}; score and winning (cells) are null if the game has
-//     none, and shown is the name for people if it is another one, otherwise null
+//     moves: [{action, name, shown, clicks}], rolls: [{action, name, probability}]}; score and winning
+//     (cells) are null if the game has none, shown is the name for people if it is another one,
+//     otherwise null, and rolls are null or missing unless dice are to be rolled
 //   search(moves, simulations, report, start) -> {action, visits, value, line, simulations, ms}, or null
 //     if a later call stopped the search
 // `start` is the position before the moves as text; "" for the game's own. Values are from player

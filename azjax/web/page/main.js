@@ -11,7 +11,7 @@ const game = setup.game;
 
 let engine;
 let board;
-let log = []; // the moves since the start: player, action, name, the view before
+let log = []; // the moves since the start: player, action, name, the view before, whether it is a roll
 let start = ""; // the position before the moves, as text; "" for the game's own
 let requested = log; // the moves of the last request; the log, once there is an answer
 let values = []; // from player 0's perspective, by ply, as far as known
@@ -35,14 +35,21 @@ const nameOf = (player) =>
 // What the choices of chess and shogi stand for.
 const CHOICES = { "": "no promotion", "+": "promotion", q: "queen", r: "rook", b: "bishop", n: "knight" };
 
-const toMove = () => !position.over && isPerson(position.player);
+const toMove = () => !position.over && !position.rolls && isPerson(position.player);
+const toRoll = () => Boolean(position.rolls) && ($("real").checked || isPerson(position.player));
+const pause = (ms) => new Promise((resume) => setTimeout(resume, ms));
+const DICE_MS = 500; // so that people see what the opponent has rolled
 const actions = (moves) => moves.map(({ action }) => action);
 
 /** Goes to the position after `moves`, and lets the engine move if it is its turn. */
 async function refresh(moves = requested) {
   const request = await goTo(moves);
-  if (request !== current || position.over || toMove()) return;
-  const answer = await search();
+  if (request !== current || position.over || toMove() || toRoll()) return;
+  if (game.dice) await pause(DICE_MS);
+  if (request !== current) return;
+  if (position.rolls) return roll();
+  // A roll often leaves no choice, and then nothing is searched.
+  const answer = game.dice && position.moves.length === 1 ? position.moves[0] : await search();
   if (answer && request === current) await play(answer.action);
 }
 
@@ -67,7 +74,9 @@ async function goTo(moves) {
 /** The position after moves from a start; each legal move has its name for people, and `plain` for links. */
 async function positionAfter(moves, from) {
   const found = await engine.position(actions(moves), from);
-  return { ...found, moves: found.moves.map((move) => ({ ...move, name: move.shown ?? move.name, plain: move.name })) };
+  const legal = found.moves.map((move) => ({ ...move, name: move.shown ?? move.name, plain: move.name }));
+  const rolls = found.rolls?.map((each) => ({ ...each, plain: `${each.name}:`, isRoll: true }));
+  return { ...found, moves: legal, rolls };
 }
 
 async function search() {
@@ -98,8 +107,44 @@ async function unlessOutdated(request, answer) {
 }
 
 function play(action) {
-  const { name, plain } = position.moves.find((move) => move.action === action);
-  return refresh([...log, { player: position.player, action, name, plain, before: position.view }]);
+  const { name, plain, isRoll } = (position.rolls ?? position.moves).find((move) => move.action === action);
+  return refresh([...log, { player: position.player, action, name, plain, isRoll, before: position.view }]);
+}
+
+/** Rolls the dice, if they are to be rolled and no other request is on its way. */
+async function roll() {
+  if (requested !== log || !position.rolls) return;
+  let left = Math.random();
+  const drawn = position.rolls.find(({ probability }) => (left -= probability) < 0);
+  await play((drawn ?? position.rolls.at(-1)).action);
+}
+
+/** Takes the roll of real dice that a person has typed. */
+async function enterRoll() {
+  if (requested !== log || !position.rolls) return;
+  const text = $("rolled").value;
+  const found = findRoll(text, position.rolls);
+  const names = position.rolls.map(({ name }) => name).join(", ");
+  if (!found) throw new Error(`${text.trim() || "That"} is no roll here; rolls are ${names}.`);
+  $("rolled").value = "";
+  await play(found.action);
+}
+
+/** The roll that a text names; "6-1", "61" and "1 6" are the same. */
+function findRoll(text, rolls) {
+  const digits = (name) => [...name.replace(/[\s-]/g, "")].sort().join("");
+  const word = text.trim().replace(/:$/, "");
+  const same = rolls.find(({ name }) => name.toLowerCase() === word.toLowerCase());
+  return same ?? rolls.find(({ name }) => /^[\d\s-]+$/.test(word) && digits(name) === digits(word));
+}
+
+const lastMove = () => log.findLast(({ isRoll }) => !isRoll);
+
+/** The roll that is to be played; "" if there is none. */
+function rollToPlay() {
+  const since = log.slice(Math.max(0, log.findLastIndex(({ isRoll }) => isRoll)));
+  const isMine = since[0]?.isRoll && since.every(({ player }) => player === position.player);
+  return isMine && !position.rolls ? since[0].name : "";
 }
 
 function stop() {
@@ -107,8 +152,13 @@ function stop() {
   document.body.classList.remove("thinking", "failed");
 }
 
+/** What undo takes back: the last move of a person, or a roll that people have entered. */
+function lastOfPeople(moves) {
+  return moves.findLastIndex(({ player, isRoll }) => (isRoll ? $("real").checked : isPerson(player)));
+}
+
 function undo() {
-  const last = requested.findLastIndex(({ player }) => isPerson(player));
+  const last = lastOfPeople(requested);
   return refresh(last < 0 ? requested : requested.slice(0, last));
 }
 
@@ -145,7 +195,7 @@ function showChances(value) {
 
 function showBoard() {
   board.turn((person() === 1) !== flipped);
-  const { action, before } = log.at(-1) ?? {};
+  const { action, before } = lastMove() ?? {};
   board.show(position, { playable: toMove(), last: action, before });
 }
 
@@ -156,16 +206,35 @@ function showAll() {
   showHistory($("history"), values.map((value) => value && sign * value));
   $("near").textContent = person() === null ? shortName(0) : "You";
   $("far").textContent = person() === null ? shortName(1) : capital(opponent.replace("the ", ""));
-  $("undo").disabled = !log.some(({ player }) => isPerson(player));
+  $("undo").disabled = lastOfPeople(log) < 0;
   $("hint").disabled = !toMove();
   say(status());
   $("detail").textContent = detail();
   $("meaning").textContent = meaning();
   $("status").dataset.over = position.over;
-  const rows = log.map(({ player, name }, i) => `<li class="p${player}" data-number="${numberOf(i)}">${escaped(name)}</li>`);
+  const rows = log.map(({ player, name, isRoll }, i) => {
+    const kind = isRoll ? ' class="roll"' : ` class="p${player}"`;
+    return `<li${kind} data-number="${numberOf(i)}">${escaped(name)}</li>`;
+  });
   $("moves").innerHTML = rows.join("");
   $("moves").scrollTop = $("moves").scrollHeight;
   showSearch();
+  showDice();
+}
+
+/** Shows what rolls the dice, or the rolls to choose from. It stays when it cannot be used, so that the page
+ *  does not jump. */
+function showDice() {
+  if (!game.dice) return;
+  const isReal = $("real").checked;
+  $("dice").inert = !toRoll();
+  $("roll").hidden = isReal;
+  $("typed").hidden = $("outcomes").hidden = !isReal;
+  if (!position.rolls) return;
+  const buttons = position.rolls.map(
+    ({ action, name }) => `<button type="button" data-roll="${action}">${escaped(name)}</button>`,
+  );
+  $("outcomes").innerHTML = buttons.join("");
 }
 
 /** The result of every move under best play, [[name, result], ...]. */
@@ -199,15 +268,22 @@ function say(text) {
 
 function status() {
   if (!position.over) {
-    const again = log.at(-1)?.player === position.player ? " again" : "";
-    if (position.player === person()) return `Your move${again}`;
-    if (people().length === 2) return `${nameOf(position.player)} to move${again}`;
+    const again = lastMove()?.player === position.player ? " again" : "";
+    if (position.rolls) {
+      if (position.player === person()) return `Your roll${again}`;
+      return toRoll() ? `${nameOf(position.player)} to roll${again}` : `${nameOf(position.player)} rolls`;
+    }
+    const dice = rollToPlay() && `: rolled ${rollToPlay()}`;
+    if (position.player === person()) return `Your move${again}${dice}`;
+    if (people().length === 2) return `${nameOf(position.player)} to move${again}${dice}`;
+    if (dice) return `${nameOf(position.player)} to move${dice}`;
     return person() === null ? `${nameOf(position.player)} to move` : `${capital(opponent)} is thinking`;
   }
   const [first, second] = position.returns;
-  if (first === second) return `A draw after ${log.length} moves`;
+  const count = log.filter(({ isRoll }) => !isRoll).length;
+  if (first === second) return `A draw after ${count} moves`;
   const winner = first > second ? 0 : 1;
-  return `${nameOf(winner)} ${nameOf(winner) === "You" ? "win" : "wins"} after ${log.length} moves`;
+  return `${nameOf(winner)} ${nameOf(winner) === "You" ? "win" : "wins"} after ${count} moves`;
 }
 
 /** Whose pieces are whose and, at the end, what won. */
@@ -269,7 +345,7 @@ function writeAddress(moves) {
   } catch {
     // Documents without an address of their own, such as those in notebooks, have none to change.
   }
-  const text = moves.map(({ name }, i) => numberOf(i) + name).join(" ");
+  const text = moves.map(({ name, plain, isRoll }, i) => numberOf(i) + (isRoll ? plain : name)).join(" ");
   $("text").value = start ? `${start}${text && ` moves ${text}`}` : text;
 }
 
@@ -283,10 +359,13 @@ async function replay(from, names) {
   const [left, text] = [[...names], $("text").value];
   let illegal = "";
   for (let name; (name = left.shift()); ) {
-    const { player, view, moves: legal } = await positionAfter(moves, from);
-    const found = findMove(name, view, legal) ?? findFirst(name, legal, left);
+    const { player, view, moves: legal, rolls } = await positionAfter(moves, from);
+    const found = rolls ? findFirstRoll(name, rolls, left) : findMove(name, view, legal) ?? findFirst(name, legal, left);
     if (!found) {
-      illegal = `Move ${moves.length + 1}, ${name}, is not legal there.`;
+      const number = moves.filter(({ isRoll }) => !isRoll).length + 1;
+      illegal = rolls
+        ? `Move ${number}: a roll must stand there, such as ${rolls.at(-1).plain}, not ${name}.`
+        : `Move ${number}, ${name}, is not legal there.`;
       if (!moves.length) throw new Error(illegal);
       break;
     }
@@ -307,6 +386,14 @@ function findMove(text, view, legal) {
   return found.length === 1 ? legal.find(({ plain }) => plain === found[0]) : undefined;
 }
 
+/** The roll of a word such as "6-1:" or "6-1:13/7", whose rest joins the words that are left. */
+function findFirstRoll(word, rolls, left) {
+  const [first, rest] = word.split(/(?<=:)(?=.)/);
+  const found = first.endsWith(":") ? findRoll(first, rolls) : undefined;
+  if (found && rest) left.unshift(rest);
+  return found;
+}
+
 /** The first move of a word such as "f5d6c3", whose rest joins the words that are left. */
 function findFirst(word, legal, left) {
   const first = legal.filter(({ plain }) => word.toLowerCase().startsWith(plain.toLowerCase()));
@@ -320,7 +407,8 @@ function setUp() {
   const text = $("text").value;
   const tag = game.san && text.match(/\[\s*FEN\s*"([^"]*)"/i)?.[1];
   const [first, rest] = (game.san ? withoutRemarks(text) : text).trim().split(/\s*\bmoves\b\s*/);
-  const isPosition = rest !== undefined || /^(position|s?fen|startpos)\b|^\S*\//.test(first);
+  const isPosition = rest !== undefined || /^(position|s?fen|startpos)\b/.test(first)
+    || (!game.dice && /^\S*\//.test(first)); // "13/7" is a move of backgammon
   const from = (tag || (isPosition ? first : "")).replace(/^\s*((position|s?fen|startpos)(\s+|$))+/i, "");
   const words = (isPosition ? (rest ?? "") : first).split(/[\s,]+/);
   const names = words.map((word) => word.replace(/^\d+(\.+|…)/, "")).filter(Boolean);
@@ -354,7 +442,7 @@ function showBusy() {
 function fail(error) {
   stop();
   requested = log;
-  if (position) showBoard(); // the failed move can be made again
+  if (position) showBoard(), showDice(); // the failed move can be made again
   say(error.message);
   document.body.classList.add("failed");
 }
@@ -377,6 +465,13 @@ async function main() {
   $("side").onchange = guarded(() => refresh());
   $("set").onsubmit = (event) => (event.preventDefault(), guarded(setUp)(event));
   $("copy").onclick = guarded(copyLink);
+  $("dice").hidden = $("real").parentElement.hidden = !game.dice;
+  $("roll").onclick = guarded(roll);
+  $("dice").onsubmit = (event) => (event.preventDefault(), guarded(enterRoll)(event));
+  $("outcomes").onclick = guarded(async ({ target }) => {
+    if (target.dataset.roll && requested === log && position.rolls) await play(+target.dataset.roll);
+  });
+  $("real").onchange = guarded(() => (showDice(), refresh()));
   $("flip").onclick = () => ((flipped = !flipped), position && showBoard());
   const onMove = guarded(play);
   board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });

@@ -79,6 +79,8 @@ class Backgammon(BaseGame):
     """
 
     player_names = ("the light checkers", "the dark checkers")
+    cell_names = ()
+    click_choices = ("", "1", "2", "3", "4", "5", "6")  # the die, where two bear a checker off
     results = (3, 2, 1, -1, -2, -3)
     unobserved = ("player", "moves")
     num_actions = 51
@@ -268,6 +270,28 @@ class Backgammon(BaseGame):
         rest = jnp.stack([mine[25], theirs[25], mine[0], theirs[0]])
         parts = points, rest, *shown, turn[None]
         return jnp.concatenate([part.astype(jnp.int32) for part in parts])
+
+    def clicks(self, state: BackgammonState) -> Array:
+        """Returns the cells that each move leaves and enters, and the die where two bear off.
+
+        Cells are those of `view`: points, bars, and the trays of checkers borne off.
+        """
+        first, dice = state.player == 0, state.dice.astype(jnp.uint32)
+        high, low = moves.higher(dice), moves.lower(dice)
+        die = jnp.concatenate([jnp.full(25, high), jnp.full(25, low)]).astype(jnp.int32)
+        point = np.tile(np.arange(1, 26, dtype=np.int32), 2)
+        end = point - die
+
+        def cell(place: Array | np.ndarray) -> Array:
+            """Returns the cell of the mover's points 1 to 24."""
+            return jnp.where(first, place - 1, 24 - place)
+
+        bar, tray = jnp.where(first, 24, 25), jnp.where(first, 26, 27)
+        starts = jnp.where(point == 25, bar, cell(point))
+        ends = jnp.where(end >= 1, cell(end), tray)
+        choices = jnp.where((end < 1) & (high != low), die, 0)
+        rows = jnp.stack([starts, ends, choices], axis=1).astype(jnp.int32)
+        return jnp.concatenate([rows, jnp.array([[-1, -1, 0]], jnp.int32)])
 
     @property
     def _planes(self) -> int:

@@ -96,7 +96,7 @@ def check_drawing(game: Game) -> Iterator[str]:
 
 
 def check_clicks(game: Game) -> Iterator[str]:
-    """Checks that the clicks of each legal move name it, for games that have `clicks`."""
+    """Checks that the clicks of each legal move name it, or no other, in games with `clicks`."""
     if not isinstance(game, HasClicks):
         return
     cells, choices = game.cell_names, game.click_choices
@@ -105,7 +105,10 @@ def check_clicks(game: Game) -> Iterator[str]:
         if clicks.shape != (game.num_actions, 3) or clicks.dtype != np.int32:
             yield f"clicks must be int32 [{game.num_actions}, 3], not {clicks.dtype} {clicks.shape}"
             return
-        for action in actions:
+        if not cells and len({tuple(clicks[action].tolist()) for action in actions}) < len(actions):
+            yield "two legal moves have the same clicks and choice"
+            return
+        for action in actions if cells else ():
             start, end, choice = clicks[action]
             text = game.action_to_string(state, action)
             if cells[start] + cells[end] + choices[choice] != text:
