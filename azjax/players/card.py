@@ -51,7 +51,8 @@ def run_metadata(
         if file.is_file():
             written = json.loads(file.read_text(encoding="utf-8-sig"))
             if written.get("cycle") == cycle:
-                results |= _results(written)
+                written["players"] = written["players"][:2]  # with search, and without
+                results |= report_results(written)
         return card_texts(config, results)
     except (
         ArithmeticError,
@@ -71,8 +72,8 @@ def card_texts(config: PlayerConfig, results: dict[str, Any]) -> dict[str, str]:
     """Returns the texts about a player.
 
     Args:
-      results: "cycles", "report" and "matches", and where they are known "minutes", "machine",
-        "before", "values" and "weakest"; see `_results`.
+      results: "cycles" or the whole text "training", "report" and "matches", and where they are
+        known "minutes", "machine", "before", "values" and "weakest"; see `report_results`.
 
     Returns:
       "training", how long and where; if there was a training or there are results, "card", a
@@ -257,6 +258,8 @@ def _how(name: str) -> str:
 
 def _training(results: dict[str, Any]) -> str:
     """Returns how long a player was trained and where: "2800 cycles in 38 minutes on 2 x cpu"."""
+    if "training" in results:
+        return results["training"]
     how = f"{results['cycles']} cycles"
     if "minutes" in results:
         how += f" in {results['minutes']:,.0f} minutes"
@@ -267,10 +270,10 @@ def _training(results: dict[str, Any]) -> str:
     return how
 
 
-def _results(report: dict[str, Any]) -> dict[str, Any]:
-    """Returns the results of an evaluation report that a card tells."""
+def report_results(report: dict[str, Any]) -> dict[str, Any]:
+    """Returns the results of an evaluation report that a card tells, of all its players."""
     scores, values, matches = [], [], []
-    for player in report["players"][:2]:  # with search, and without
+    for player in report["players"]:
         suites = {score["suite"] for score in player["scores"]}
         for score in player["scores"]:
             kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
