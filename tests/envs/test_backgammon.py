@@ -474,3 +474,34 @@ def test_what_both_players_see(name):
         dice = (states.dice[:, None] >> np.arange(1, 7)) & 1
         np.testing.assert_array_equal(seen[:, 7, -9:-3], dice)
         np.testing.assert_array_equal(seen[:, 7, -3:].sum(-1), np.maximum(states.left, 1) - 1)
+
+
+def test_clicks_are_the_cells_that_a_move_leaves_and_enters():
+    """They are read from the text of each legal move in random positions of hypergammon."""
+    game, seen = make("hypergammon"), set()
+    clicks, step = jax.jit(game.clicks), jax.jit(game.step)
+    state, key = game.init(), jax.random.key(5)
+    for _ in range(60):
+        key, dice_key, move_key = jax.random.split(key, 3)
+        state = jax.device_get(
+            jax.tree.map(
+                lambda x: x[0], draw_chance(game, dice_key, jax.tree.map(lambda x: x[None], state))
+            )
+        )
+        player, found = int(state.player), np.asarray(clicks(state))
+        legal = legal_actions(game, state)
+        for action in legal:
+            text = game.action_to_string(state, action)
+            seen.add(text)
+            if text == "pass":
+                assert found[action, 0] == -1
+                continue
+            start, _, end = text.rstrip("*").partition("(")[0].partition("/")
+            own = {str(p): (p - 1, 24 - p)[player] for p in range(1, 25)}
+            cells = own | {"bar": 24 + player, "off": 26 + player}
+            assert found[action, :2].tolist() == [cells[start], cells[end]]
+        assert len({tuple(found[a].tolist()) for a in legal}) == len(legal)
+        if not legal:
+            break
+        state = step(state, legal[int(jax.random.randint(move_key, (), 0, len(legal)))])
+    assert any("off" in text for text in seen) or any("bar" in text for text in seen)
