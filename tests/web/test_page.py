@@ -179,7 +179,7 @@ def test_whose_pieces_are_whose_and_what_the_numbers_are(open_page, address):
         wait(page, "/^You play O/.test(document.querySelector('#detail').textContent)")
         page.select_option("#side", "none")
         wait(page, "/^X moves/.test(document.querySelector('#detail').textContent)")
-        assert page.inner_text("#detail") == "X moves first."
+        assert page.inner_text("#detail") == "First to move: X."
 
 
 def test_the_chances_of_an_empty_board_are_explained(open_page, address):

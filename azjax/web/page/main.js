@@ -290,7 +290,7 @@ function status() {
 function detail() {
   const texts = [];
   if (game.players && person() !== null) texts.push(`You play ${game.players[person()]}.`);
-  else if (game.players && !start) texts.push(`${seatName(0)} moves first.`);
+  else if (game.players && !start) texts.push(`First to move: ${seatName(0)}.`);
   if (!position.over) return texts.join(" ");
   if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
   if (position.score) {
