@@ -11,7 +11,7 @@ steps that grows with the logarithm of the nodes. Both forms give exactly the sa
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -79,11 +79,11 @@ def descend_by_level(
         pairs = jax.vmap(jax.random.split)(keys)
         return pairs[:, 0], pairs[:, 1]
 
-    def below(key: Array, tree: CompactTree, node: Array, depth: Array) -> Array:
+    def below(key: Array, tree: CompactTree, depth: Array, node: Array) -> Array:
         return selection.below(key, edges_at(tree, node), jnp.int32(0), depth)
 
-    below_all = jax.vmap(jax.vmap(below, in_axes=(None, None, 0, None)), in_axes=(0, 0, 0, None))
-    child_of = jax.vmap(jax.vmap(child_at, in_axes=(None, 0, 0)))
+    below_all = _of_lanes(below, (0, 0, None), 1)
+    child_of = _of_lanes(child_at, (0,), 2)
 
     keys, now = next_keys(keys)
     action, is_open = _select_at_roots(now, tree, selection, width)
@@ -98,7 +98,7 @@ def descend_by_level(
         live = child != tree.UNVISITED
         keys, now = next_keys(keys)
         node = jnp.where(live, child, node)
-        action = jnp.where(live, below_all(now, tree, node, depth), action)
+        action = jnp.where(live, below_all(now, tree, depth, node), action)
         child = jnp.where(live, child_of(tree, node, action), tree.UNVISITED)
         return keys, node, action, child, depth + 1
 
@@ -106,6 +106,31 @@ def descend_by_level(
     with jax.named_scope("descent"):
         _, node, action, _, _ = jax.lax.while_loop(any_live, step_down, start)
     return jnp.where(is_open, node, tree.NO_PARENT), action
+
+
+def _of_lanes(
+    function: Callable[..., Array], shared: tuple[int | None, ...], lanes: int
+) -> Callable[..., Array]:
+    """Returns a function of B games with W lanes each, of results [B, W], from one of a lane.
+
+    A single lane needs no axis within: XLA on a CPU copies what it gathers along two, with which a
+    cycle of tic-tac-toe took 7% longer.
+
+    Args:
+      shared: the axes of the games in the first arguments, which all lanes of a game share.
+      lanes: the number of arguments after them, [B, W].
+    """
+    of_games = (*shared, *[0] * lanes)
+    alone = jax.vmap(function, of_games)
+    side_by_side = jax.vmap(jax.vmap(function, (*[None] * len(shared), *[0] * lanes)), of_games)
+
+    def call(*arguments: Any) -> Array:
+        if arguments[-1].shape[1] > 1:
+            return side_by_side(*arguments)
+        own = (x[:, 0] for x in arguments[len(shared) :])
+        return alone(*arguments[: len(shared)], *own)[:, None]
+
+    return call
 
 
 def descend_at_once(

@@ -135,7 +135,9 @@ def simulate_once(
     key, tree = state
     key, select_key, expand_key = jax.random.split(key, 3)
     parent, action = descend(select_key, tree, selection, width=width, deterministic=deterministic)
-    rows, at = jnp.arange(len(parent))[:, None], jnp.maximum(parent, tree.ROOT_INDEX)
+    # All lanes in one row, for the same reason as in the descent.
+    rows = jnp.repeat(jnp.arange(len(parent)), width)
+    at = jnp.maximum(parent, tree.ROOT_INDEX).reshape(-1)
     embedding = unpack(take(tree.embeddings, (rows, at)))
     play = functools.partial(recurrent_fn, params, expand_key)
     step, embedding = _play_all(play, action, embedding)
@@ -154,14 +156,16 @@ def _play_all(
     actions: Array,
     states: State,
 ) -> tuple[mctx.RecurrentFnOutput, State]:
-    """Plays and evaluates actions [B, W] in states [B, W, ...]; results have the same axes."""
+    """Plays and evaluates actions [B, W] in states [B * W, ...]; results are [B, W, ...]."""
+
+    def split(x: Array) -> Array:
+        return x.reshape(*actions.shape, *x.shape[1:])
 
     def together(actions: Array, states: State) -> Any:
-        merged = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), (actions, states))
-        return jax.tree.map(lambda x: x.reshape(*actions.shape, *x.shape[1:]), play(*merged))
+        return jax.tree.map(split, play(actions.reshape(-1), states))
 
     def by_lane(actions: Array, states: State) -> Any:
-        lanes = jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), (actions, states))
+        lanes = jax.tree.map(lambda x: jnp.swapaxes(split(x), 0, 1), (actions.reshape(-1), states))
         found = jax.lax.map(lambda lane: play(*lane), lanes)
         return jax.tree.map(lambda x: jnp.swapaxes(x, 0, 1), found)
 
