@@ -47,6 +47,8 @@ class Arguments:
     """Simulations a move."""
     widths: tuple[int, ...] = (1,)
     """Different moves of a step, by Gumbel's rule."""
+    paces: tuple[float, ...] = ()
+    """Simulations of each width in a match, relative to the opponent's, to play in equal time."""
     games: int = 200
     """Games of a match, after four random plies."""
     against: Literal["puct", "halving"] = "puct"
@@ -146,8 +148,9 @@ def _matches(base: SearchPlayer, simulations: int, options: Arguments) -> dict[s
     """Returns wins, draws and losses of Gumbel's rule in each seat, for each width."""
     opponent = anytime_player(base, options.against, simulations)
     result = {}
-    for width in options.widths:
-        gumbel = anytime_player(base, "gumbel", simulations, width)
+    paces = options.paces or (1.0,) * len(options.widths)
+    for width, pace in zip(options.widths, paces, strict=True):
+        gumbel = anytime_player(base, "gumbel", round(pace * simulations), width)
         key, games = jax.random.key(1), options.games
         found = play_match(base.game, gumbel, opponent, key, num_games=games, opening_plies=4)
         result[f"{width} wide against {options.against}"] = found.to_dict() | {

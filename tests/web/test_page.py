@@ -178,7 +178,7 @@ def test_whose_pieces_are_whose_and_what_the_numbers_are(open_page, address):
         page.select_option("#side", "second")
         wait(page, "/^You play O/.test(document.querySelector('#detail').textContent)")
         page.select_option("#side", "none")
-        wait(page, "/^X moves/.test(document.querySelector('#detail').textContent)")
+        wait(page, "/^First to move: X/.test(document.querySelector('#detail').textContent)")
         assert page.inner_text("#detail") == "First to move: X."
 
 
