@@ -9,6 +9,7 @@ player that has a report in `--out` is not measured again.
 """
 
 import dataclasses
+import functools
 import json
 import sys
 import time
@@ -118,7 +119,7 @@ def main(arguments: Arguments) -> None:
 
 def measure(name: str, how: Measured) -> dict[str, Any]:
     """Returns a report of the player, with the matches of all numbers of simulations."""
-    say = lambda line: print(line, file=sys.stderr)  # noqa: E731
+    say = functools.partial(print, file=sys.stderr)
     players = {0: azjax.load_player(f"{name}:policy"), 64: azjax.load_player(name, simulations=64)}
     game = players[0].game
     named = {"search:64": players[64], "policy": players[0]}

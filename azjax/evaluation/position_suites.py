@@ -133,7 +133,7 @@ class GameSuites:
 
     @functools.cached_property
     def expectations(self) -> ExactChancePlayer | None:
-        """Perfect play of a game of chance that can be solved; None of others."""
+        """A perfect player of a game of chance; None if the game has no dice or is too large."""
         if not isinstance(self.game, HasChance):
             return None
         try:

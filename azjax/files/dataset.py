@@ -25,7 +25,7 @@ from azjax.replay.sampling import Sample
 from azjax.replay.targets import project, value_targets
 from azjax.types import Array, State
 
-_ROWS = 1024  # policies that are packed at once
+_ROWS = 1024  # of one call of a compiled function
 
 
 @dataclass(frozen=True, eq=False)
