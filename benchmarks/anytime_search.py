@@ -22,7 +22,7 @@ import tyro
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.evaluation.match import play_match
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
@@ -30,7 +30,7 @@ from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.search import search
 from azjax.search.model import make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import Exploration, Gumbel, Positions, SearchKeys, algorithm_of
+from azjax.search.policies import Exploration, Gumbel, Positions, SearchKeys, make_algorithm
 from azjax.types import Array, State, static
 
 Rule = Literal["halving", "gumbel", "gumbel, most visited", "puct"]
@@ -88,7 +88,7 @@ class AnytimePlayer:
         )
         recurrent_fn = make_recurrent_fn(self.game, evaluate)
         positions = Positions(self.base.variables, recurrent_fn, root, mask)
-        algorithm = algorithm_of(self.config)
+        algorithm = make_algorithm(self.config)
         if isinstance(algorithm, Gumbel):
             algorithm = dataclasses.replace(algorithm, width=self.width)
         keys = SearchKeys(*jax.random.split(key, 3))

@@ -26,7 +26,7 @@ from azjax_envs import Game
 
 from azjax.config import Config, NetworkConfig, ReplayConfig, SelfPlayConfig
 from azjax.config.schema import GameConfig
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.evaluation.position_suites import GameSuites
 from azjax.evaluation.scores import score_actions
 from azjax.network.two_headed import make_network

@@ -27,7 +27,7 @@ import tyro
 from azjax_envs import make
 from bitbully import BitBully, Board
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.players.base import Player
 from azjax.players.load import load_player
 from azjax.pytrees import where

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.exact.first_moves import first_moves
 from azjax.players.load import load_player
 

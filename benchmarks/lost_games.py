@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import tyro
 
-from azjax.evaluation.batched_player import choose, find_values
+from azjax.evaluation.batch_evaluation import choose, find_values
 from azjax.players.load import load_player
 from azjax.players.network_players import SearchPlayer
 from azjax.rollouts import random_openings

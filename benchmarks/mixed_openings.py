@@ -17,7 +17,7 @@ import numpy as np
 import tyro
 from azjax_envs import init_batch
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.players.base import Player
 from azjax.players.load import load_player
 from azjax.pytrees import take, where

@@ -19,7 +19,7 @@ import numpy as np
 import tyro
 from azjax_envs import Game
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.evaluation.position_suites import GameSuites, PositionSuite
 from azjax.evaluation.scores import score_actions
 from azjax.network.network import Prediction, Variables

@@ -1,6 +1,7 @@
 """The graph of imports, read from the source without importing anything."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -76,6 +77,16 @@ def test_the_algorithm_imports_nothing_of_the_applications(package):
     for file in (ROOT / package).rglob("*.py"):
         others = imported(file) - {*ALGORITHM, *MODULES, "devices"}
         assert not others, f"{file.relative_to(ROOT)} imports {sorted(others)}"
+
+
+def test_applications_import_what_a_package_of_the_algorithm_offers():
+    """Names of its `__init__`, not the modules in it."""
+    applications = [x for x in ROOT.rglob("*.py") if x.relative_to(ROOT).parts[0] not in ALGORITHM]
+    assert len(applications) > 100
+    inside = re.compile(rf"\b(?:from|import) azjax\.(?:{'|'.join(ALGORITHM)})\.\w")
+    for file in applications:
+        assert not inside.findall(file.read_text()), file.relative_to(ROOT)
+    assert inside.search("    from azjax.search.loop import make_loop_fn")
 
 
 def test_the_algorithm_is_imported_alone():

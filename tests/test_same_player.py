@@ -15,7 +15,7 @@ from azjax.engine.gtp.game import vertices
 from azjax.engine.gtp.server import serve_gtp
 from azjax.engine.player_search import make_engine_search
 from azjax.engine.uci.server import serve_uci
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.files.game_record import start_game
 from azjax.notebook.trees import search_tree
 from azjax.play.session import start_session

@@ -41,8 +41,8 @@ SLOW = (
     "cli/test_full_disk.py::test_a_failed_save_ends_the_process_at_once",
     "cli/test_jax_flags.py::test_commands[jax_debug_nans-train]",
     "cli/test_jax_flags.py::test_commands[jax_enable_x64-train]",
-    "cli/test_peers.py::test_the_others_name_a_lost_process_and_end[False-1]",
-    "cli/test_peers.py::test_the_others_name_a_lost_process_and_end[True-1]",
+    "cli/test_multihost.py::test_the_others_name_a_lost_process_and_end[False-1]",
+    "cli/test_multihost.py::test_the_others_name_a_lost_process_and_end[True-1]",
     "cli/test_streams.py::test_paths_that_the_output_cannot_encode[bytes]",
     "cli/test_streams.py::test_paths_that_the_output_cannot_encode[kanji]",
     "cli/test_streams.py::test_paths_that_the_output_cannot_encode[umlaut]",
@@ -273,7 +273,7 @@ SECOND_TIER = (
     "bench/kernels/test_programs.py::test_compiled",
     "bench/test_record.py::test_a_part_that_fails_ends_alone",
     # Whole processes that end by faults.
-    "cli/test_peers.py::test_the_others_name_a_lost_process_and_end",
+    "cli/test_multihost.py::test_the_others_name_a_lost_process_and_end",
     "bench/test_scripts.py",
     "test_notebooks.py::test_they_run",
     # Wheels that are built and installed.

@@ -16,13 +16,19 @@ from azjax.chance import require_no_chance
 from azjax.config import NetworkConfig, SearchConfig
 from azjax.devices import describe_machine
 from azjax.games import game_from_name
-from azjax.network.network import Network, Variables
-from azjax.network.two_headed import make_network
+from azjax.network import Network, Variables, make_network
 from azjax.plan.operations import forward_operations
 from azjax.rollouts import random_openings
-from azjax.search.model import Evaluate, make_recurrent_fn, mask_logits, network_evaluate
-from azjax.search.policies import Steps
-from azjax.search.search import Exploration, SearchResult, search
+from azjax.search import (
+    Evaluate,
+    Exploration,
+    SearchResult,
+    Steps,
+    make_recurrent_fn,
+    mask_logits,
+    network_evaluate,
+    search,
+)
 from azjax.types import Array, State
 
 

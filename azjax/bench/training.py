@@ -21,22 +21,17 @@ from jax.sharding import Mesh
 from rich.console import Console
 
 from azjax.bench.timing import at_once, interleave, matrix_share, peak_memory, show, spread
-from azjax.config import Config
-from azjax.config.toml import load_config
+from azjax.config import Config, load_config
 from azjax.devices import describe_machine, use_all_cores
 from azjax.games import make_game
-from azjax.learning.batch import Batch
-from azjax.learning.loss import alphazero_loss
-from azjax.learning.state import LearnerState
-from azjax.learning.update import make_optimizer, update
-from azjax.network.network import Network, Variables
+from azjax.learning import Batch, LearnerState, alphazero_loss, make_optimizer, update
+from azjax.network import Network, Variables
 from azjax.plan.operations import count_evaluations, cycle_operations
 from azjax.running.loop import run_cycles
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.loggers import Value
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer, make_trainer
+from azjax.training import Trainer, TrainState, make_trainer
 from azjax.types import Array, Metrics
 
 

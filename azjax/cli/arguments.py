@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import tyro
 
-from azjax.config import Config
-from azjax.config.checks import MOST_FLOAT
-from azjax.config.schema import MAX_SEED
+from azjax.config import MAX_SEED, MOST_FLOAT, Config
 from azjax.errors import UserError
 
 if TYPE_CHECKING:

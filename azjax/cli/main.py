@@ -10,8 +10,8 @@ from collections.abc import Callable
 from azjax.cli.analyse import analyse
 from azjax.cli.arguments import PROGRAM, summary
 from azjax.cli.compiled_programs import keep_compiled_programs
-from azjax.cli.ending import exit_at_once
 from azjax.cli.evaluate import bench, evaluate, match, rate, report, solve
+from azjax.cli.exit import exit_at_once
 from azjax.cli.plan import plan
 from azjax.cli.play import gtp, play, uci, usi
 from azjax.cli.train import export, pretrain, resume, train

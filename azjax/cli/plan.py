@@ -18,8 +18,7 @@ def plan(arguments: list[str]) -> None:
     takes at least. Keys of the config can be changed, as in `azjax train`. It needs compilers for
     these machines: pip install "azjax[plan-tpu]", "azjax[plan-gpu]" or both.
     """
-    from azjax.config import Config
-    from azjax.config.toml import load_config
+    from azjax.config import Config, load_config
 
     base, rest = None, arguments
     if arguments and not arguments[0].startswith("-"):
@@ -45,7 +44,7 @@ def plan(arguments: list[str]) -> None:
     if not machines:
         raise UserError("plan needs a machine: --on v5e:2x2, for example")
 
-    from azjax.plan.quiet import quiet
+    from azjax.plan.silence import quiet
 
     with quiet():  # JAX's plugins look for their devices when it is imported
         import jax

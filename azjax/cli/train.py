@@ -17,7 +17,7 @@ from azjax.cli.arguments import (
     TrustOption,
     parse,
 )
-from azjax.cli.ending import second_signal_ends
+from azjax.cli.exit import second_signal_ends
 from azjax.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 def train(arguments: list[str]) -> None:
     """Train a player from a config: azjax train tic_tac_toe, or azjax train my_config.toml"""
-    from azjax.config import Config
-    from azjax.config.toml import load_config
+    from azjax.config import Config, load_config
     from azjax.devices import Hosts
 
     config, rest = None, arguments
@@ -60,7 +59,7 @@ def train(arguments: list[str]) -> None:
         raise UserError("train needs a config file, or the name of a config such as tic_tac_toe")
     run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
     _start_jax(options.config, options.hosts)
-    from azjax.cli.peers import lost_peers_named
+    from azjax.cli.multihost import lost_peers_named
     from azjax.running.loop import train as run
 
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
@@ -90,8 +89,7 @@ def pretrain(arguments: list[str]) -> None:
     The run is like one of azjax train: azjax resume continues it, and
     azjax train CONFIG --start-from RUN goes on by self-play.
     """
-    from azjax.config import Config
-    from azjax.config.toml import load_config
+    from azjax.config import Config, load_config
 
     words = list(itertools.takewhile(lambda word: not word.startswith("-"), arguments))
     config = load_config(words[0]) if words else None
@@ -135,7 +133,7 @@ def resume(arguments: list[str]) -> None:
     options = parse(resume, Arguments, arguments, "resume")
     config = load_run_config(options.run_dir)
     _start_jax(config, options.hosts)
-    from azjax.cli.peers import lost_peers_named
+    from azjax.cli.multihost import lost_peers_named
     from azjax.running.loop import resume as run
 
     with (
@@ -173,10 +171,10 @@ def export(arguments: list[str]) -> None:
 
 def _start_jax(config: "Config", hosts: "Hosts") -> None:
     from azjax.devices import join_hosts, use_all_cores
-    from azjax.training.trainer import divided
+    from azjax.training import divisible_by_devices
 
     join_hosts(hosts)
-    splits = tuple(value // share for _, value, share in divided(config))
+    splits = tuple(value // share for _, value, share in divisible_by_devices(config))
     use_all_cores(splits=splits, processes=hosts.num_processes or 1)
 
 

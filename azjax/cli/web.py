@@ -132,7 +132,7 @@ def load_search_player(run: str, *, trust: bool = False) -> "SearchPlayer":
 
 def _about(run: str, player: "SearchPlayer", *, trust: bool) -> str:
     """Returns lines for the player's page: its results if a file tells them, or its network."""
-    from azjax.network.two_headed import TwoHeadedNetwork
+    from azjax.network import TwoHeadedNetwork
     from azjax.players.load import describe
 
     if results := describe(run, trust=trust, in_short=True):

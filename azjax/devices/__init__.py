@@ -96,7 +96,7 @@ def join_hosts(hosts: Hosts) -> None:
         raise UserError("--coordinator, --num-processes and --process-id must be given together")
     if not hosts.multi_host and hosts.coordinator is None:
         return
-    # A lost process does not abort the others: `azjax.cli.peers` says which it was.
+    # A lost process does not abort the others: `azjax.cli.multihost` says which it was.
     jax.config.update("jax_enable_recoverability", True)
     try:
         jax.distributed.initialize(

@@ -29,22 +29,28 @@ from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
 from azjax.engine.decision import slowest_each
 from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
 from azjax.engine.tree_memory import replant, with_capacity
-from azjax.network.network import Network, Variables
+from azjax.network import Network, Variables
 from azjax.pytrees import expand
-from azjax.search.chance_nodes import num_outcomes, with_chance_nodes
-from azjax.search.loop import LoopState, no_selection, simulate_once
-from azjax.search.model import (
+from azjax.search import (
+    AnytimeAlgorithm,
+    CompactTree,
     Evaluate,
+    LoopState,
     Predict,
     Rules,
+    compact,
     evaluate_by,
     make_recurrent_fn,
     mask_logits,
     network_predict,
+    no_selection,
+    normalise_logits,
+    num_outcomes,
     playout_evaluate,
+    simulate_once,
+    tree_capacity,
+    with_chance_nodes,
 )
-from azjax.search.policies import AnytimeAlgorithm, normalise_logits
-from azjax.search.tree import CompactTree, compact, tree_capacity
 from azjax.types import Array, State, static
 
 MEMORY_MB = 256

@@ -21,7 +21,7 @@ from azjax.players.load import with_game
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer
 from azjax.pytrees import expand, first
-from azjax.search.search import SearchResult
+from azjax.search import SearchResult
 from azjax.types import Array, State
 
 _TIE = 1e-6  # below every difference of values

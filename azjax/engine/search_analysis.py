@@ -8,8 +8,7 @@ import mctx
 import numpy as np
 
 from azjax.pytrees import first
-from azjax.search.policies import AnytimeAlgorithm
-from azjax.search.tree import CompactTree, with_root_edges
+from azjax.search import AnytimeAlgorithm, CompactTree, with_root_edges
 from azjax.types import Array
 
 

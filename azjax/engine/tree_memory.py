@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from azjax_envs.xla_cpu import computed_once
 
-from azjax.search.tree import CompactTree, keeps_children, node_arrays
+from azjax.search import CompactTree, keeps_children, node_arrays
 from azjax.types import Array
 
 

@@ -12,7 +12,7 @@ from azjax_envs import Game, HasChance
 from jax.sharding import Mesh, NamedSharding
 
 from azjax.errors import UserError
-from azjax.evaluation.batched_player import ask_on_mesh
+from azjax.evaluation.batch_evaluation import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
 from azjax.evaluation.host_match import match_on_host, scores_of_seats
 from azjax.evaluation.match_result import MatchResult, different_names, percent

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from azjax_envs import Game, draw_chance
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.evaluation.host_match import status, step
 from azjax.exact.codec import Codec, pack_all
 from azjax.players.base import Player

@@ -15,7 +15,7 @@ from azjax.evaluation.bradley_terry import fit_ratings
 from azjax.evaluation.match import play_match, prefixed
 from azjax.evaluation.match_result import MatchResult, different_names, short_names
 from azjax.games import resolve_game
-from azjax.network.network import Network
+from azjax.network import Network
 from azjax.players.base import Player
 from azjax.players.load import load_player, load_run_config, warn_on_stderr
 from azjax.players.network_players import SearchPlayer
@@ -23,7 +23,7 @@ from azjax.rich_repr import RichRepr
 from azjax.runs.checkpoint import BrokenCheckpointError, Checkpoints
 from azjax.runs.metrics import read_metrics
 from azjax.runs.plots import COLOURS, Lines, figure_over_cycles, finish, save
-from azjax.search.search import Search
+from azjax.search import Search
 
 RATING_FILE = "rating.json"
 

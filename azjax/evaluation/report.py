@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from azjax.evaluation.batched_player import choose_and_value
+from azjax.evaluation.batch_evaluation import choose_and_value
 from azjax.evaluation.match import play_match, prefixed
 from azjax.evaluation.match_result import MatchResult, MatchTable, different_names, percent
 from azjax.evaluation.position_suites import GameSuites

@@ -9,12 +9,12 @@ from typing import Any
 from azjax_envs import Game
 
 from azjax.evaluation.report import Report, report
-from azjax.network.network import Network
+from azjax.network import Network
 from azjax.players.base import Player
 from azjax.players.load import checkpoint_cycle, load_player, load_run_config, untrained_player
 from azjax.players.network_players import SearchPlayer
 from azjax.players.spec import parse_run
-from azjax.search.search import Search
+from azjax.search import Search
 
 REPORT_FILE = "report.json"
 

@@ -15,14 +15,20 @@ from azjax_envs.game import legal_actions, possible_results
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
-from azjax.network.results import WIN_DRAW_LOSS, Results, expected_result
+from azjax.network import WIN_DRAW_LOSS, Results, expected_result
 from azjax.pytrees import take
-from azjax.replay.auxiliary import final_points
-from azjax.replay.buffer import Replay, TopPolicy, Transition, pack_policy
-from azjax.replay.compact_states import drop_unobserved
-from azjax.replay.custom_targets import RunTargets
-from azjax.replay.sampling import Sample
-from azjax.replay.targets import project, value_targets
+from azjax.replay import (
+    Replay,
+    RunTargets,
+    Sample,
+    TopPolicy,
+    Transition,
+    drop_unobserved,
+    final_points,
+    pack_policy,
+    project,
+    value_targets,
+)
 from azjax.types import Array, State
 
 _ROWS = 1024  # of one call of a compiled function

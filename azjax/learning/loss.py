@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.config.own_parts import call_own, own_part
+from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.errors import UserError
 from azjax.learning.batch import Batch, make_batch
 from azjax.network.network import Network, Prediction
@@ -59,15 +59,15 @@ def alphazero_loss(
     return total, metrics | {f"{name}_loss": x for name, x in more.items()}
 
 
-def loss_of(config: Config, given: Loss | None = None) -> Loss:
+def resolve_loss(config: Config, given: Loss | None = None) -> Loss:
     """Returns a run's loss: the given one, the one that the config names, or AlphaZero's."""
     key, name = "learning.loss", config.learning.loss
-    own = own_part(name, given, key=key, argument="loss")
+    own = resolve_custom(name, given, key=key, argument="loss")
     if own is None:
         return alphazero_loss
     if given is not None:
         return own
-    return call_own(own, config, options=config.learning.loss_options, key=key)
+    return call_custom(own, config, options=config.learning.loss_options, key=key)
 
 
 def check_targets(game: Game, network: Network, loss: Loss, sample: Sample) -> None:

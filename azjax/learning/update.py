@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import optax
 
 from azjax.config import Config, LearningConfig
-from azjax.config.own_parts import call_own, own_part
+from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.config.schema import OPTIMIZERS
 from azjax.errors import UserError
 from azjax.learning.batch import Batch
@@ -60,7 +60,7 @@ def make_optimizer(config: LearningConfig, total_updates: int) -> optax.Gradient
     return optax.chain(*penalty, optax.clip_by_global_norm(config.clip_norm), rule)
 
 
-def optimizer_of(
+def resolve_optimizer(
     config: Config, given: Optimizer | None = None
 ) -> tuple[optax.GradientTransformation, optax.Schedule | None]:
     """Returns a run's optimizer, and its learning rate by update where that is known.
@@ -70,12 +70,12 @@ def optimizer_of(
     learning, key = config.learning, "learning.optimizer"
     schedule = learning_rate_schedule(learning, config.total_updates)
     name = "" if learning.optimizer in OPTIMIZERS else learning.optimizer
-    own = own_part(name, given, key=key, argument="optimizer")
+    own = resolve_custom(name, given, key=key, argument="optimizer")
     if own is None:
         return make_optimizer(learning, config.total_updates), schedule
     if isinstance(own, optax.GradientTransformation):
         return own, None
-    made = call_own(own, schedule, options=learning.optimizer_options, key=key)
+    made = call_custom(own, schedule, options=learning.optimizer_options, key=key)
     if not isinstance(made, optax.GradientTransformation):
         raise UserError(f"the optimizer must be one of optax, not a {type(made).__name__}")
     return made, schedule

@@ -1,6 +1,17 @@
+from .custom_network import check_first_predictions as check_first_predictions
+from .custom_network import resolve_network as resolve_network
 from .flax_network import flax_network as flax_network
 from .network import Network as Network
 from .network import Prediction as Prediction
 from .network import Variables as Variables
 from .network import count_parameters as count_parameters
+from .nnx_arrays import variable_shapes as variable_shapes
+from .results import WIN_DRAW_LOSS as WIN_DRAW_LOSS
+from .results import Results as Results
+from .results import expected_result as expected_result
+from .results import told_apart as told_apart
+from .two_headed import TwoHeadedNetwork as TwoHeadedNetwork
+from .two_headed import dtype_of as dtype_of
+from .two_headed import in_fast_arithmetic as in_fast_arithmetic
+from .two_headed import in_float32 as in_float32
 from .two_headed import make_network as make_network

@@ -16,8 +16,7 @@ from azjax.notebook.tree_drawing import Node, draw
 from azjax.players.network_players import SearchPlayer
 from azjax.players.uct import UCTPlayer, uct_search
 from azjax.pytrees import expand, first, take
-from azjax.search.search import tree_nodes
-from azjax.search.tree import compact
+from azjax.search import compact, tree_nodes
 from azjax.types import Array, State
 
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from azjax.errors import UserError
-from azjax.network.two_headed import in_float32
+from azjax.network import in_float32
 from azjax.players.network_players import PolicyPlayer, SearchPlayer, ValuePlayer
 from azjax.players.weights_file import new_file
 from azjax.types import Array

@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding
 
 from azjax.errors import UserError
 from azjax.plan.machines import Machine, target_config
-from azjax.plan.quiet import quiet
+from azjax.plan.silence import quiet
 from azjax.sharding import AXIS, EVERYWHERE
 
 # There is no device to time kernels on.

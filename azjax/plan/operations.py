@@ -9,8 +9,7 @@ from azjax_envs import Game
 
 from azjax.config import Config
 from azjax.errors import UserError
-from azjax.network.network import Network
-from azjax.network.nnx_arrays import variable_shapes
+from azjax.network import Network, variable_shapes
 
 
 def full_plies(config: Config) -> int:

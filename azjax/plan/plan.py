@@ -16,12 +16,12 @@ from rich.text import Text
 from azjax.config import Config
 from azjax.errors import UserError
 from azjax.games import make_game
-from azjax.network.two_headed import TwoHeadedNetwork
+from azjax.network import TwoHeadedNetwork
 from azjax.plan.compile import Compiled, DoesNotCompile, ahead_mesh, compile_ahead
 from azjax.plan.machines import Machine
 from azjax.plan.operations import cycle_operations
 from azjax.running.memory import replay_bytes, what_fits
-from azjax.training.trainer import Trainer, make_trainer
+from azjax.training import Trainer, make_trainer
 
 _FIGURES = ("lower_seconds", "compile_seconds", "flags", "memory", "flops", "collectives", "bound")
 _COLLECTIVE = re.compile(

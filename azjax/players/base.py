@@ -10,7 +10,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.pytrees import check_states
-from azjax.search.search import SearchResult
+from azjax.search import SearchResult
 from azjax.types import Array, State
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from azjax.exact.known_values import Scorer, exact_values
 from azjax.exact.solver import Solution, solve
 from azjax.players.base import is_jittable, register_player
 from azjax.pytrees import check_key, check_states, expand, first, take
-from azjax.search.model import transition
+from azjax.search import transition
 from azjax.types import Array, State, static
 
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import jax
 from azjax_envs import Game
 
-from azjax.config import Config, PlayerConfig, SearchConfig
-from azjax.config.toml import load_config, shipped_configs
+from azjax.config import Config, PlayerConfig, SearchConfig, load_config, shipped_configs
 from azjax.errors import UserError, printable
 from azjax.exact.known_values import exact_values
 from azjax.games import game_from_name, resolve_game
 from azjax.keys import first_keys
-from azjax.network.network import Network, Variables
+from azjax.network import Network, Variables
 from azjax.players.base import Player
 from azjax.players.card import run_metadata
 from azjax.players.compact_weights import Precision
@@ -45,8 +44,8 @@ from azjax.players.spec import (
 )
 from azjax.players.uct import UCTPlayer
 from azjax.players.weights_file import SavedPlayer, load_saved, pretrained, save_player
-from azjax.search.search import Search, search_of
-from azjax.search.search import search as azjax_search
+from azjax.search import Search, resolve_search
+from azjax.search import search as azjax_search
 
 if TYPE_CHECKING:  # Orbax and Flax take half a second: they are imported where a player needs them
     from azjax.runs.checkpoint import Checkpoints
@@ -214,7 +213,7 @@ def load_network(
     Raises:
       UserError: there is no run, or no such intact checkpoint.
     """
-    from azjax.network.nnx_arrays import variable_shapes
+    from azjax.network import variable_shapes
     from azjax.runs.checkpoint import Checkpoints
 
     run_dir = Path(run_dir)
@@ -307,7 +306,7 @@ def _network_player(
     trust: bool,
     warn: Callable[[str], None],
 ) -> SearchPlayer | PolicyPlayer | ValuePlayer:
-    from azjax.network.two_headed import in_fast_arithmetic
+    from azjax.network import in_fast_arithmetic
 
     if spec.source == "run":
         config = load_run_config(spec.path).player
@@ -338,10 +337,10 @@ def _own(
     config: Config | PlayerConfig, game: Game | None, network: Network | None, owner: str | Path
 ) -> tuple[Game, Network]:
     """Returns a config's game and network, or the user's own instead."""
-    from azjax.network.own_network import network_of
+    from azjax.network import resolve_network
 
     game = resolve_game(config.game, game, owner=str(owner))
-    return game, network_of(game, config.network, network, owner=str(owner))
+    return game, resolve_network(game, config.network, network, owner=str(owner))
 
 
 def _own_search(
@@ -362,7 +361,7 @@ def _own_search(
         warn(f"{owner}: its search {name} is imported only with {allowed}; {instead}")
         return azjax_search
     try:
-        return search_of(config, search)
+        return resolve_search(config, search)
     except UserError as error:
         raise UserError(f"{owner}: {error}") from error
 

@@ -10,18 +10,21 @@ from azjax_envs import Game, HasChance
 
 from azjax.chance import outcomes
 from azjax.config import PlayerConfig, SearchConfig
-from azjax.network.network import Network, Prediction, Variables
+from azjax.network import Network, Prediction, Variables
 from azjax.players.base import Analysis, register_player
 from azjax.pytrees import check_states
-from azjax.search.model import mask_logits, network_evaluate, transition
-from azjax.search.policies import Algorithm, algorithm_of
-from azjax.search.search import (
+from azjax.search import (
+    Algorithm,
     Exploration,
     Search,
     SearchResult,
     TreeNodes,
+    make_algorithm,
+    mask_logits,
+    network_evaluate,
     search,
     search_with_tree,
+    transition,
 )
 from azjax.types import Array, State, static
 
@@ -120,7 +123,7 @@ class SearchPlayer(_NetworkPlayer):
     @property
     def algorithm(self) -> Algorithm:
         """The algorithm of azjax's own search."""
-        return algorithm_of(self.config)
+        return make_algorithm(self.config)
 
     @property
     def has_custom_search(self) -> bool:

@@ -10,7 +10,7 @@ from azjax_envs import available_games
 from azjax_envs.nearest import nearest
 from azjax_envs.registry import nearest_game
 
-from azjax.config.toml import shipped_configs
+from azjax.config import shipped_configs
 from azjax.errors import UserError
 from azjax.players.engines.command import EngineSpec, parse_engine
 from azjax.players.weights_file import SUFFIX, pretrained

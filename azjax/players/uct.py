@@ -11,10 +11,16 @@ from azjax_envs import Game
 
 from azjax.players.base import register_player
 from azjax.pytrees import check_key, check_states, in_chunks
-from azjax.search.chance_nodes import num_outcomes, with_chance_nodes
-from azjax.search.loop import make_loop_fn, no_selection
-from azjax.search.model import make_recurrent_fn, mask_logits, playout_evaluate
-from azjax.search.policies import UCT
+from azjax.search import (
+    UCT,
+    make_loop_fn,
+    make_recurrent_fn,
+    mask_logits,
+    no_selection,
+    num_outcomes,
+    playout_evaluate,
+    with_chance_nodes,
+)
 from azjax.types import Array, State, static
 
 

@@ -25,11 +25,17 @@ import safetensors
 import safetensors.numpy
 from azjax_envs import Game
 
-from azjax.config import Config, NetworkConfig, PlayerConfig, SearchConfig
-from azjax.config.toml import config_to_dict, player_from_dict
+from azjax.config import (
+    Config,
+    NetworkConfig,
+    PlayerConfig,
+    SearchConfig,
+    config_to_dict,
+    player_from_dict,
+)
 from azjax.errors import UserError, printable
 from azjax.games import game_config, resolve_game
-from azjax.network.network import Network, Variables
+from azjax.network import Network, Variables
 from azjax.players.card import checked_texts, shown
 from azjax.players.compact_weights import Precision, pack_weights, unpack_weights
 
@@ -122,8 +128,7 @@ def load_saved(
       UserError: the file is missing or damaged, it does not hold a player, or it needs `trust`.
     """
     # These import Flax.
-    from azjax.network.nnx_arrays import variable_shapes
-    from azjax.network.own_network import network_of
+    from azjax.network import resolve_network, variable_shapes
 
     header, weights = _read(path)
     parts = {name: _parse_json(path, name, header[name]) for name in (*_SECTIONS, "metadata")}
@@ -144,7 +149,7 @@ def load_saved(
     # Each layer has arrays of its own. A network with more layers than that takes long to trace.
     if not own and max(config.network.blocks, config.network.convolutions) > len(weights):
         raise misfit
-    network = network_of(game, config.network, network, owner=str(path))
+    network = resolve_network(game, config.network, network, owner=str(path))
     shapes = variable_shapes(network)
     flat, structure = jax.tree_util.tree_flatten_with_path(shapes)
     expected = {_name(keys): x for keys, x in flat}

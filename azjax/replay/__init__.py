@@ -1,10 +1,15 @@
 """The replay buffer: what it keeps, the targets computed from it, and the examples drawn."""
 
 from azjax.network.results import expected_result as expected_result
+from azjax.replay.auxiliary import final_points as final_points
 from azjax.replay.buffer import Replay as Replay
+from azjax.replay.buffer import TopPolicy as TopPolicy
 from azjax.replay.buffer import Transition as Transition
 from azjax.replay.buffer import add as add
 from azjax.replay.buffer import init as init
+from azjax.replay.buffer import pack_policy as pack_policy
+from azjax.replay.compact_states import drop_unobserved as drop_unobserved
+from azjax.replay.custom_targets import RunTargets as RunTargets
 from azjax.replay.custom_targets import TargetFunction as TargetFunction
 from azjax.replay.ring import ReplayBuffer as ReplayBuffer
 from azjax.replay.ring import Ring as Ring
@@ -12,4 +17,5 @@ from azjax.replay.sampling import Sample as Sample
 from azjax.replay.sampling import examples_at as examples_at
 from azjax.replay.sampling import sample as sample
 from azjax.replay.targets import Targets as Targets
+from azjax.replay.targets import project as project
 from azjax.replay.targets import value_targets as value_targets

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.config.own_parts import call_own, own_part
+from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.errors import UserError
 from azjax.network.results import WIN_DRAW_LOSS, Results, told_apart
 from azjax.pytrees import check_array, expand, first
@@ -29,11 +29,11 @@ def make_replay(
     Raises:
       UserError: the name leads nowhere, the buffer must be given, or it lacks a method.
     """
-    own = own_part(config.replay.module, given, key=_KEY, argument="replay")
+    own = resolve_custom(config.replay.module, given, key=_KEY, argument="replay")
     if own is None:
         return Ring.of(results)
     if given is None:
-        own = call_own(own, options=config.replay.options, key=_KEY)
+        own = call_custom(own, options=config.replay.options, key=_KEY)
     name = own.__name__ if isinstance(own, type) else type(own).__name__
     missing = [method for method in _METHODS if not callable(getattr(own, method, None))]
     if missing or isinstance(own, type):

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.config.own_parts import call_own, own_part
+from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.errors import UserError
 from azjax.replay.auxiliary import check_auxiliary, final_points
 from azjax.replay.buffer import Replay, TopPolicy, Transition
@@ -70,9 +70,9 @@ def make_targets(game: Game, config: Config, given: TargetFunction | None = None
     """
     learning, names = config.learning, config.network.auxiliary
     check_auxiliary(game, names)
-    own = own_part(learning.targets, given, key=_KEY, argument="targets")
+    own = resolve_custom(learning.targets, given, key=_KEY, argument="targets")
     if own is not None and given is None:
-        own = call_own(own, config, options=learning.targets_options, key=_KEY)
+        own = call_custom(own, config, options=learning.targets_options, key=_KEY)
     if own is not None and not callable(own):
         raise UserError(
             "targets must be a function of (game, transitions, results), not a "

@@ -13,8 +13,7 @@ from azjax.running.player import trained_player
 from azjax.running.stop_signals import StopSignals
 from azjax.runs.metrics import CLASS_METRIC
 from azjax.runs.run_logger import RunLogger
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 
 
 def evaluate(

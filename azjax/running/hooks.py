@@ -7,8 +7,7 @@ from pathlib import Path
 
 import jax
 
-from azjax.config import Config
-from azjax.config.own_parts import report_command, resume_command
+from azjax.config import Config, report_command, resume_command
 from azjax.errors import UserError
 from azjax.evaluation.position_suites import GameSuites
 from azjax.running import evaluation
@@ -19,7 +18,7 @@ from azjax.running.saved_state import save_state
 from azjax.running.stop_signals import StopSignals
 from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.run_logger import RunLogger
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer
 
 
 @dataclass

@@ -14,23 +14,18 @@ import numpy as np
 from azjax_envs import Game
 from rich.console import Console
 
-from azjax.config import Config
-from azjax.config.own_parts import resume_command, with_given
-from azjax.config.toml import save_config
+from azjax.config import Config, resume_command, save_config, with_given
 from azjax.devices import describe_machine
 from azjax.errors import UserError
 from azjax.files.dataset import Dataset, load_dataset
 from azjax.games import game_config, make_game, resolve_game
-from azjax.learning.loss import Loss
-from azjax.learning.update import Optimizer
-from azjax.network.network import Network
-from azjax.network.two_headed import dtype_of
+from azjax.learning import Loss, Optimizer
+from azjax.network import Network, dtype_of
 from azjax.players.base import Player
 from azjax.players.load import START_FILE, load_run_config
 from azjax.players.spec import CONFIG_FILE
 from azjax.players.weights_file import save_player
-from azjax.replay.custom_targets import TargetFunction
-from azjax.replay.ring import ReplayBuffer
+from azjax.replay import ReplayBuffer, TargetFunction
 from azjax.running.evaluation import check_opponents
 from azjax.running.hooks import Run, checkpoint, due, evaluate, stop_message
 from azjax.running.memory import check_memory
@@ -54,11 +49,9 @@ from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.runs.loggers import Logger
 from azjax.runs.metrics import METRICS_FILE, read_metrics
 from azjax.runs.run_logger import RunLogger
-from azjax.search.search import Search
+from azjax.search import Search
 from azjax.sharding import local
-from azjax.training.opponents import with_opponents
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer, make_trainer
+from azjax.training import Trainer, TrainState, make_trainer, with_opponents
 
 
 def train(

@@ -4,8 +4,8 @@ import jax
 
 from azjax.devices.cgroups import usable_memory
 from azjax.errors import UserError
-from azjax.search.tree import lineage_bytes, tree_bytes
-from azjax.training.trainer import Trainer
+from azjax.search import lineage_bytes, tree_bytes
+from azjax.training import Trainer
 
 # Numbers of four bytes for each action of a game: the rows of a search's work, and its results.
 _ROOT_NUMBERS = 16

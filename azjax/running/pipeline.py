@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from azjax.sharding import local
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 from azjax.types import Array, Metrics
 
 

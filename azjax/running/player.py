@@ -2,8 +2,7 @@
 
 from azjax.players.network_players import SearchPlayer, player_search_config
 from azjax.sharding import local
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 
 
 def trained_player(

@@ -14,7 +14,7 @@ from azjax.files.dataset import Dataset, dataset
 from azjax.files.read import read_games
 from azjax.games import game_config, make_game
 from azjax.running.loop import train
-from azjax.training.state import TrainState
+from azjax.training import TrainState
 
 _MOST_LINES = 10
 

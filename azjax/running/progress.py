@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from azjax.players.network_players import SearchPlayer
 from azjax.running.player import trained_player
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 
 
 class Progress(NamedTuple):

@@ -8,14 +8,12 @@ import numpy as np
 
 from azjax.errors import UserError
 from azjax.files.dataset import Dataset
-from azjax.learning.batch import Batch, make_batch
-from azjax.network.network import Variables
-from azjax.network.results import expected_result, told_apart
-from azjax.replay.sampling import Sample
-from azjax.search.model import mask_logits
+from azjax.learning import Batch, make_batch
+from azjax.network import Variables, expected_result, told_apart
+from azjax.replay import Sample
+from azjax.search import mask_logits
 from azjax.sharding import local
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 from azjax.types import Metrics
 
 GAMES_FILE = "games.npz"

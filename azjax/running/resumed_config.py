@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from azjax.config import Config
-from azjax.config.toml import config_to_dict
+from azjax.config import Config, config_to_dict
 from azjax.errors import UserError
 
 OPENINGS_FILE = "openings.txt"

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from azjax.runs.checkpoint import Checkpoints
-from azjax.training.state import TrainState
+from azjax.training import TrainState
 
 
 def save_state(

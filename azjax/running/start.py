@@ -11,16 +11,19 @@ from azjax_envs import Game
 
 from azjax.config import Config, NetworkConfig
 from azjax.errors import UserError
-from azjax.network.network import Network, Variables
-from azjax.network.own_network import check_first_predictions, network_of
-from azjax.network.two_headed import TwoHeadedNetwork
+from azjax.network import (
+    Network,
+    TwoHeadedNetwork,
+    Variables,
+    check_first_predictions,
+    resolve_network,
+)
 from azjax.players.load import START_FILE, saved_player
 from azjax.players.spec import parse_network
 from azjax.players.weights_file import SavedPlayer, load_saved, save_player
-from azjax.selfplay.league import first_league
+from azjax.selfplay import first_league
 from azjax.sharding import local
-from azjax.training.state import TrainState
-from azjax.training.trainer import Trainer
+from azjax.training import Trainer, TrainState
 
 _NOT_WEIGHTS = ("dtype",)  # keys of [network] that may differ
 
@@ -70,9 +73,9 @@ def read_opponents(
     def read(spec: str | Path) -> Member:
         rule = "a member of a league is a network alone"
         parsed = parse_network(spec, use="play with", rule=rule)
-        own = network_of(game, config.network, network) if config.network.module else network
+        own = resolve_network(game, config.network, network) if config.network.module else network
         saved = saved_player(parsed, game=game, network=own)
-        theirs = network_of(game, saved.config.network, own, owner=str(spec))
+        theirs = resolve_network(game, saved.config.network, own, owner=str(spec))
         return Member(game, theirs, saved.variables)
 
     return tuple(read(x) if isinstance(x, str | Path) else x for x in opponents)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from azjax.config.own_parts import resume_command
+from azjax.config import resume_command
 from azjax.errors import UserError
 from azjax.runs.loggers import EVALUATION, Value, evaluation_line, plain_value
 

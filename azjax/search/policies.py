@@ -1,6 +1,6 @@
 """The algorithms of a search: Gumbel and PUCT by mctx's own functions, and UCT.
 
-`algorithm_of` is the only place that reads `search.algorithm`. An algorithm has
+`make_algorithm` is the only place that reads `search.algorithm`. An algorithm has
 
 - `search`, whose action is the move to play (UCT is `players.uct.uct_search`),
 - `anytime_selection`, how a search selects at the root and below that may stop at any time; the
@@ -335,7 +335,7 @@ Algorithm = Gumbel | PUCT
 AnytimeAlgorithm = Gumbel | PUCT | UCT
 
 
-def algorithm_of(config: SearchConfig) -> Algorithm:
+def make_algorithm(config: SearchConfig) -> Algorithm:
     """Returns the algorithm that a config names."""
     if config.algorithm == "gumbel":
         return Gumbel(config.num_simulations, config.gumbel)

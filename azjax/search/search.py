@@ -9,7 +9,7 @@ import mctx
 from azjax_envs import Game
 
 from azjax.config import SearchConfig
-from azjax.config.own_parts import own_part
+from azjax.config.custom_parts import resolve_custom
 from azjax.pytrees import check_array, check_key, check_states
 from azjax.search.chance_nodes import (
     num_outcomes,
@@ -19,7 +19,7 @@ from azjax.search.chance_nodes import (
 )
 from azjax.search.listed_moves import ListedMoves, has_few_legal_actions
 from azjax.search.model import Evaluate, Rules, make_recurrent_fn, mask_logits
-from azjax.search.policies import Exploration, Positions, SearchKeys, Steps, algorithm_of
+from azjax.search.policies import Exploration, Positions, SearchKeys, Steps, make_algorithm
 from azjax.search.tree import CompactTree, compact
 from azjax.types import Array, Params, State
 
@@ -189,9 +189,9 @@ def tree_nodes(tree: CompactTree) -> TreeNodes:
     )
 
 
-def search_of(config: SearchConfig, given: Search | None = None) -> Search:
+def resolve_search(config: SearchConfig, given: Search | None = None) -> Search:
     """Returns a run's search: the given one, the one that the config names, or azjax's own."""
-    return own_part(config.module, given, key="search.module", argument="search") or search
+    return resolve_custom(config.module, given, key="search.module", argument="search") or search
 
 
 def check_result(result: SearchResult, batch: int, num_actions: int) -> None:
@@ -256,5 +256,5 @@ def search_output(
     root = mctx.RootFnOutput(prior_logits=mask_logits(logits, mask), value=value, embedding=states)
     recurrent_fn = make_recurrent_fn(game, evaluate)
     positions = Positions(params, recurrent_fn, root, mask, num_outcomes(game))
-    algorithm = algorithm_of(config)
+    algorithm = make_algorithm(config)
     return algorithm.search(positions, keys, exploration, steps=steps)

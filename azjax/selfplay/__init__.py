@@ -1,1 +1,3 @@
 """Self-play: openings, the games in progress, resignation."""
+
+from azjax.selfplay.league import first_league as first_league

@@ -10,7 +10,7 @@ import numpy as np
 from azjax_envs import Game
 
 from azjax.config import Config
-from azjax.config.own_parts import given_name
+from azjax.config.custom_parts import given_name
 from azjax.errors import UserError
 from azjax.network.network import Network, Variables
 from azjax.network.nnx_arrays import variable_shapes

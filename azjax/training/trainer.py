@@ -15,10 +15,10 @@ from azjax.config import Config
 from azjax.errors import UserError
 from azjax.keys import first_keys
 from azjax.learning.batch import Batch
-from azjax.learning.loss import Loss, check_targets, loss_of
-from azjax.learning.update import Optimizer, init_learner, optimizer_of
+from azjax.learning.loss import Loss, check_targets, resolve_loss
+from azjax.learning.update import Optimizer, init_learner, resolve_optimizer
+from azjax.network.custom_network import resolve_network
 from azjax.network.network import Network, Variables
-from azjax.network.own_network import network_of
 from azjax.network.results import told_apart
 from azjax.network.two_headed import in_fast_arithmetic, with_statistics
 from azjax.replay.buffer import Transition
@@ -26,7 +26,7 @@ from azjax.replay.custom_replay import checked_replay, make_replay
 from azjax.replay.custom_targets import RunTargets, TargetFunction, make_targets
 from azjax.replay.ring import ReplayBuffer, Ring
 from azjax.replay.sampling import Sample
-from azjax.search.search import Search, search_of
+from azjax.search.search import Search, resolve_search
 from azjax.search.search import search as azjax_search
 from azjax.selfplay.league import first_league
 from azjax.selfplay.openings import read_openings, start_games
@@ -118,7 +118,7 @@ def make_trainer(
     """
     config = with_opponents(config, opponents)
     mesh = make_mesh() if mesh is None else mesh
-    for name, value, share in divided(config):
+    for name, value, share in divisible_by_devices(config):
         if value % (share * mesh.size):
             raise UserError(
                 f"{name} = {value} must be a multiple of {share * mesh.size} to be split over "
@@ -126,12 +126,12 @@ def make_trainer(
             )
     run_targets = make_targets(game, config, targets)
     path = config.selfplay.openings
-    network = network_of(game, config.network, network)
+    network = resolve_network(game, config.network, network)
     on_cpus = mesh.devices.flat[0].platform == "cpu"
     if on_cpus:
         network = in_fast_arithmetic(network)
-    search = search_of(config.search, search)
-    rule, learning_rate = optimizer_of(config, optimizer)
+    search = resolve_search(config.search, search)
+    rule, learning_rate = resolve_optimizer(config, optimizer)
     given = stack_opponents(game, network, config, opponents, mesh.size)
     experiment = Experiment(
         game=game,
@@ -139,7 +139,7 @@ def make_trainer(
         # devices compute what one does.
         network=with_statistics(network, shared=on_cpus),
         optimizer=rule,
-        loss=loss_of(config, loss),
+        loss=resolve_loss(config, loss),
         search=selfplay_search(search, on_cpus=on_cpus),
         replay=make_replay(config, replay, results=told_apart(game, config.network)),
         targets=run_targets,
@@ -260,7 +260,7 @@ def transition_shapes(experiment: Experiment, games: int) -> Transition:
     return jax.eval_shape(play, jax.ShapeDtypeStruct((2,), jnp.uint32))
 
 
-def divided(config: Config) -> list[tuple[str, int, int]]:
+def divisible_by_devices(config: Config) -> list[tuple[str, int, int]]:
     """Returns the numbers that are divided over devices: name, value, and divisor of each share."""
     numbers = [
         ("selfplay.parallel_games", config.selfplay.parallel_games, 1),

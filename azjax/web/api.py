@@ -19,10 +19,9 @@ from azjax.engine.search_analysis import SearchAnalysis
 from azjax.files import notation
 from azjax.files.game_record import record_from_state, start_game
 from azjax.files.positions import read_position
-from azjax.network.network import Network, Variables
+from azjax.network import Network, Variables
 from azjax.pytrees import expand
-from azjax.search.chance_nodes import ChanceNodes, num_outcomes
-from azjax.search.model import Rules
+from azjax.search import ChanceNodes, Rules, num_outcomes
 from azjax.types import Array, State
 from azjax.web.exact_api import PerfectPlay
 from azjax.web.onnx_model import facts_of, facts_of_game

@@ -12,10 +12,9 @@ from azjax_envs import Game
 from azjax_envs.game import HasClicks, HasScore, HasSetUp, HasWinningCells
 
 from azjax.errors import UserError
-from azjax.network.network import Network, Variables
-from azjax.network.two_headed import in_float32
+from azjax.network import Network, Variables, in_float32
 from azjax.pytrees import expand
-from azjax.search.model import mask_logits
+from azjax.search import mask_logits
 from azjax.types import Array, State
 
 

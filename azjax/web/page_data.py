@@ -21,7 +21,7 @@ from azjax.config import Option, SearchConfig
 from azjax.errors import UserError
 from azjax.files.positions import notation_of
 from azjax.games import game_from_name
-from azjax.search.policies import algorithm_of
+from azjax.search import make_algorithm
 from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
@@ -110,7 +110,7 @@ def describe_model(
         "shown": [*after, *FACTS, *extra_facts(game)],
         "actions": actions,
         "cells": (list(game.cell_names) or None) if isinstance(game, HasClicks) else None,
-        "rule": algorithm_of(search).constants(),
+        "rule": make_algorithm(search).constants(),
     }
 
 

@@ -17,7 +17,7 @@ from azjax_envs.svg import to_svg
 from azjax.chance import require_no_chance
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
-from azjax.search.policies import algorithm_of
+from azjax.search import make_algorithm
 from azjax.types import State
 from azjax.web.onnx_model import Model, export_model, export_set_up, make_evaluation, run_model
 from azjax.web.page import WORKER, Card, join_scripts, render_gallery, render_page
@@ -130,7 +130,7 @@ def _check_writable(out: Path) -> None:
 
 def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
     game, search, clicks = player.game, player.config, _names_clicks(player.game)
-    width = int(algorithm_of(search).constants().get("width", 1))  # moves of a step
+    width = int(make_algorithm(search).constants().get("width", 1))  # moves of a step
     model = export_model(game, player.network, player.variables, lanes=width)
     names: dict[int, list[str]] = {}
     check = check_model(

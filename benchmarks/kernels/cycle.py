@@ -21,7 +21,7 @@ from azjax.games import make_game
 from azjax.plan.compile import Compiled, ahead_mesh
 from azjax.plan.machines import Machine, machine
 from azjax.plan.plan import make_plan
-from azjax.plan.quiet import quiet
+from azjax.plan.silence import quiet
 from azjax.training.trainer import Trainer
 from benchmarks.kernels import hlo
 from benchmarks.kernels.clock import kernel_seconds

@@ -22,7 +22,7 @@ from azjax.games import game_from_name
 from azjax.network.two_headed import make_network
 from azjax.plan.compile import DoesNotCompile, ahead_mesh, compile_ahead, placed
 from azjax.plan.machines import Machine, machine
-from azjax.plan.quiet import quiet
+from azjax.plan.silence import quiet
 from azjax.types import Array, State
 from benchmarks.kernels import hlo
 from benchmarks.kernels.clock import kernel_seconds

@@ -15,7 +15,7 @@ BATCH = 32
 SMALL = {"blocks": 1, "channels": 8, "value_hidden": 8}
 
 
-def network_of(game=GAME, **options):
+def resolve_network(game=GAME, **options):
     return make_network(game, NetworkConfig(**SMALL | options))
 
 
@@ -35,10 +35,10 @@ def compiled(network):
 
 
 CHECKED = [
-    network_of(architecture="resnet", norm="batch", value_head="tanh"),
-    network_of(architecture="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
-    network_of(architecture="mlp", norm="batch", value_head="wdl"),
-    network_of(architecture="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
-    network_of(architecture="mlp", norm="none", convolutions=2, filters=4),
-    network_of(architecture="mlp", norm="batch", blocks=3, residual=True),
+    resolve_network(architecture="resnet", norm="batch", value_head="tanh"),
+    resolve_network(architecture="resnet", norm="layer", value_head="wdl", dtype="bfloat16"),
+    resolve_network(architecture="mlp", norm="batch", value_head="wdl"),
+    resolve_network(architecture="mlp", norm="none", value_head="tanh", dtype="bfloat16"),
+    resolve_network(architecture="mlp", norm="none", convolutions=2, filters=4),
+    resolve_network(architecture="mlp", norm="batch", blocks=3, residual=True),
 ]

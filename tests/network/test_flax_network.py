@@ -13,8 +13,8 @@ from flax import linen, nnx
 import azjax
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
+from azjax.network.custom_network import check_first_predictions, check_network, resolve_network
 from azjax.network.flax_network import flax_network
-from azjax.network.own_network import check_first_predictions, check_network, network_of
 from azjax.network.two_headed import make_network
 from tests.network.own_networks import Dense, LinenDense, Uniform
 
@@ -69,12 +69,12 @@ def test_an_nnx_network_computes_what_its_module_does():
 @pytest.mark.parametrize("name", ["Dense", "LinenDense"])
 def test_a_config_names_a_module(name):
     config = NetworkConfig(module=OWN + name, options=(("width", 5),))
-    variables = jax.eval_shape(network_of(GAME, config).init, KEY)
+    variables = jax.eval_shape(resolve_network(GAME, config).init, KEY)
     assert 5 in {x.shape[-1] for x in jax.tree.leaves(variables["params"]) if x.shape}
 
 
 def test_a_config_names_a_function():
-    network = network_of(GAME, NetworkConfig(module=OWN + "uniform"))
+    network = resolve_network(GAME, NetworkConfig(module=OWN + "uniform"))
     assert isinstance(network, Uniform)
     variables = network.init(KEY)
     assert network.for_inference(variables) is variables
@@ -84,7 +84,7 @@ def test_a_config_names_a_function():
 
 
 def test_without_a_name_it_is_the_configs():
-    assert network_of(GAME, NetworkConfig()) == make_network(GAME, NetworkConfig())
+    assert resolve_network(GAME, NetworkConfig()) == make_network(GAME, NetworkConfig())
 
 
 def wrong(outputs):
@@ -144,17 +144,17 @@ NAMES = {
 @pytest.mark.parametrize("name", NAMES)
 def test_names_that_lead_nowhere(name):
     with pytest.raises(UserError, match=NAMES[name]):
-        network_of(GAME, NetworkConfig(module=name))
+        resolve_network(GAME, NetworkConfig(module=name))
 
 
 def test_other_mistakes():
     unknown = NetworkConfig(module=OWN + "uniform", options=(("width", 5),))
     with pytest.raises(UserError, match=r"^runs/a: network\.module: .*unexpected keyword"):
-        network_of(GAME, unknown, owner="runs/a")
+        resolve_network(GAME, unknown, owner="runs/a")
     with pytest.raises(UserError, match=r"must be an azjax\.Network, not a Dense"):
-        network_of(GAME, NetworkConfig(), Dense(GAME, rngs=nnx.Rngs(0)))
+        resolve_network(GAME, NetworkConfig(), Dense(GAME, rngs=nnx.Rngs(0)))
     with pytest.raises(UserError, match="predicts no score"):
-        network_of(GAME, NetworkConfig(auxiliary=("score",)), nnx_network())
+        resolve_network(GAME, NetworkConfig(auxiliary=("score",)), nnx_network())
     with pytest.raises(UserError, match="it returned a type"):
         flax_network(lambda: functools.partial)
     with pytest.raises(UserError, match=r"needs flax_network\(\.\.\., observation_shape"):

@@ -10,13 +10,13 @@ import pytest
 
 from azjax.network.inference import InferenceVariables
 from azjax.sharding import EVERYWHERE, make_mesh, shard
-from tests.network.networks import CHECKED, compiled, network_of, observations
+from tests.network.networks import CHECKED, compiled, observations, resolve_network
 
 FOLDED = [
     *CHECKED,
-    network_of(norm="batch", dtype="bfloat16"),
-    network_of(norm="batch", pooling_every=1, auxiliary=("score",)),
-    network_of(architecture="mlp", norm="batch", convolutions=2, filters=4, dtype="bfloat16"),
+    resolve_network(norm="batch", dtype="bfloat16"),
+    resolve_network(norm="batch", pooling_every=1, auxiliary=("score",)),
+    resolve_network(architecture="mlp", norm="batch", convolutions=2, filters=4, dtype="bfloat16"),
 ]
 
 
@@ -48,7 +48,7 @@ def test_for_inference_predicts_the_same(network):
 
 def test_for_inference_leaves_little_to_do_in_bfloat16():
     """No parameter is cast in a prediction, and nothing is divided or rooted."""
-    network = network_of(norm="batch", dtype="bfloat16")
+    network = resolve_network(norm="batch", dtype="bfloat16")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     folded = jax.eval_shape(network.for_inference, variables)
     assert {x.dtype for x in jax.tree.leaves(folded)} == {jnp.dtype("bfloat16")}
@@ -60,14 +60,14 @@ def test_for_inference_leaves_little_to_do_in_bfloat16():
 
 
 def test_inference_variables_cannot_be_trained():
-    network = network_of(norm="batch")
+    network = resolve_network(norm="batch")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     folded = jax.eval_shape(network.for_inference, variables)
     apply_train = functools.partial(network.apply_train, key=jax.random.key(0))
     train = shard(apply_train, make_mesh(jax.devices()[:1]), EVERYWHERE, EVERYWHERE)
     with pytest.raises(ValueError, match="must be of this network"):
         jax.eval_shape(train, folded, observations())
-    other = network_of(norm="batch", channels=4)
+    other = resolve_network(norm="batch", channels=4)
     with pytest.raises(ValueError, match="must be of this network"):
         other.for_inference(variables)
     with pytest.raises(ValueError, match="must be of this network"):

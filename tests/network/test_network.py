@@ -15,7 +15,7 @@ from azjax.network.network import count_parameters
 from azjax.network.nnx_arrays import variable_shapes
 from azjax.network.two_headed import _ParameterKeys, make_network
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
-from tests.network.networks import BATCH, CHECKED, compiled, network_of, observations
+from tests.network.networks import BATCH, CHECKED, compiled, observations, resolve_network
 
 
 @pytest.mark.parametrize("architecture", ["resnet", "mlp"])
@@ -25,7 +25,7 @@ def test_shapes_and_dtypes_of_every_config(architecture):
         ["batch", "layer", "none"], ["tanh", "wdl"], ["float32", "bfloat16"]
     )
     for norm, head, dtype in choices:
-        network = network_of(
+        network = resolve_network(
             game, architecture=architecture, norm=norm, value_head=head, dtype=dtype
         )
         variables = jax.eval_shape(network.init, jax.random.key(0))
@@ -46,7 +46,7 @@ def test_shapes_and_dtypes_of_every_config(architecture):
 
 
 def test_shapes_found_in_one_program_serve_others():
-    network = network_of(channels=9)  # which no other test has, so that nothing is known of it
+    network = resolve_network(channels=9)  # which no other test has, so that nothing is known of it
     variables = network.init(jax.random.key(0))
     apply = shard(network.apply, make_mesh(), (EVERYWHERE, SPLIT), SPLIT)
     jax.eval_shape(apply, variables, observations())
@@ -98,7 +98,7 @@ def test_value_is_the_expected_result(network):
     ids=lambda shape: shape["architecture"],
 )
 def test_bfloat16_is_close_to_float32_and_not_equal(shape):
-    half, full = network_of(**shape, dtype="bfloat16"), network_of(**shape)
+    half, full = resolve_network(**shape, dtype="bfloat16"), resolve_network(**shape)
     variables = compiled(half)[0](jax.random.key(1))
     a = compiled(half)[1](variables, observations())
     b = compiled(full)[1](variables, observations())
@@ -107,7 +107,7 @@ def test_bfloat16_is_close_to_float32_and_not_equal(shape):
 
 
 def test_residual_dense_layers_by_hand():
-    network = network_of(architecture="mlp", norm="none", blocks=3, residual=True)
+    network = resolve_network(architecture="mlp", norm="none", blocks=3, residual=True)
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))
     params = jax.tree.map(np.asarray, variables["params"])
@@ -122,7 +122,7 @@ def test_residual_dense_layers_by_hand():
 
 
 def test_convolutions_before_dense_layers_by_hand():
-    network = network_of(architecture="mlp", norm="none", convolutions=2, filters=4)
+    network = resolve_network(architecture="mlp", norm="none", convolutions=2, filters=4)
     init, apply, _ = compiled(network)
     variables = init(jax.random.key(1))
     params = variables["params"]
@@ -201,7 +201,7 @@ def test_parameters_of_alphago_zeros_network():
     ],
 )
 def test_wrong_observations_are_named_with_the_right_shape(observations, given):
-    network = network_of(architecture="mlp")
+    network = resolve_network(architecture="mlp")
     variables = jax.eval_shape(network.init, jax.random.key(0))
     apply_train = functools.partial(network.apply_train, key=jax.random.key(0))
     for apply in (network.apply, apply_train):
@@ -211,8 +211,8 @@ def test_wrong_observations_are_named_with_the_right_shape(observations, given):
 
 
 def test_variables_of_another_network_are_named():
-    network = network_of(architecture="mlp")
-    other = jax.eval_shape(network_of(architecture="mlp", channels=9).init, jax.random.key(0))
+    network = resolve_network(architecture="mlp")
+    other = jax.eval_shape(resolve_network(architecture="mlp", channels=9).init, jax.random.key(0))
     seen = jnp.zeros((4, 3, 3, 2))
     for variables, message in [
         (other, r"\['layers'\]\['0'\]\['kernel'\] has the shape \(18, 9\), expected \(18, 8\)"),
@@ -224,13 +224,13 @@ def test_variables_of_another_network_are_named():
 
 def test_a_key_must_be_one_key():
     with pytest.raises(ValueError, match="key must be one PRNG key"):
-        network_of(architecture="mlp").init(jax.random.split(jax.random.key(0)))
+        resolve_network(architecture="mlp").init(jax.random.split(jax.random.key(0)))
 
 
 def test_a_network_is_hashable_and_equal_by_its_shape():
-    assert network_of() == network_of()
-    assert hash(network_of()) == hash(network_of())
-    assert network_of() != network_of(channels=9)
+    assert resolve_network() == resolve_network()
+    assert hash(resolve_network()) == hash(resolve_network())
+    assert resolve_network() != resolve_network(channels=9)
 
 
 @pytest.mark.parametrize("key", [jax.random.key(3), jax.random.PRNGKey(2**40 + 7)])

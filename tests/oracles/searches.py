@@ -11,7 +11,7 @@ from azjax_envs import init_batch
 
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.search.model import make_recurrent_fn, mask_logits
-from azjax.search.policies import Exploration, Positions, SearchKeys, algorithm_of
+from azjax.search.policies import Exploration, Positions, SearchKeys, make_algorithm
 from azjax.search.search import search
 
 GAMES = ["tic_tac_toe", "connect_four", "dots_and_boxes_2x2"]
@@ -104,7 +104,7 @@ def compiled_policy(game, policy, *, steps="single", config=None):
         exploration = Exploration(gumbel_scale=scale[:, 0], temperature=1.0)
         keys = SearchKeys(tree=key, noise=key, evaluate=key)
         positions = Positions(params, make_recurrent_fn(game, evaluate), root, mask)
-        algorithm = algorithm_of(config)
+        algorithm = make_algorithm(config)
         return algorithm.search(positions, keys, exploration, steps=steps)
 
     return _compile(run)

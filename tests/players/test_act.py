@@ -6,7 +6,7 @@ import pytest
 from azjax_envs import init_batch, make
 
 import azjax
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.players import base
 from azjax.players.exact import exact_player
 from azjax.players.minimax import MinimaxPlayer

@@ -174,7 +174,7 @@ def test_a_network_that_the_file_cannot_hold_is_not_built(file, tmp_path, monkey
     arrays, header = contents(file)
     larger = json.dumps(json.loads(header["network"]) | {"blocks": 900})
     bad = signed(tmp_path / "bad.safetensors", arrays, header | {"network": larger})
-    monkeypatch.setattr("azjax.network.own_network.network_of", None)
+    monkeypatch.setattr("azjax.network.custom_network.resolve_network", None)
     assert "do not fit the network" in refusal(bad)
 
 

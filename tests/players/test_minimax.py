@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
-from azjax.evaluation.batched_player import choose
+from azjax.evaluation.batch_evaluation import choose
 from azjax.exact.solver import solve
 from azjax.players.minimax import MinimaxPlayer, minimax_values
 from tests.players.positions import after, random_lines, spiel_after

@@ -20,7 +20,7 @@ TIC_TAC_TOE, DOTS = make("tic_tac_toe"), make("dots_and_boxes_2x2")
 BATCH, SIMULATIONS = 64, 24
 
 
-def network_of(game):
+def resolve_network(game):
     config = NetworkConfig(architecture="mlp", blocks=1, channels=16, norm="none", value_hidden=8)
     return make_network(game, config)
 
@@ -28,12 +28,12 @@ def network_of(game):
 @functools.lru_cache
 def variables_of(game, seed=0):
     """Returns an untrained network with large parameters, so that moves differ in value."""
-    variables = jax.jit(network_of(game).init)(jax.random.key(seed))
+    variables = jax.jit(resolve_network(game).init)(jax.random.key(seed))
     return jax.tree.map(lambda x: 8 * x, variables)
 
 
 def player_of(kind, game, seed=0, **config):
-    arguments = (game, network_of(game), variables_of(game, seed))
+    arguments = (game, resolve_network(game), variables_of(game, seed))
     if kind is SearchPlayer:
         return kind(*arguments, SearchConfig(num_simulations=SIMULATIONS, **config))
     return kind(*arguments)

@@ -12,7 +12,7 @@ from azjax_envs import init_batch, make
 
 import azjax
 from azjax.errors import UserError
-from azjax.learning.update import optimizer_of
+from azjax.learning.update import resolve_optimizer
 from azjax.replay import Ring
 from azjax.search import make_recurrent_fn, mask_logits, search_result
 from azjax.sharding import make_mesh
@@ -102,7 +102,7 @@ def test_the_built_in_parts_are_the_defaults():
     _, handed, _ = trained(
         config,
         network=trainer.network,
-        optimizer=optimizer_of(config)[0],
+        optimizer=resolve_optimizer(config)[0],
         loss=azjax.alphazero_loss,
         search=azjax.search.search,
         replay=azjax.replay.Ring(),

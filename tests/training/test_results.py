@@ -11,7 +11,7 @@ from azjax.cli.main import main
 from azjax.config import NetworkConfig
 from azjax.errors import UserError
 from azjax.learning.batch import make_batch
-from azjax.network.own_network import network_of
+from azjax.network.custom_network import resolve_network
 from azjax.network.two_headed import make_network
 from azjax.replay import Ring
 from tests import tiny
@@ -67,7 +67,7 @@ def test_a_game_without_such_results_is_refused(tmp_path, capsys):
     assert message in capsys.readouterr().err
     own = azjax.flax_network(lambda rngs: Dense(GAME, rngs=rngs))
     with pytest.raises(UserError, match=r"value_logits of 2 positions must be float32 \[2, 6\]"):
-        network_of(GAME, NetworkConfig(value_head="results"), own)
+        resolve_network(GAME, NetworkConfig(value_head="results"), own)
 
 
 def test_hypergammon_learns_chances_of_its_results(tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from azjax.config import GumbelConfig, PUCTConfig, SearchConfig
 from azjax.engine.anytime import make_anytime_search
 from azjax.search.model import make_recurrent_fn, mask_logits
-from azjax.search.policies import algorithm_of
+from azjax.search.policies import make_algorithm
 from azjax.web.onnx_model import export_model, run_model
 from azjax.web.page import join_scripts
 from azjax.web.verify import open_session
@@ -142,7 +142,7 @@ def random_trees(seed, trees, actions, nodes):
 
 def jax_visits(table, config, roots, simulations):
     """Returns the root's visits after 1, 2, ... simulations by stock mctx, [sims, roots, A]."""
-    selection = algorithm_of(config).anytime_selection(simulations)
+    selection = make_algorithm(config).anytime_selection(simulations)
     roots = jnp.asarray(roots, jnp.int32)
     mask = table.legal_action_mask(roots)
     logits, value = table.evaluate(None, None, roots)
@@ -170,7 +170,7 @@ def jax_visits(table, config, roots, simulations):
 def page_searches(table, config, roots, simulations, **constants):
     """Returns the page's analyses after each step of a search, of each root."""
     facts = {name: np.asarray(fact).tolist() for name, fact in table.facts.items()}
-    rule = json.dumps(algorithm_of(config).constants() | constants)
+    rule = json.dumps(make_algorithm(config).constants() | constants)
     return run(
         f"""await (async () => {{
           const names = ["player", "over", "returns", "legal", "prior", "value"];

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import jax
 from jax.experimental import multihost_utils
 
-from azjax.cli.ending import end_saying
+from azjax.cli.exit import end_saying
 from azjax.errors import UserError
 from azjax.runs.checkpoint import SaveError
 

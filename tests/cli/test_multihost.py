@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from azjax.cli import peers
+from azjax.cli import multihost
 from azjax.runs.checkpoint import SaveError
 from tests import tiny
 
@@ -16,7 +16,7 @@ import sys, time
 import jax, numpy as np
 from jax.experimental.multihost_utils import process_allgather
 from azjax.cli.main import COMMANDS, main
-from azjax.cli.peers import lost_peers_named
+from azjax.cli.multihost import lost_peers_named
 from azjax.devices import Hosts, join_hosts
 
 def talk(arguments):
@@ -77,10 +77,10 @@ def test_a_checkpoint_that_fails_with_a_lost_process_waits_for_its_name(lost, mo
         if not ended.wait(0.5 if lost else 60):
             waited.append(True)
 
-    monkeypatch.setattr(peers.jax, "process_count", lambda: 2)
-    monkeypatch.setattr(peers, "_watch", watch)
-    monkeypatch.setattr(peers.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(multihost.jax, "process_count", lambda: 2)
+    monkeypatch.setattr(multihost, "_watch", watch)
+    monkeypatch.setattr(multihost.time, "sleep", lambda seconds: None)
     reason = "Gloo AllGather failed: Connection reset by peer" if lost else "No space left"
-    with pytest.raises(SaveError, match="cycle 20"), peers.lost_peers_named(10):
+    with pytest.raises(SaveError, match="cycle 20"), multihost.lost_peers_named(10):
         raise SaveError(f"the checkpoint of cycle 20 could not be written ({reason})")
     assert waited == [True] * lost

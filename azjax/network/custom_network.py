@@ -11,7 +11,7 @@ from azjax_envs import Game
 from flax import linen, nnx
 
 from azjax.config import NetworkConfig
-from azjax.config.own_parts import call_own, own_part
+from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.errors import UserError
 from azjax.network.flax_network import flax_network
 from azjax.network.network import Network, Variables
@@ -23,7 +23,7 @@ from azjax.pytrees import check_array
 _KEY = "network.module"
 
 
-def network_of(
+def resolve_network(
     game: Game, config: NetworkConfig, given: Network | None = None, *, owner: str = ""
 ) -> Network:
     """Returns the network that a config describes or names, or the given one.
@@ -36,7 +36,7 @@ def network_of(
       UserError: the name leads nowhere, the network must be given, or its outputs are wrong.
     """
     try:
-        found = own_part(config.module, given, key=_KEY, argument="network")
+        found = resolve_custom(config.module, given, key=_KEY, argument="network")
         if found is None:
             return make_network(game, config)
         network = found if given is not None else _named(found, game, config)
@@ -116,7 +116,7 @@ def check_first_predictions(network: Network, game: Game, variables: Variables) 
 
 def _named(part: Any, game: Game, config: NetworkConfig) -> Network:
     """Returns the network of a module's class or function that a config names."""
-    make = functools.partial(call_own, part, game, options=config.options, key=_KEY)
+    make = functools.partial(call_custom, part, game, options=config.options, key=_KEY)
     if inspect.isclass(part) and issubclass(part, nnx.Module):
         return flax_network(lambda rngs: make(rngs=rngs))
     if inspect.isclass(part) and issubclass(part, linen.Module):

@@ -22,7 +22,7 @@ _KEYS = {  # where a config names the parts
 }
 
 
-def own_part(name: str, given: Any, *, key: str, argument: str) -> Any:
+def resolve_custom(name: str, given: Any, *, key: str, argument: str) -> Any:
     """Returns a part of the user's own; None if azjax's own is to be used.
 
     Args:
@@ -102,7 +102,7 @@ def _objects(run_dir: str | Path) -> list[str]:
     return objects
 
 
-def call_own(part: Any, *arguments: Any, options: Options, key: str, **more: Any) -> Any:
+def call_custom(part: Any, *arguments: Any, options: Options, key: str, **more: Any) -> Any:
     """Calls a user's function with the options of the config; its TypeError becomes a UserError."""
     try:
         return part(*arguments, **more, **dict(options))
