@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from docs import draw_packages
+
 ROOT = Path(__file__).parent.parent / "azjax"
 FILES = {
     ".".join(p.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): p
@@ -87,6 +89,13 @@ def test_applications_import_what_a_package_of_the_algorithm_offers():
     for file in applications:
         assert not inside.findall(file.read_text()), file.relative_to(ROOT)
     assert inside.search("    from azjax.search.loop import make_loop_fn")
+
+
+def test_the_picture_of_the_packages_is_true():
+    """`python docs/draw_packages.py` draws it anew."""
+    drawn = re.findall(r"<title>(\w+)&#45;&gt;(\w+)</title>", draw_packages.PICTURE.read_text())
+    assert set(drawn) == draw_packages.arrows(draw_packages.imports())
+    assert ("search", "network") in drawn
 
 
 def test_the_algorithm_is_imported_alone():
