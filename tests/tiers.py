@@ -279,6 +279,10 @@ SECOND_TIER = (
     # Wheels that are built and installed.
     "test_wheels.py",
     # Games: every size that hypothesis finds compiles anew; larger boards; adapters.
+    "envs/test_agreement.py::test_games_agree[hex_13x13]",
+    "envs/test_agreement.py::test_games_agree[hex_2x2]",
+    "envs/test_agreement.py::test_games_agree[hex_4x4]",
+    "envs/test_agreement.py::test_games_of_any_size_agree",
     "envs/pgx/test_adapters.py::test_pgx_environments_conform",
     "envs/pgx/test_adapters.py::test_both_sides_agree_ply_by_ply",
     "envs/pgx/test_adapters.py::test_games_pass_the_api_test_of_pgx",
@@ -290,11 +294,7 @@ SECOND_TIER = (
     "envs/test_openspiel.py::test_every_game_passes",
     "envs/test_pettingzoo.py::test_every_game_passes",
     "envs/test_every_game.py::test_some_conform[connect_four_2x9x3]",
-    "envs/test_connect_four.py::test_open_spiel_any_size",
-    "envs/test_hex.py::test_open_spiel_any_size",
-    "envs/test_hex.py::test_open_spiel_sizes",
     "envs/test_xla_cpu.py::test_games_are_the_same_on_other_platforms[g",
-    "envs/test_gomoku.py::test_open_spiel_any_mnk",
     "envs/test_gomoku.py::test_lines_on_any_board",
     "envs/test_mancala.py::test_plain_rules_any_size",
     "envs/test_mancala.py::test_published_margins_by_enumeration",

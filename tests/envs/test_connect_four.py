@@ -3,32 +3,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 GAME = make("connect_four")
-
-
-def test_open_spiel(agree_with_open_spiel):
-    lengths = agree_with_open_spiel(GAME, "connect_four", games=400)
-    assert {8, 20, 30} <= lengths
-
-
-@pytest.mark.parametrize("size", [(4, 4, 4), (3, 5, 3), (9, 12, 5)])
-def test_open_spiel_sizes(agree_with_open_spiel, size):
-    rows, columns, connect = size
-    reference = f"connect_four(rows={rows},columns={columns},x_in_row={connect})"
-    game = make("connect_four", rows=rows, columns=columns, connect=connect)
-    agree_with_open_spiel(game, reference, games=100)
-
-
-@settings(max_examples=4, deadline=None, derandomize=True)
-@given(st.data())
-def test_open_spiel_any_size(agree_with_open_spiel, data):
-    rows, columns = data.draw(st.integers(2, 10)), data.draw(st.integers(2, 10))
-    connect = data.draw(st.integers(2, min(5, max(rows, columns))))
-    reference = f"connect_four(rows={rows},columns={columns},x_in_row={connect})"
-    agree_with_open_spiel(make(f"connect_four_{rows}x{columns}x{connect}"), reference, games=20)
 
 
 def test_published_positions_by_ply():

@@ -16,29 +16,6 @@ SMALL = make("gomoku_9x9")
 EXACT = make("gomoku_9x9", exactly_five=True)
 
 
-@pytest.mark.parametrize("size", [6, 9, 15])
-def test_open_spiel(agree_with_open_spiel, size):
-    lengths = agree_with_open_spiel(make("gomoku", size=size), f"gomoku(size={size})", games=200)
-    assert len(lengths) > 10
-    if size == 6:
-        assert 36 in lengths  # a full board
-
-
-@pytest.mark.parametrize("size", [(3, 3, 3), (4, 3, 3), (3, 5, 4)])
-def test_open_spiel_mnk(agree_with_open_spiel, size):
-    m, n, k = size
-    game = make(f"mnk_{m}x{n}x{k}")
-    agree_with_open_spiel(game, f"mnk(m={m},n={n},k={k})", games=200)
-
-
-@settings(max_examples=3, deadline=None, derandomize=True)
-@given(st.data())
-def test_open_spiel_any_mnk(agree_with_open_spiel, data):
-    m, n = data.draw(st.integers(2, 10)), data.draw(st.integers(2, 10))
-    k = data.draw(st.integers(2, min(5, max(m, n))))
-    agree_with_open_spiel(make(f"mnk_{m}x{n}x{k}"), f"mnk(m={m},n={n},k={k})", games=20)
-
-
 @pytest.mark.parametrize(
     ("name", "value"), [("mnk", 0), ("mnk_4x3x3", 1), ("mnk_3x4x3", 1), ("mnk_5x2x3", 0)]
 )

@@ -1,63 +1,14 @@
 import jax
-import jax.numpy as jnp
 import numpy as np
-import pyspiel
 import pytest
 from azjax_envs import make
 from azjax_envs.svg import to_svg
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from azjax.exact.solver import solve
 
 GAME = make("hex")
 SMALL = make("hex_3x3")
 SWAP = make("hex_3x3", swap=True)
-
-
-def test_open_spiel(agree_with_open_spiel):
-    lengths = agree_with_open_spiel(GAME, "hex(board_size=11)", games=200)
-    assert max(lengths) > 110
-    assert min(lengths) < 90
-
-
-@pytest.mark.parametrize("size", [2, 4, 13])
-def test_open_spiel_sizes(agree_with_open_spiel, size):
-    games = 60 if size == 13 else 200
-    agree_with_open_spiel(make(f"hex_{size}x{size}"), f"hex(board_size={size})", games)
-
-
-@pytest.mark.parametrize("size", [3, 11])
-def test_open_spiel_swap(agree_with_open_spiel, size):
-    game = make("hex", size=size, swap=True)
-    lengths = agree_with_open_spiel(game, f"hex(board_size={size},swap=true)", games=200)
-    if size == 3:
-        assert max(lengths) > 8  # one of 200 random games swaps and then nearly fills the board
-
-
-@settings(max_examples=4, deadline=None, derandomize=True)
-@given(st.integers(2, 12), st.booleans(), st.integers(0, 99))
-def test_open_spiel_any_size(agree_with_open_spiel, size, swap, seed):
-    reference = f"hex(board_size={size},swap={str(swap).lower()})"
-    agree_with_open_spiel(make("hex", size=size, swap=swap), reference, games=20, seed=seed)
-
-
-def test_swap_of_every_first_stone_is_open_spiels():
-    game = make("hex_5x5", swap=True)
-    reference = pyspiel.load_game("hex(board_size=5,swap=true)")
-    opened = jax.jit(jax.vmap(game.step, (None, 0)))(game.init(), jnp.arange(25))
-    assert jax.vmap(game.legal_action_mask)(opened)[:, 25].all()
-    swapped = jax.jit(jax.vmap(game.step, (0, None)))(opened, 25)
-    codes = np.asarray(jax.vmap(game.view)(swapped))
-    masks = np.asarray(jax.vmap(game.legal_action_mask)(swapped))
-    assert (jax.vmap(game.current_player)(swapped) == 0).all()
-    for first in range(25):
-        state = reference.new_initial_state()
-        state.apply_action(first)
-        state.apply_action(25)
-        assert str(state).split() == [".xo"[code] for code in codes[first, :25]]
-        assert codes[first, 25] == 0
-        assert np.flatnonzero(masks[first]).tolist() == state.legal_actions()
 
 
 def test_swap_only_on_the_second_ply(play_line):
