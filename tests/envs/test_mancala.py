@@ -67,40 +67,6 @@ def test_plain_rules_any_size(play_randomly, pits, seeds, empty_capture, seed):
         assert over
 
 
-PUBLISHED = [  # pits, seeds, the first player's margin with and without empty captures
-    ((3, 3), True, 2),
-    ((6, 1), True, 2),
-    ((4, 3), True, 8),
-    ((4, 3), False, 6),
-    ((6, 2), True, 10),
-    ((6, 2), False, 6),
-    pytest.param((4, 4), True, 2, marks=pytest.mark.slow),
-    pytest.param((5, 3), False, 6, marks=pytest.mark.slow),
-]
-
-
-@pytest.mark.parametrize(("size", "empty_capture", "margin"), PUBLISHED)
-def test_published_margins_by_plain_alpha_beta(size, empty_capture, margin):
-    """The plain rules, which the game follows seed by seed, have the published values."""
-    assert kalah.Solver(empty_capture=empty_capture).margin(*kalah.start(*size)) == margin
-
-
-@pytest.mark.parametrize(
-    ("size", "empty_capture", "margin"),
-    [
-        ((3, 3), True, 2),
-        ((6, 1), True, 2),
-        pytest.param((4, 3), True, 8, marks=pytest.mark.slow),
-        pytest.param((4, 3), False, 6, marks=pytest.mark.slow),
-    ],
-)
-def test_published_margins_by_enumeration(size, empty_capture, margin):
-    game = make("mancala", pits=size[0], seeds=size[1], empty_capture=empty_capture)
-    solution = solve(game, payoff="margin", max_states=20_000_000, max_bytes=8 << 30)
-    assert solution.value == margin
-    assert solution.plies.max() <= game.max_steps
-
-
 @pytest.mark.parametrize(
     ("size", "empty_capture"), [((3, 2), False), ((3, 2), True), ((4, 2), False)]
 )

@@ -9,9 +9,8 @@ from azjax_envs.hex import Hex
 from azjax_envs.mancala import Mancala
 
 from azjax.evaluation.scores import score_values
-from azjax.exact.first_moves import _KALAH_MARGINS, first_moves, start_result
+from azjax.exact.first_moves import first_moves, start_result
 from azjax.exact.solver import solve
-from tests.oracles import kalah
 
 
 @pytest.mark.parametrize("name", ["hex_3x3", "dots_and_boxes_2x1", "mancala_3x2"])
@@ -94,13 +93,6 @@ def test_published_results_are_those_of_solved_games(game):
     solution = solve(game)
     start = jax.tree.map(lambda x: jnp.asarray(x)[None], game.init())
     assert start_result(game) == solution.action_values(solution.lookup(start)).max()
-
-
-@pytest.mark.parametrize("size", [(4, 3), (6, 2)])
-def test_kalah_margins_without_empty_captures_are_those_of_alpha_beta(size):
-    margin = kalah.Solver(empty_capture=False).margin(*kalah.start(*size))
-    assert _KALAH_MARGINS[size] == margin
-    assert start_result(Mancala(*size)) == np.sign(margin)
 
 
 def test_where_nothing_is_drawn_the_sign_decides():

@@ -8,18 +8,18 @@ import pytest
 from azjax_envs import make
 
 from azjax.evaluation.positions import random_positions
-from azjax.exact.first_moves import start_result
+from azjax.exact.first_moves import _KALAH_MARGINS, start_result
 from azjax.exact.kalah import (
     KalahTable,
     _of_seeds,
     _rank,
     best_margins,
-    kalah_table,
     seeds_known,
     seeds_left,
 )
 from azjax.exact.known_values import exact_values
 from azjax.exact.solver import solve
+from azjax.players.exact import exact_player
 from azjax.pytrees import take
 from tests.oracles import kalah
 
@@ -28,24 +28,59 @@ def _game(pits, seeds, empty_capture=False):
     return make("mancala", pits=pits, seeds=seeds, empty_capture=empty_capture)
 
 
-_table = functools.lru_cache(lambda *options: kalah_table(_game(*options)))
+_table = functools.lru_cache(lambda *options: exact_values(_game(*options)).load())
+
+# The first player's margin under best play, and how quickly each engine finds it. With empty
+# captures from Irving, Donkers and Uiterwijk, Solving Kalah, 2000.
+MARGINS = """
+pits seeds empty_capture margin alpha_beta solver table player start_result
+   3     3          True      2       fast   fast  fast   fast         fast
+   4     3          True      8       fast   slow  slow   slow         fast
+   4     3         False      6       fast   slow  fast   fast         fast
+   4     4          True      2       slow      -     -      -         fast
+   5     3         False      6       slow      -     -      -         fast
+   6     1          True      2       fast   fast     -      -         fast
+   6     2          True     10       fast      -     -      -         fast
+   6     2         False      6       fast      -     -      -         fast
+"""
 
 
-@pytest.mark.parametrize(
-    ("options", "margin"),
-    [
-        ((3, 3, True), 2),
-        ((4, 3, False), 6),
-        pytest.param((4, 3, True), 8, marks=pytest.mark.slow),
-    ],
-)
-def test_the_start_is_worth_the_known_margin(options, margin):
-    """With empty captures from Irving, Donkers and Uiterwijk, Solving Kalah, 2000."""
-    game, table = _game(*options), _table(*options)
+def _cases():
+    """Yields an engine, the options of a game, and its margin."""
+    head, *rows = (line.split() for line in MARGINS.strip().splitlines())
+    for pits, seeds, empty_capture, margin, *speeds in rows:
+        options = int(pits), int(seeds), empty_capture == "True"
+        for engine, speed in zip(head[4:], speeds, strict=True):
+            if speed != "-":
+                marks = pytest.mark.slow if speed == "slow" else ()
+                yield pytest.param(engine, options, int(margin), marks=marks)
+
+
+@pytest.mark.parametrize(("engine", "options", "margin"), list(_cases()))
+def test_published_margins(engine, options, margin):
+    game = _game(*options)
     start = jax.tree.map(lambda x: x[None], game.init())
-    assert np.asarray(table.action_scores(start)).max() == margin
-    assert start_result(game) == np.sign(margin)
-    assert exact_values(game).complete
+    match engine:
+        case "alpha_beta":  # by the plain rules, which the game follows seed by seed
+            solver = kalah.Solver(empty_capture=options[2])
+            assert solver.margin(*kalah.start(*options[:2])) == margin
+        case "solver":
+            solution = solve(game, payoff="margin", max_states=20_000_000, max_bytes=8 << 30)
+            assert solution.value == margin
+            assert solution.plies.max() <= game.max_steps
+        case "table":
+            assert exact_values(game).complete
+            assert np.asarray(_table(*options).action_scores(start)).max() == margin
+        case "player":
+            assert _table(*options)  # which the player shares
+            act, step = jax.jit(exact_player(game).__call__), jax.jit(jax.vmap(game.step))
+            states = start
+            for key in jax.random.split(jax.random.key(0), game.max_steps):
+                states = step(states, act(key, states))
+            assert np.subtract(*jax.vmap(game.score)(states)[0]) == margin
+        case "start_result":
+            assert start_result(game) == np.sign(margin)
+            assert game.empty_capture or _KALAH_MARGINS[options[:2]] == margin
 
 
 @pytest.mark.parametrize("empty_capture", [False, True])
