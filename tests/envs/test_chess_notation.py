@@ -86,22 +86,6 @@ def test_bad_fen(fen, says):
     assert "\n" not in str(error.value)
 
 
-def test_text():
-    state = GAME.from_fen("r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R b KQkq - 0 1")
-    assert GAME.to_string(state).splitlines() == [
-        "8 r . . . k . . r",
-        "7 p . p p q p b .",
-        "6 b n . . p n p .",
-        "5 . . . P N . . .",
-        "4 . p . . P . . .",
-        "3 . . N . . Q . p",
-        "2 P P P B B P P P",
-        "1 R . . . K . . R",
-        "  a b c d e f g h",
-        "Black to move",
-    ]
-
-
 def test_view():
     """Checks the codes of the pieces, of the last move and of a king in check."""
     states = from_start(GAME)

@@ -91,17 +91,6 @@ def test_full_board(play_line):
     assert wide.returns(won).tolist() == [1, -1]
 
 
-def test_observation_is_the_movers_and_its_top_row_comes_first(play_line):
-    planes = np.asarray(GAME.observe(play_line(GAME, [0, 0, 6])))
-    assert np.argwhere(planes[..., 0]).tolist() == [[4, 0]]
-    assert np.argwhere(planes[..., 1]).tolist() == [[5, 0], [5, 6]]
-
-
-def test_text(play_line):
-    game = make("connect_four_2x3x3")
-    assert game.to_string(play_line(game, [0, 0, 2])) == "O . .\nX . X\n1 2 3"
-
-
 def test_largest_board(play_line):
     game = make("connect_four", rows=31, columns=31, connect=31)
     line = [0, 1] * 30

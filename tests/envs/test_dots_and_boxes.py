@@ -96,29 +96,3 @@ def test_illegal_action_loses_though_ahead(play_line):
     state = GAME.step(play_line(GAME, [0, 2, 6, 7]), 7)
     assert GAME.score(state).tolist() == [0, 1]
     assert GAME.returns(state).tolist() == [1, -1]
-
-
-def test_observation_lies_as_the_board_does(play_line):
-    planes = np.asarray(GAME.observe(play_line(GAME, [0, 2, 6, 7, 11])))
-    drawn, free, mine, theirs, still_open = np.moveaxis(planes, -1, 0)
-    assert np.argwhere(drawn).tolist() == [[0, 1], [1, 0], [1, 2], [2, 1], [3, 4]]
-    assert free.sum() == 7
-    assert not mine.any()
-    assert np.argwhere(theirs).tolist() == [[1, 1]]
-    assert np.argwhere(still_open).tolist() == [[1, 3], [3, 1], [3, 3]]
-
-
-def test_text(play_line):
-    state = play_line(GAME, [0, 2, 6, 7, 11])
-    assert GAME.to_string(state).splitlines() == [
-        "h     1   2",
-        " 1  +---+   +",
-        " 1  | O |",
-        " 2  +---+   +",
-        " 2          |",
-        " 3  +   +   +",
-        "v   1   2   3",
-    ]
-    assert GAME.action_to_string(state, 3) == "h-2-2"
-    assert GAME.action_to_string(state, 9) == "v-2-1"
-    assert GAME.string_to_action(state, "V-2-1") == 9

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from azjax.exact.solver import solve
 
-GAME = make("gomoku")
 SMALL = make("gomoku_9x9")
 EXACT = make("gomoku_9x9", exactly_five=True)
 
@@ -142,24 +141,6 @@ def test_last_stone_wins_and_full_board_draws(play_line):
 def test_one_stone_in_a_row(play_line):
     game = make("mnk_4x1x1")
     assert game.returns(play_line(game, [2])).tolist() == [1, -1]
-
-
-def test_observation_is_the_movers_and_its_top_row_comes_first(play_line):
-    planes = np.asarray(SMALL.observe(play_line(SMALL, [0, 10, 80])))
-    assert np.argwhere(planes[..., 0]).tolist() == [[1, 1]]
-    assert np.argwhere(planes[..., 1]).tolist() == [[0, 0], [8, 8]]
-
-
-def test_text(play_line):
-    game = make("mnk_4x3x3")
-    state = play_line(game, _moves(game, "a1 b2 D3"))
-    assert game.to_string(state) == " 3 . . . X\n 2 . O . .\n 1 X . . .\n   a b c d"
-    assert GAME.action_to_string(GAME.init(), 7 * 15 + 7) == "h8"
-    assert GAME.string_to_action(GAME.init(), "i15") == 8
-    with pytest.raises(ValueError, match="'b2' is not legal here; legal: a3, b3, c3, a2"):
-        game.string_to_action(state, "b2")
-    with pytest.raises(ValueError, match="'e1' is not legal here"):
-        game.string_to_action(state, "e1")
 
 
 def test_cells_out_of_range_are_no_cells_on_every_width():

@@ -6,7 +6,6 @@ from azjax_envs.svg import to_svg
 
 from azjax.exact.solver import solve
 
-GAME = make("hex")
 SMALL = make("hex_3x3")
 SWAP = make("hex_3x3", swap=True)
 
@@ -149,42 +148,10 @@ def test_the_last_cell_of_the_largest_board_closes_a_winding_chain(play_line):
     assert game.returns(game.step(after, middle)).tolist() == [1, -1]
 
 
-def test_observation_is_the_movers_and_knows_the_colour(play_line):
-    planes = np.asarray(SWAP.observe(play_line(SWAP, [1])))
-    own, theirs, first, may_swap = np.moveaxis(planes, -1, 0)
-    assert not own.any()
-    assert np.argwhere(theirs).tolist() == [[0, 1]]
-    assert not first.any()
-    assert may_swap.all()
-    planes = np.asarray(SWAP.observe(play_line(SWAP, [1, 9])))
-    own, theirs, first, may_swap = np.moveaxis(planes, -1, 0)
-    assert not own.any()
-    assert np.argwhere(theirs).tolist() == [[1, 0]]
-    assert first.all()
-    assert not may_swap.any()
-    assert SMALL.observe(play_line(SMALL, [1])).shape == (3, 3, 3)
-
-
 def test_half_turn_is_the_only_symmetry():
     symmetries = SWAP.symmetries()
     assert symmetries.cells.tolist() == [list(range(9)), list(range(9))[::-1]]
     assert symmetries.actions.tolist() == [list(range(10)), [*range(8, -1, -1), 9]]
-
-
-def test_text(play_line):
-    state = play_line(GAME, [0, 12, 10])
-    assert GAME.to_string(state).splitlines()[:2] == [
-        "   a b c d e f g h i j k",
-        " 1 X . . . . . . . . . X",
-    ]
-    assert GAME.to_string(state).splitlines()[2] == "  2 . O . . . . . . . . ."
-    assert GAME.action_to_string(state, 12) == "b2"
-    assert GAME.action_to_string(state, 120) == "k11"
-    assert GAME.string_to_action(state, " K11 ") == 120
-    opened = play_line(SWAP, [0])
-    assert SWAP.string_to_action(opened, "swap") == 9
-    with pytest.raises(ValueError, match=r"'a1' is not legal here; legal: b1, .*, c3, swap"):
-        SWAP.string_to_action(opened, "a1")
 
 
 def test_drawing_has_a_swap_only_where_the_game_has():

@@ -190,21 +190,6 @@ def test_opponents_pits_that_move_again_are_shown():
     assert planes[..., 2].tolist() == [[0, 1, 0, 1, 0], [0, 0, 0, 0, 0]]
 
 
-def test_text(play_line):
-    state = play_line(GAME, [2, 5])
-    assert GAME.to_string(state).splitlines() == [
-        "       6   5   4   3   2   1",
-        "       4   4   5   5   5   5",
-        "   0                           2",
-        "       4   4   0   5   5   0",
-        "       1   2   3   4   5   6",
-    ]
-    assert GAME.action_to_string(state, 3) == "4"
-    assert GAME.string_to_action(state, " 4 ") == 3
-    with pytest.raises(ValueError, match="'3' is not legal here; legal: 1, 2, 4, 5, 6"):
-        GAME.string_to_action(play_line(GAME, [2]), "3")
-
-
 def test_view_counts_and_marks_what_may_be_emptied(play_line):
     state = play_line(GAME, [2, 5])
     codes = np.asarray(GAME.view(state)).reshape(2, 7, -1)

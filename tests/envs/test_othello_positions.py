@@ -110,34 +110,12 @@ def test_illegal_action_loses_though_ahead():
     assert GAME.returns(lost).tolist() == [-1, 1]
 
 
-def test_observation_is_the_movers(play_line):
-    planes = np.asarray(GAME.observe(play_line(GAME, _line("d3"))))
-    assert np.argwhere(planes[..., 0]).tolist() == [[4, 4]]
-    assert np.argwhere(planes[..., 1]).tolist() == [[2, 3], [3, 3], [3, 4], [4, 3]]
-    assert np.argwhere(planes[..., 2]).tolist() == [[2, 2], [2, 4], [4, 2]]
-
-
 def test_ownership_is_the_movers(play_line):
     state = play_line(GAME, _line("d3"))
     owned = np.asarray(GAME.ownership(state)).reshape(8, 8)
     assert np.argwhere(owned == 1).tolist() == [[4, 4]]
     assert np.argwhere(owned == -1).tolist() == [[2, 3], [3, 3], [3, 4], [4, 3]]
     assert GAME.score(state).tolist() == [4, 1]
-
-
-def test_text(play_line):
-    state = play_line(SMALL, [SMALL.string_to_action(SMALL.init(), " B1 ")])
-    assert SMALL.to_string(state).splitlines() == [
-        "  a b c d",
-        "1 * X * .",
-        "2 . X X .",
-        "3 * X O .",
-        "4 . . . .",
-    ]
-    with pytest.raises(ValueError, match="'a2' is not legal here; legal: a1, c1, a3"):
-        SMALL.string_to_action(state, "a2")
-    with pytest.raises(ValueError, match="'pass' is not legal here"):
-        SMALL.string_to_action(state, "pass")
 
 
 def _line(text):

@@ -1,7 +1,6 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from azjax_envs import make
 
 GAME = make("tic_tac_toe")
@@ -53,18 +52,3 @@ def test_full_board_is_a_draw_unless_the_last_mark_wins(play_line):
     won = play_line(GAME, [0, 1, 2, 3, 4, 5, 7, 6, 8])
     assert GAME.returns(won).tolist() == [1, -1]
     assert not GAME.legal_action_mask(won).any()
-
-
-def test_observation_is_the_movers(play_line):
-    planes = np.asarray(GAME.observe(play_line(GAME, [0, 5, 8])))
-    assert np.argwhere(planes[..., 0]).tolist() == [[1, 2]]
-    assert np.argwhere(planes[..., 1]).tolist() == [[0, 0], [2, 2]]
-
-
-def test_strings(play_line):
-    state = play_line(GAME, [0, 5, 6])
-    assert GAME.to_string(state) == "   a b c\n1  X . .\n2  . . O\n3  X . ."
-    assert GAME.action_to_string(state, 5) == "c2"
-    assert GAME.string_to_action(state, " C1 ") == 2
-    with pytest.raises(ValueError, match="'a1' is not legal here; legal: b1, c1, a2, b2, b3, c3"):
-        GAME.string_to_action(state, "a1")
