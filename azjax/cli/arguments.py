@@ -117,7 +117,7 @@ def _user_error(error: BaseException | None) -> UserError | None:
 
 def _one_line(text: str, name: str) -> str:
     """Returns tyro's message about a wrong argument as a sentence."""
-    text = re.sub(r"[─│╭╮╰╯]+", " ", text)
+    text = re.sub(r"[─│╭╮╰╯]+|-{5,}", " ", text)  # the borders of a box, also in ASCII
     text = re.sub(r"For full helptext,.*", "", text, flags=re.DOTALL)
     text = " ".join(text.split())
     if found := re.search(r"Unrecognized options: (\S+?)(?:,| |$)", text):

@@ -57,41 +57,6 @@ def test_a_person_steps_through_a_game(browser, analysed, size):  # noqa: F811
     page.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("a.txt", [], "a list of moves needs --player, such as connect_four:400, or --game"),
-        ("a.sgf", [], "no player of go_19x19 comes with azjax: give one of your own"),
-        ("a.txt", ["--player", "random", "--game", "hex_6x6"], "random: must be a player with"),
-        (
-            "a.txt",
-            ["--player", "uci:x"],
-            "uci:x does not know the game of a list of moves: give --",
-        ),
-        ("a.pgn", ["--player", "uci:nosuch"], "engine nosuch: not found"),
-        ("a.pgn", ["--player", "gtp:nosuch"], "GTP is for go, hex and othello, not for chess"),
-        ("a.sgf", ["--player", "usi:nosuch"], "usi engines play shogi, not go"),
-        ("a.txt", ["--player", "hex_6x6", "--simulations", "0"], "must be at least 1"),
-        ("a.pgn", ["--player", "hex_6x6"], "files .pgn are of chess, not hex_6x6"),
-        ("b.txt", ["--player", "hex_6x6"], "there is no such file"),
-    ],
-)
-def test_mistakes_end_in_one_line(tmp_path, capsys, name, arguments, message):
-    for existing in ("a.txt", "a.sgf", "a.pgn"):
-        (tmp_path / existing).write_text("(;SZ[19])")
-    assert main(["analyse", str(tmp_path / name), *arguments]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert message in line
-
-
-def test_a_player_may_have_learned_with_another_komi(tmp_path, capsys):
-    file = tmp_path / "a.sgf"
-    file.write_text("(;SZ[7]KM[7.5];B[zz])")  # whose point tells that the player was taken
-    assert main(["analyse", str(file), "--player", "go_7x7:4"]) == 2
-    [line] = capsys.readouterr().err.splitlines()
-    assert f"{file}: a point must be two letters" in line
-
-
 def test_a_judge_that_is_a_beginner_is_named(tmp_path, capsys, monkeypatch):
     file = tmp_path / "a.txt"
     file.write_text("b2 a1\n")

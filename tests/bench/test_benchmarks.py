@@ -12,7 +12,6 @@ from azjax.bench.games import GamesBenchmark
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, matrix_share, peak_memory
 from azjax.bench.training import LearningCycle, TrainingBenchmark
-from azjax.cli.main import main
 from azjax.config import (
     Config,
     LearningConfig,
@@ -166,10 +165,3 @@ def test_envs_benchmark_measures_each_game(devices, capsys):  # JAX has started
 def test_envs_benchmark_prints_a_table(capsys):
     GamesBenchmark(games=("tic_tac_toe",), batches=(4,), seconds=0.002, repeats=1).run()
     assert "tic_tac_toe" in capsys.readouterr().out
-
-
-def test_envs_benchmark_complains_in_one_line(capsys):
-    assert main(["bench", "envs", "tic_tac_two"]) == 2
-    assert "did you mean 'tic_tac_toe'" in capsys.readouterr().err
-    assert main(["bench", "envs", "tic_tac_toe", "--batches", "0"]) == 2
-    assert "must be positive" in capsys.readouterr().err

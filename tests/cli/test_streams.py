@@ -114,12 +114,3 @@ def test_a_first_tilde_is_the_home_directory(tmp_path, monkeypatch, capsys):
     assert f"{tmp_path}/home/x is not empty" in capsys.readouterr().err
     assert cli.main(["web", "hex_5x5", "--out=~/nowhere/x", "--games", "0"]) == 2
     assert not (tmp_path / "~").exists()
-
-
-def test_commands_in_messages_can_be_pasted(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    file = tiny.write_config(tmp_path / "tiny.toml")
-    (tmp_path / "my run").mkdir()
-    (tmp_path / "my run" / "old").touch()
-    assert cli.main(["train", str(file), "--run-dir", "my run"]) == 2
-    assert "(azjax resume 'my run')" in capsys.readouterr().err

@@ -88,30 +88,6 @@ def test_a_broken_checkpoint_is_left_out(trained, tmp_path, capsys):
     assert re.fullmatch(rf"checkpoint {broken} is broken \(.*\); it is left out\n", printed.err)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--anchors", "nobody"], "there is no player 'nobody'"),
-        (["--anchors", "random", "random"], "an anchor is named twice"),
-        (["--games", "7"], "must be even and above 0"),
-        (["--simulations", "0"], "the number of simulations must be at least 1, but is 0"),
-    ],
-)
-def test_mistakes(trained, arguments, complaint, capsys):
-    before = (trained / "rating.json").read_text() if (trained / "rating.json").exists() else None
-    assert main(["rate", str(trained), *arguments]) == 2
-    err = capsys.readouterr().err.strip().splitlines()
-    assert len(err) == 1
-    assert complaint in err[0]
-    after = (trained / "rating.json").read_text() if (trained / "rating.json").exists() else None
-    assert before == after
-
-
-def test_no_run(tmp_path, capsys):
-    assert main(["rate", str(tmp_path / "nothing")]) == 2
-    assert "there is no run (config.toml is missing)" in capsys.readouterr().err
-
-
 def test_long_games_have_quick_anchors():
     assert rating.default_anchors(make("connect_four")) == ("random", "uct:100", "uct:1000")
     assert rating.default_anchors(make("go_9x9")) == ("random", "uct:100")

@@ -150,8 +150,3 @@ def test_a_solution_prints_itself():
     assert str(solution) == str(facts_text(solution.to_dict()))
     assert str(solution).startswith("tic_tac_toe: a draw\n")
     assert "tic_tac_toe: a draw" in solution._repr_html_()
-
-
-def test_solve_refuses_what_it_cannot_do(capsys):
-    assert main(["solve", "tic_tac_to"]) == 2
-    assert "tic_tac_toe" in capsys.readouterr().err

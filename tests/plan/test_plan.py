@@ -61,13 +61,6 @@ def test_what_is_missing_is_named(name, extra, config, refused, monkeypatch):
     assert f'pip install "azjax[{extra}]"' in refused("plan", config, "--on", name)
 
 
-def test_mistakes_are_refused(config, refused):
-    assert "v5e:2x2" in refused("plan", config, "--on", "v5e")
-    assert "such file or config" in refused("plan", "nothing", "--on", "v5e:2x2")
-    assert "--on" in refused("plan", config)
-    assert "needs a config" in refused("plan", "--on", "h100")
-
-
 def test_keys_of_the_config_can_be_changed(config, refused, monkeypatch):
     def make_plans(config, machines, **options):
         raise UserError(f"{config.gate.games} games, {machines[0].name}")

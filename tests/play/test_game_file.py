@@ -121,27 +121,6 @@ def test_nothing_is_lost_and_the_game_goes_on(end, tmp_path, capsys, monkeypatch
     assert resume_game(tmp_path / "two.txt", make("tic_tac_toe")).record.moves == record.moves
 
 
-@pytest.mark.parametrize(
-    ("option", "name", "text", "message"),
-    [
-        ("save", "old.txt", "", "exists already"),
-        ("save", "none/a.txt", None, "there is no such folder"),
-        ("save", "a.sgf", None, "files .sgf are of go, not tic_tac_toe"),
-        ("resume", "none.txt", None, "there is no such file"),
-        ("resume", "a.txt", "\n", "it holds no game"),
-        ("resume", "a.txt", "d9 a1", "a.txt: move 1: 'd9' is not legal here"),
-        ("resume", "a.txt", "a1 b1 a2 b2 a3", "its last game is over after 5 moves"),
-        ("resume", "a.txt", "a1 b1 a2 b2 a3 b3", "its last game is over after 5 moves"),
-        ("resume", "a.txt", "# hex_5x5\nc3", "a.txt: it has moves of hex_5x5"),
-        ("resume", "a.pgn", "1. e4", "files .pgn are of chess, not tic_tac_toe"),
-    ],
-)
-def test_one_line_says_what_is_wrong(option, name, text, message, tmp_path, refused):
-    if text is not None:
-        (tmp_path / name).write_text(text)
-    assert message in refused(*PLAY, f"--{option}", tmp_path / name)
-
-
 def test_a_game_goes_on_before_its_illegal_move(tmp_path, capsys, monkeypatch):
     path = tmp_path / "a.txt"
     path.write_text("a1 b1 b1 a2")

@@ -217,22 +217,6 @@ def test_the_command(tmp_path, capsys):
     assert "moves predicted" in out
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ([], "pretrain needs a config and files of games"),
-        (["tic_tac_toe"], "pretrain needs a config and files of games"),
-        (["tic_tac_toe", "none.txt"], "none.txt: there is no such file"),
-        (["go_9x9", "FILE"], "no game of go_9x9 to learn from"),
-    ],
-)
-def test_mistakes_of_the_command(words, message, tmp_path, refused):
-    (tmp_path / "a.txt").write_text("# tic_tac_toe\na1 b1\n")
-    words = [str(tmp_path / "a.txt") if word == "FILE" else word for word in words]
-    assert message in refused("pretrain", *words, "--run-dir", tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_mistakes(data, tmp_path):
     few = azjax.dataset(GAME, games(2))
     for config, given, message in (

@@ -35,37 +35,6 @@ def test_the_page_of_a_pretrained_player(runtime, tmp_path, capsys):
     assert before == {file: file.read_bytes() for file in out.iterdir()}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["web", "connect_four", "--out", "x", "--games", "0"], "--games 0: must be at least 1"),
-        (
-            ["web", "connect_four:policy", "--out", "x"],
-            "a page needs a network with a search: RUN or RUN:SIMULATIONS",
-        ),
-        (["web", "no/such/run", "--out", "x"], "no/such/run"),
-        (["web", "connect_four", "--out", "x", "--single-file"], "the name must end in .html"),
-        (["web", "connect_four", "--out", "no/such/x"], "no such directory"),
-        (
-            ["web", "connect_four", "--out", "x", "--runtime", "no"],
-            f"no: no {SCRIPT} and {WASM} there",
-        ),
-        (["play", "connect_four:policy", "--web"], "a page needs a network with a search"),
-        (["play", "connect_four", "--web", "--port", "0"], "--port 0: must be from 1 to 65535"),
-        (["play", "connect_four", "--web", "--side", "1"], "choose the sides on the page"),
-        (["play", "connect_four", "--port", "80"], "need --web"),
-    ],
-)
-def test_errors_are_one_line(arguments, words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("azjax: ")
-    assert error.count("\n") == 1
-    assert words in error
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_server_until_ctrl_c():
     command = [sys.executable, "-m", "azjax.cli", "play", "dots_and_boxes_3x3", "--web"]
     environment = os.environ | {"JAX_PLATFORMS": "cpu"}

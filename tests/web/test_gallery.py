@@ -100,19 +100,3 @@ def test_a_visitor_comes_from_the_gallery_to_a_game(browser, address):
     wait(page, "document.querySelectorAll('#moves li').length === 2")
     page.close()
     assert errors == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--all", "--single-file"], "--all writes a folder; leave --single-file out"),
-        (["--all", "connect_four"], "give one player, or --all"),
-        ([], "give one player, or --all"),
-    ],
-)
-def test_wrong_arguments_end_in_one_line(arguments, words, tmp_path, capsys):
-    assert main(["web", *arguments, "--out", str(tmp_path / "site")]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert error.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -1,7 +1,6 @@
 """`azjax gtp` in whole games: against GNU Go under a referee, and in our own matches."""
 
 import re
-import subprocess
 import time
 
 import jax
@@ -125,13 +124,3 @@ def test_the_program_survives_bytes_of_any_kind(engine):
     answers = [line for line in (engine.read() for _ in range(8)) if line]
     wrong = ["? invalid color or coordinate", "? the line is too long"]
     assert answers == ["= azjax", *wrong, "=99 azjax"]
-
-
-def test_a_missing_run_is_one_line(tmp_path):
-    program = engine_command("gtp", tmp_path / "nothing")
-    done = subprocess.run(program, capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 2
-    assert re.fullmatch(
-        r"azjax: there is no player '\S+nothing' and no run directory .*\n", done.stderr
-    )
-    assert done.stdout == ""
