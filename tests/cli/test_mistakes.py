@@ -18,6 +18,10 @@ FILE = Path(__file__).with_name("mistakes.txt")
 CASES = re.findall(r"^((?:\$ printf .*\n)?)\$ (azjax .*)\n((?:[^$=\n].*)?)", FILE.read_text(), re.M)
 
 
+def test_every_command_is_read():
+    assert len(CASES) == len(re.findall(r"^\$ azjax", FILE.read_text(), re.MULTILINE)) > 150
+
+
 @pytest.fixture(scope="module")
 def folder(trained, tmp_path_factory):
     """The folder of all commands."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from azjax_envs import legal_actions, make
+from azjax_envs import available_games, legal_actions, make
 
 from docs.draw_boards import play
 
@@ -28,6 +28,7 @@ POSITIONS = {
     "hex": ("hex_11x11 a1 b2 k1", "K11 b2"),
     "hex_before_a_swap": ("hex_3x3+swap b1", "swap b1"),
     "hex_after_a_swap": ("hex_3x3+swap b1 swap", "swap"),
+    "hypergammon": ("hypergammon 11:24/18 22/19 12:24/20 23/18 6:", "24/21"),
     "mancala": ("mancala 3 6", "4"),
     "mancala_again": ("mancala 3", "3 4"),
     "mnk": ("mnk_4x3x3 a1 b2 D3", "b2 e1"),
@@ -37,6 +38,12 @@ POSITIONS = {
     "tic_tac_toe": ("tic_tac_toe a1 c2 a3", "C1 a1"),
     "ur": ("ur 1:new 2:new 4:", "NEW b2"),
 }
+
+
+def test_every_game_has_one_and_every_file_is_read():
+    games = {make(line.split("+")[0].split()[0]).__class__ for line, _ in POSITIONS.values()}
+    assert games == {make(name).__class__ for name in available_games()}
+    assert {file.stem for file in FOLDER.iterdir()} == set(POSITIONS)
 
 
 @pytest.mark.parametrize("name", POSITIONS)
