@@ -372,7 +372,7 @@ SECOND_TIER = (
     "replay/test_auxiliary.py::test_a_score_is_between_minus_one_and_one",
     "replay/test_auxiliary.py::test_losses_of_auxiliary_targets_are_reported",
     "replay/test_buffer.py::test_learning_sees_the_same_batch_as_from_whole_policies",
-    "replay/test_compact_states.py::test_go_keeps_its_boards_and_not_its_history",
+    "test_compact_states.py::test_go_keeps_its_boards_and_not_its_history",
     "runs/test_checkpoint.py::test_missing_pieces[rest",
     "runs/test_checkpoint.py::test_missing_pieces[variables]",
     "runs/test_checkpoint.py::test_the_newest_and_the_best_are_kept[metrics1",

@@ -23,7 +23,6 @@ from azjax.replay import (
     Sample,
     TopPolicy,
     Transition,
-    drop_unobserved,
     final_points,
     pack_policy,
     project,
@@ -152,7 +151,7 @@ def load_dataset(game: Game, path: Path) -> Dataset:
     """
     start = start_game(game, jax.random.key(0))
     record = start.play(legal_actions(game, start.current.state)[0], "")
-    expected = _sample(game, [_examples(game, record, possible_results(game)[0])])
+    expected = _sample(game, [_moves(record, possible_results(game)[0])])
     try:
         with np.load(path) as file:
             games = file["games"]
@@ -188,7 +187,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         print(len(games), "positions of", games.num_games, "games")
         ```
     """
-    parts: list[_Examples] = []
+    parts: list[_Moves] = []
     left_out: list[tuple[Path | None, str]] = []  # with the file if the game cannot be read
     readable: set[Path] = set()
     for number, given in enumerate(games, 1):
@@ -206,12 +205,12 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         elif result is None:
             left_out.append((None, f"{name}: it has no result"))
         else:
-            parts.append(_examples(game, record, result))
+            parts.append(_moves(record, result))
     if not parts:
         first = f": {left_out[0][1]}" if left_out else ""
         more = f"; {len(left_out) - 1:,} more are left out" if len(left_out) > 1 else ""
         raise UserError(f"there is no game of {game.name} to learn from{first}{more}")
-    numbers = np.repeat(np.arange(len(parts)), [len(part.sample.outcome) for part in parts])
+    numbers = np.repeat(np.arange(len(parts)), [len(part.actions) for part in parts])
     unread = {path: line for path, line in reversed(left_out) if path and path not in readable}
     lines = tuple(line for path, line in left_out if path not in unread)
     files = tuple(reversed(unread.values()))  # the line about the first game of each
@@ -234,48 +233,50 @@ def _shapes(game: Game) -> list[tuple[int, ...]]:
     return [x.shape for x in jax.tree.leaves(jax.eval_shape(game.init))]
 
 
-class _Examples(NamedTuple):
-    """The examples of a game, in NumPy."""
+class _Moves(NamedTuple):
+    """The N moves of a game, in NumPy."""
 
-    sample: Sample  # [N]; the policies are its actions, int32 [N], and nothing is recorded
-    last: tuple[np.ndarray, State, np.ndarray]  # [1]: who moved last, the end, is the game over
+    states: State  # [N, ...] before each, without what only the rules need
+    movers: np.ndarray  # int32 [N]
+    actions: np.ndarray  # int32 [N]
+    end: State  # the last state
+    over: bool  # by the rules
+    result: float  # in points of the first player
 
 
-def _examples(game: Game, record: GameRecord, result: float) -> _Examples:
-    """Returns the examples of a game with a result in points of the first player."""
-    (states, movers, actions), count = record.stacked(), record.num_moves
-    first = movers[:-1] == 0
-    again = first[1:] == first[:-1]
-    points = possible_results(game)
-    outcome = (np.array(points) == result).astype(np.float32)
-    share = np.float32(result) / np.float32(points[0])
-    value = np.where(first, share, -share).astype(np.float16)
-    at_end = np.arange(count) == count - 1
+def _moves(record: GameRecord, result: float) -> _Moves:
+    last = record.current
+    return _Moves(*record.stacked(), jax.device_get(last.state), last.over, result)
+
+
+def _sample(game: Game, parts: Sequence[_Moves]) -> Sample:
+    """Returns the moves of games as examples, with what the ends of the games tell."""
+    states, movers, actions = _joined([part[:3] for part in parts])
+    counts = np.array([len(part.actions) for part in parts])
+    ends = np.cumsum(counts) - 1
+    first, points = movers == 0, possible_results(game)
+    results = np.array([part.result for part in parts])
+    shares = np.repeat(results.astype(np.float32) / np.float32(points[0]), counts)
+    outcomes = np.repeat((results[:, None] == points).astype(np.float32), counts, axis=0)
+    value = np.where(first, shares, -shares).astype(np.float16)
+    discount = np.where(np.append(first[1:] == first[:-1], False), 1, -1).astype(np.int8)
+    discount[ends] = 0
+    reward = np.zeros_like(value)
+    reward[ends] = value[ends]
+    end = jax.tree.map(lambda *x: np.stack(x), *[part.end for part in parts])
+    over = np.array([part.over for part in parts])
+    told = _in_blocks(functools.partial(_record, game), (movers[ends], end, over))
     fields: dict[str, Any] = {
-        "states": jax.tree.map(lambda x: x[:-1], drop_unobserved(game, states)),
-        "policy": actions[1:].astype(np.int32),
-        "reward": np.where(at_end, value, np.float16(0)),
-        "discount": np.append(np.where(again, 1, -1), 0).astype(np.int8),
+        "states": states,
+        "policy": _in_blocks(functools.partial(_pack, game.num_actions), (actions,)),
+        "reward": reward,
+        "discount": discount,
         "value": value,
-        "learn": np.ones(count, bool),
-        "recorded": {},
+        "learn": np.ones(len(actions), bool),
+        "recorded": jax.tree.map(lambda x: np.repeat(x, counts, axis=0), told),
     }
-    outcomes: Any = np.where(first[:, None], outcome, outcome[::-1])
-    end = jax.tree.map(lambda x: x[-1:], states)
-    last = (movers[-2:-1].astype(np.int32), end, np.array([record.current.over]))
-    return _Examples(Sample(Transition(**fields), outcomes), last)
-
-
-def _sample(game: Game, parts: Sequence[_Examples]) -> Sample:
-    """Joins the examples of games, packs their policies, and adds what their ends tell."""
-    sample = _joined([part.sample for part in parts])
-    ends = _joined([part.last for part in parts])
-    found = _in_blocks(functools.partial(_record, game), ends)
-    counts = [len(part.sample.outcome) for part in parts]
-    recorded = jax.tree.map(lambda x: np.repeat(x, counts, axis=0), found)
-    policy = _in_blocks(functools.partial(_pack, game.num_actions), (sample.transitions.policy,))
-    transitions = replace(sample.transitions, policy=policy, recorded=recorded)
-    return replace(sample, transitions=transitions)
+    outcome: Any = np.where(first[:, None], outcomes, outcomes[:, ::-1])
+    return Sample(Transition(**fields), outcome)
 
 
 def _in_blocks(function: Callable[..., Any], rows: tuple[Any, ...]) -> Any:

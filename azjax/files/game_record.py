@@ -1,9 +1,9 @@
 """A game with its history, as one immutable value on the host."""
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -14,82 +14,10 @@ from azjax_envs.sampling import weighted_action
 from azjax_envs.xla_cpu import jit_for_few_calls
 
 from azjax.chance import read_outcome
+from azjax.compact_states import drop_unobserved
 from azjax.errors import UserError
+from azjax.files.played_positions import Line, PlayedPositions, Position, play_lines
 from azjax.types import Array, State
-
-_PLIES = 256  # lengths of games are rounded up to a multiple, so that few programs are compiled
-
-
-@dataclass(frozen=True)
-class Position:
-    """One position of a game, and the move that led to it."""
-
-    state: State
-    mover: int  # the player to move
-    over: bool
-    returns: tuple[float, float]
-    move: str = ""  # the name of the move that led here; "" at the start
-    moved_by: int = -1  # the player who made that move; -1 at the start
-    action: int = -1  # that move's action; -1 at the start
-    roll: str = ""  # the dice that were rolled here; "" before that, and in a game without dice
-
-
-class PlayedPositions(Sequence[Position]):
-    """Positions of moves that were played at once, as rows of arrays.
-
-    Each becomes a `Position` when it is first asked for: making all takes longer than playing.
-    """
-
-    def __init__(
-        self,
-        before: Sequence[Position],
-        states: State,
-        facts: "_Facts",
-        actions: Sequence[int],
-        moves: Sequence[str],
-    ):
-        """Keeps what was played.
-
-        Args:
-          before: the positions before the first of the moves.
-          states: numpy arrays [T, ...], T >= N, after each move.
-          facts: the player to move, whether the game is over and the returns, [T, ...].
-          actions: [N]
-          moves: [N], their names.
-        """
-        self.before, self.states, self.facts = before, states, facts
-        self.actions, self.moves = actions, moves
-        self._made: dict[int, Position] = {}
-
-    def __len__(self) -> int:
-        return len(self.before) + len(self.actions)
-
-    @overload
-    def __getitem__(self, index: int) -> Position: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Position, ...]: ...
-    def __getitem__(self, index: int | slice) -> Position | tuple[Position, ...]:
-        numbers = range(len(self))[index]
-        if isinstance(numbers, range):
-            return tuple(self[number] for number in numbers)
-        row = numbers - len(self.before)
-        if row < 0:
-            return self.before[numbers]
-        # Searches go on where positions are the same objects.
-        return self._made.get(row) or self._made.setdefault(row, self._make(row))
-
-    def _make(self, row: int) -> Position:
-        movers, overs, returns = self.facts
-        first, second = returns[row].tolist()
-        return Position(
-            state=jax.tree.map(lambda x: x[row], self.states),
-            mover=int(movers[row]),
-            over=bool(overs[row]),
-            returns=(first, second),
-            move=self.moves[row],
-            moved_by=int(movers[row - 1]) if row else self.before[-1].mover,
-            action=self.actions[row],
-        )
 
 
 @dataclass(frozen=True)
@@ -112,7 +40,10 @@ class GameRecord:
     @property
     def moves(self) -> tuple[str, ...]:
         """The names of the moves made."""
-        return tuple(position.move for position in self.positions[1:])
+        played = self.positions
+        if isinstance(played, PlayedPositions):
+            return (*(position.move for position in played.line.before[1:]), *played.line.moves)
+        return tuple(position.move for position in played[1:])
 
     def legal_moves(self) -> dict[int, str]:
         """Returns the legal actions of the current position, with their names."""
@@ -163,29 +94,28 @@ class GameRecord:
         """
         if not actions or self.current.over:
             return self
-        padded = np.zeros(-(-len(actions) // _PLIES) * _PLIES, np.int32)
-        padded[: len(actions)] = actions
-        played = _play_all(self.game, self.current.state, padded, np.int32(len(actions)))
-        states, facts, count = jax.device_get(played)
-        before = tuple(self.positions)
-        made = PlayedPositions(before, states, facts, actions[:count], moves[:count])
-        return replace(self, positions=made)
+        line = Line(self.game, self.game, tuple(self.positions), actions, moves)
+        (made,) = play_lines([line], lanes=1, whole=True)()
+        return self if made is None else replace(self, positions=made)
 
     def stacked(self) -> tuple[State, np.ndarray, np.ndarray]:
-        """Returns the positions as numpy arrays [num_moves + 1, ...].
+        """Returns the moves as numpy arrays, N of them, at least one.
 
         Returns:
-          The states, the players to move, and the actions that led there, -1 at the start.
+          The states [N, ...] before each without what only the rules need, see `drop_unobserved`,
+          who made it, int32 [N], and the actions, int32 [N].
         """
         whole = self.positions
-        later = whole if isinstance(whole, PlayedPositions) else None
-        rows = [(x.state, x.mover, x.action) for x in (later.before if later else whole)]
-        found = jax.tree.map(lambda *x: np.stack(x), *jax.device_get(rows))
-        if later is None:
-            return found
-        size = len(later.actions)
-        more = (later.states, later.facts[0], np.array(later.actions, np.int32))
-        return jax.tree.map(lambda x, y: np.concatenate([x, y[:size]]), found, more)
+        if isinstance(whole, PlayedPositions) and len(whole.line.before) == 1:
+            return whole.observed, whole.movers, np.array(whole.line.actions, np.int32)
+        made = itertools.pairwise(whole)
+        rows = [(before.state, before.mover, after.action) for before, after in made]
+        states, movers, actions = jax.tree.map(lambda *x: np.stack(x), *jax.device_get(rows))
+        return (
+            drop_unobserved(self.game, states),
+            movers.astype(np.int32),
+            actions.astype(np.int32),
+        )
 
     def append(self, position: Position) -> "GameRecord":
         """Returns the record with one more position."""
@@ -243,30 +173,6 @@ def _step(game: Game, state: State, action: Array) -> tuple[State, _Facts]:
     return state, _facts(game, state)
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def _play_all(game: Game, state: State, actions: Array, size: Array) -> tuple[State, _Facts, Array]:
-    """Returns the states and the facts [T, ...] after the first `size` actions [T].
-
-    The third result is how many actions were played, up to the first illegal one.
-    """
-
-    def is_next(carry: Any) -> Array:
-        number, state, _ = carry
-        return (number < size) & game.legal_action_mask(state)[actions[number]]
-
-    def ply(carry: Any) -> Any:
-        number, state, made = carry
-        state = game.step(state, actions[number])
-        after = (state, _facts(game, state))
-        made = jax.tree.map(lambda all_, x: all_.at[number].set(x), made, after)
-        return number + 1, state, made
-
-    shapes = jax.eval_shape(lambda: (state, _facts(game, state)))
-    made = jax.tree.map(lambda x: jnp.zeros((len(actions), *x.shape), x.dtype), shapes)
-    count, _, (states, facts) = jax.lax.while_loop(is_next, ply, (jnp.int32(0), state, made))
-    return states, facts, count
-
-
 def _facts(game: Game, state: State) -> _Facts:
     return game.current_player(state), game.is_terminal(state), game.returns(state)
 
@@ -276,7 +182,7 @@ _facts_jit = jax.jit(_facts, static_argnums=0)
 
 def _with_dice(game: Game, position: Position, key: Array | None) -> Position:
     """Returns the position after the dice, if they are to be rolled."""
-    if not isinstance(game, HasChance) or key is None or not game.is_chance(position.state):
+    if key is None or not isinstance(game, HasChance) or not game.is_chance(position.state):
         return position
     outcome = weighted_action(key, game.chance_probabilities(position.state))
     return _after_roll(game, position, int(outcome))

@@ -1,12 +1,13 @@
 """A game from a file, before it is analysed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord
+from azjax.files.played_positions import Line, PlayedPositions, play_lines
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,30 @@ class PlayedGame:
     def where(self) -> str:
         """The file, and the game's number if there are several."""
         return f"{self.path}, game {self.number}" if self.count > 1 else str(self.path)
+
+
+class Unplayed(NamedTuple):
+    """A game of a file whose moves are known, but not played yet."""
+
+    line: Line
+    finish: Callable[[GameRecord], PlayedGame]  # after the legal ones; may raise a UserError
+
+    def play(self) -> PlayedGame:
+        """Plays the moves of this game alone.
+
+        Raises:
+          UserError: the game cannot be read.
+        """
+        played = play_lines([self.line], lanes=1, whole=True)() if self.line.actions else [None]
+        return self.with_positions(played[0])
+
+    def with_positions(self, positions: PlayedPositions | None) -> PlayedGame:
+        """Returns the game, given the positions of its line; None if no move of it is legal.
+
+        Raises:
+          UserError: the game cannot be read.
+        """
+        return self.finish(GameRecord(self.line.game, positions or self.line.before))
 
 
 def played_game(

@@ -2,10 +2,10 @@
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from azjax_envs import Game
 from azjax_envs.chess import Chess
@@ -15,13 +15,17 @@ from azjax_envs.shogi import Shogi
 from azjax.errors import UserError, printable
 from azjax.files import pgn, sgf, shogi_files
 from azjax.files.move_lists import read_list
-from azjax.files.played_game import PlayedGame
+from azjax.files.played_game import PlayedGame, Unplayed
+from azjax.files.played_positions import LANES, play_together
 from azjax.files.sgf_parser import SgfTree, parse_sgf
 from azjax.files.text import LATIN, SHIFT_JIS, decode
 from azjax.games import game_from_name
 from azjax.players.spec import is_game
 
+_Read = TypeVar("_Read")
 _MAX_BYTES = 16 * 2**20
+_MANY = 8  # fewer games are played one by one, since a program for several would be compiled
+_GROUP = 4 * LANES  # games that are read before they are played: enough to sort them by length
 FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Shogi, ".kifu": Shogi}
 """The game of each format; all others are lists of moves, a game a line."""
 
@@ -46,7 +50,7 @@ def read_games(
         cannot be read, and so is a file without games.
 
     Returns:
-      An iterator that reads each game when it is asked for.
+      An iterator that reads each game when it is asked for, and many games of go in groups.
 
     Raises:
       UserError: a file cannot be opened, or its format is of another game, and `strict`.
@@ -62,22 +66,8 @@ def read_games(
     """
     several = [paths] if isinstance(paths, str | Path) else paths
     wanted = game_from_name(game) if isinstance(game, str) else game
-    opened = [read for path in several for read in _open(Path(path), wanted, strict=strict)]
-    return (read() for read in opened)
-
-
-def _open(path: Path, game: Game | None, *, strict: bool) -> list[Callable[[], PlayedGame]]:
-    """Returns `open_games` of a file; unless `strict` one game with an error if there is none."""
-    try:
-        found = open_games(path, game)
-        error = "it holds no game"
-    except UserError as mistake:
-        if strict:
-            raise
-        found, error = [], str(mistake).removeprefix(f"{printable(str(path))}: ")
-    if found or strict:
-        return found
-    return [lambda: PlayedGame(None, path=path, error=error)]
+    opened = [one for path in several for one in _open(Path(path), wanted, strict=strict)]
+    return _read_in_groups(opened)
 
 
 def open_games(path: Path, game: Game | None) -> list[Callable[[], PlayedGame]]:
@@ -86,13 +76,87 @@ def open_games(path: Path, game: Game | None) -> list[Callable[[], PlayedGame]]:
     Raises:
       UserError: the file cannot be opened, or its format is of another game.
     """
-    if game is not None:
-        check_format(path, game)
-    found = list(_split(path, game))
+    return [functools.partial(_read_alone, one) for one in _open(path, game, strict=True)]
+
+
+class _Opened(NamedTuple):
+    """A game of a file, which is not read yet."""
+
+    unread: PlayedGame  # tells where it is
+    read: Callable[[], PlayedGame | Unplayed]  # may raise a UserError
+
+    def read_by(self, read: Callable[[], _Read]) -> _Read | PlayedGame:
+        """Returns what `read` returns, with its place in the file; or why it cannot be read."""
+        try:
+            game = read()
+        except UserError as error:
+            return replace(self.unread, error=str(error))
+        if not isinstance(game, PlayedGame):
+            return game
+        place = self.unread
+        return replace(game, path=place.path, number=place.number, count=place.count)
+
+
+def _open(path: Path, game: Game | None, *, strict: bool) -> list[_Opened]:
+    """Returns the games of a file; unless `strict` one with an error if there is none."""
+    try:
+        if game is not None:
+            check_format(path, game)
+        found = list(_split(path, game))
+        error = "it holds no game"
+    except UserError as mistake:
+        if strict:
+            raise
+        found, error = [], str(mistake).removeprefix(f"{printable(str(path))}: ")
+    if not found and not strict:
+        unread = PlayedGame(None, path=path, error=error)
+        return [_Opened(unread, lambda: unread)]
     return [
-        functools.partial(_read_one, read, PlayedGame(None, path=path, number=i, count=len(found)))
+        _Opened(PlayedGame(None, path=path, number=i, count=len(found)), read)
         for i, read in enumerate(found, 1)
     ]
+
+
+def _read_alone(opened: _Opened) -> PlayedGame:
+    begun = opened.read_by(opened.read)
+    return begun if isinstance(begun, PlayedGame) else opened.read_by(begun.play)
+
+
+def _read_in_groups(opened: Sequence[_Opened]) -> Iterator[PlayedGame]:
+    """Yields the games in order. While the moves of a group are played, the next one is read."""
+    if len(opened) < _MANY:
+        yield from map(_read_alone, opened)
+        return
+    group: list[tuple[_Opened, PlayedGame | Unplayed]] = []
+    playing: Iterable[PlayedGame] = ()
+    for one in opened:
+        begun = one.read_by(one.read)
+        group.append((one, begun))
+        is_played = isinstance(begun, PlayedGame) and begun.record is not None
+        if is_played or len(group) == _GROUP:
+            others, playing, group = playing, _play(group), []
+            yield from others
+        if is_played:  # it took long, and waits for nothing
+            yield from playing
+            playing = ()
+    rest = _play(group)
+    yield from playing
+    yield from rest
+
+
+def _play(group: Sequence[tuple[_Opened, PlayedGame | Unplayed]]) -> Iterator[PlayedGame]:
+    """Begins to play the moves of games, and returns an iterator that waits for them."""
+    found = play_together([game.line for _, game in group if isinstance(game, Unplayed)])
+
+    def games() -> Iterator[PlayedGame]:
+        positions = iter(found())
+        for one, game in group:
+            if isinstance(game, PlayedGame):
+                yield game
+            else:
+                yield one.read_by(functools.partial(game.with_positions, next(positions)))
+
+    return games()
 
 
 def game_of_file(path: Path) -> str | None:
@@ -142,16 +206,8 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _read_one(read: Callable[[], PlayedGame], unread: PlayedGame) -> PlayedGame:
-    try:
-        played = read()
-    except UserError as error:
-        return replace(unread, error=str(error))
-    return replace(played, path=unread.path, number=unread.number, count=unread.count)
-
-
-def _split(path: Path, game: Game | None) -> Iterator[Callable[[], PlayedGame]]:
-    """Yields a function for each game, which returns it or raises a UserError."""
+def _split(path: Path, game: Game | None) -> Iterator[Callable[[], PlayedGame | Unplayed]]:
+    """Returns a function for each game, which returns it or raises a UserError."""
     suffix, data = path.suffix.lower(), read_bytes(path)
     shogi = FORMATS.get(suffix) is Shogi
     if suffix == ".sgf":

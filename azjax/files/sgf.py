@@ -3,12 +3,12 @@
 Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.com/sgf/.
 """
 
+import bisect
 import dataclasses
 import functools
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
@@ -18,9 +18,10 @@ from sgfmill import sgf, sgf_grammar
 from sgfmill.common import format_vertex
 
 from azjax.errors import UserError
-from azjax.files.game_record import GameRecord, Position, start_game
-from azjax.files.played_game import PlayedGame, play_named, played_game
-from azjax.files.sgf_parser import SgfTree
+from azjax.files.game_record import GameRecord, start_game
+from azjax.files.played_game import PlayedGame, Unplayed, play_named, played_game
+from azjax.files.played_positions import Line, Position
+from azjax.files.sgf_parser import SgfTree, moves_of
 
 COLOURS = "bw"
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -42,74 +43,122 @@ class SgfStep(NamedTuple):
 
 
 class SgfLine(NamedTuple):
-    """The main line of a game of go in SGF."""
+    """The main line of a game of go in SGF: N moves and points that it sets up."""
 
     size: int
     komi: float | None  # None if the file has none
-    steps: list[SgfStep]  # first the stones that are set up before the first move
+    # First come the stones that are set up before the first move. See `SgfStep`.
+    players: list[int]  # [N]
+    cells: list[int]  # [N], row * size + column; a pass is size * size
+    nodes: list[int | None]  # [N]
     problem: str  # why the rest of the line was left out
 
+    @property
+    def steps(self) -> list[SgfStep]:
+        """The moves, and the points that are set up."""
+        return [*map(self.step, range(len(self.cells)))]
 
-@dataclass(frozen=True)
+    def step(self, number: int) -> SgfStep:
+        """Returns one of them, counted from 0."""
+        cell = self.cells[number]
+        point = None if cell == self.size**2 else divmod(cell, self.size)
+        return SgfStep(self.players[number], point, self.nodes[number])
+
+
 class SgfSource:
     """The file's game, and the node of each move."""
 
-    game: sgf.Sgf_game
-    nodes: dict[int, Any]  # by the number of the move in the record, from 1
+    def __init__(self, tree: SgfTree, nodes: Sequence[tuple[int, int]]):
+        """Keeps the file's game.
+
+        Args:
+          nodes: of moves their number in the record, from 1, and that of their node.
+        """
+        self._tree, self._nodes = tree, nodes
+
+    @functools.cached_property
+    def game(self) -> sgf.Sgf_game:
+        """The game as `sgfmill` has it, with its texts in UTF-8."""
+        return sgf.Sgf_game.from_coarse_game_tree(self._tree.root, override_encoding="utf-8")
+
+    @functools.cached_property
+    def nodes(self) -> dict[int, Any]:
+        """The nodes of moves, by the number of the move in the record, from 1."""
+        sequence = self.game.get_main_sequence()
+        return {number: sequence[node] for number, node in self._nodes}
 
 
 def board_size(trees: Sequence[SgfTree]) -> int:
     """Returns the size of the first game's board; 19 where the file does not say."""
     try:
-        return _size_of(_texts_of(trees[0].root.sequence[0]))
+        return _size_of(_texts_of(trees[0].packed.sequence[0]))
     except (ValueError, IndexError):
         return 19
 
 
-def read_game(game: Go | None, tree: SgfTree) -> PlayedGame:
-    """Returns a game of a file, or raises a UserError. Its komi takes the place of `game`'s own.
+def read_game(game: Go | None, tree: SgfTree) -> Unplayed:
+    """Reads a game of a file. Its komi takes the place of `game`'s own.
 
     Stones that are set up count as played, with passes between; so do two moves of one colour.
+
+    Raises:
+      UserError: the game cannot be read.
     """
     try:
         line = read_line(tree)
         game = game or Go(size=line.size)
     except ValueError as error:
         raise UserError(str(error)) from error
-    size, problem = line.size, line.problem
-    if size != game.size:
-        raise UserError(f"it is a game on {size}x{size}, and the player plays {game.name}")
+    if line.size != game.size:
+        raise UserError(
+            f"it is a game on {line.size}x{line.size}, and the player plays {game.name}"
+        )
+    rules = dataclasses.replace(game, komi=Go.komi)
     if line.komi is not None:
         game = dataclasses.replace(game, komi=line.komi)
-    tree.root.sequence[0]["SZ"] = [str(size).encode()]  # sgfmill does not read "9:9"
-    opened = sgf.Sgf_game.from_coarse_game_tree(tree.root, override_encoding="utf-8")
-    sequence = opened.get_main_sequence()
-    record, starts = _play_moves(start_game(game), line.steps)
-    nodes: dict[int, Any] = {
-        after: sequence[step.node]
-        for step, after in zip(line.steps, starts[1:], strict=False)
-        if step.node is not None
-    }
-    ended = False
-    for step in line.steps[len(starts) - 1 :]:  # from the first that could not be played so
+    before = start_game(rules).positions
+    actions, starts = _actions(line, before[0].mover)
+    names = _vertices(line.size)
+    return Unplayed(
+        Line(game, rules, before, actions, [names[action] for action in actions]),
+        functools.partial(_finish, tree, line, starts),
+    )
+
+
+def _finish(tree: SgfTree, line: SgfLine, starts: Sequence[int], record: GameRecord) -> PlayedGame:
+    """Returns a game after `record`, which has the first moves of `line` up to an illegal one.
+
+    Args:
+      starts: how many moves the record of a game has before each of these steps, and at the end.
+
+    Raises:
+      UserError: it has no moves.
+    """
+    made = bisect.bisect_right(starts, record.num_moves) - 1  # steps
+    record = record.truncate(starts[made])
+    moves = zip(starts[1 : made + 1], line.nodes, strict=False)
+    nodes = [(number, node) for number, node in moves if node is not None]
+    problem, ended = line.problem, False
+    for number in range(made, len(line.cells)):  # from the first that could not be played so
         if ended := record.current.over:
             break
+        step = line.step(number)
         try:
-            after = _play(record, step)
+            record = _play(record, step)
         except ValueError as error:
             problem = str(error)
             break
         if step.node is not None:
-            nodes[after.num_moves] = sequence[step.node]
-        record = after
-    sides = [_text(sequence[0], name) for name in ("PB", "PW")]
+            nodes.append((record.num_moves, step.node))
+    root: dict[str, list[bytes]] = tree.packed.sequence[0]
+    root["SZ"] = [str(line.size).encode()]  # sgfmill does not read "9:9"
     return played_game(
         record,
-        sides,
+        [_text(root, name) for name in ("PB", "PW")],
         ended=ended,
         problem=problem,
-        result=_result(_text(sequence[0], "RE")),
-        source=SgfSource(opened, nodes),
+        result=_result(_text(root, "RE")),
+        source=SgfSource(tree, nodes),
     )
 
 
@@ -120,24 +169,28 @@ def _result(text: str) -> int | None:
     return 0 if text.strip().lower() in ("0", "draw", "jigo") else None
 
 
-def _play_moves(record: GameRecord, steps: Sequence[SgfStep]) -> tuple[GameRecord, list[int]]:
-    """Plays the moves before the first set-up or illegal move at once.
+def _actions(line: SgfLine, mover: int) -> tuple[list[int], list[int]]:
+    """Returns the actions of a line before the first point that is set up after a move.
+
+    Args:
+      mover: the player who begins.
 
     Returns:
-      The record, and how many moves it has before each step that was played, and at the end.
+      The actions, with passes between two moves of one colour; and how many of them come before
+      each step of the line, and at the end.
     """
-    size, mover = record.game.observation_shape[0], record.current.mover
+    nodes = line.nodes
+    first = next((i for i, node in enumerate(nodes) if node is not None), len(nodes))
+    end = nodes.index(None, first) if None in nodes[first:] else len(nodes)
+    if line.players[:end] == [mover, 1 - mover] * (end // 2) + [mover] * (end % 2):
+        return line.cells[:end], [*range(end + 1)]
     actions: list[int] = []
     starts = [0]
-    for step in itertools.takewhile(lambda step: step.node is not None, steps):
-        passes = [] if step.player == mover else [size * size]
-        actions += [*passes, size * size if step.point is None else _cell(step.point, size)]
-        mover = 1 - step.player
+    for player, cell in zip(line.players[:end], line.cells, strict=False):
+        actions += [cell] if player == mover else [line.size**2, cell]
+        mover = 1 - player
         starts.append(len(actions))
-    names = _vertices(size)
-    played = record.play_all(actions, [names[action] for action in actions])
-    starts = [start for start in starts if start <= played.num_moves]
-    return played.truncate(starts[-1]), starts
+    return actions, starts
 
 
 @functools.cache
@@ -178,30 +231,80 @@ def read_line(tree: SgfTree) -> SgfLine:
     Raises:
       ValueError: it is not a game of go, or has a size or a komi that cannot be.
     """
-    nodes = [_texts_of(node) for node in sgf_grammar.main_sequence_iter(tree.root)]
-    root = nodes[0]
+    root = _texts_of(tree.packed.sequence[0])
     if root.get("GM", ["1"])[0] not in ("", "1"):
         raise ValueError("it is not a game of go")
     size, komi = Go(size=_size_of(root)).size, _komi_of(root)
-    steps: list[SgfStep] = []
-    problem = "the file ends within the game" if tree.cut else ""
+    line = SgfLine(size, komi, [], [], [], "the file ends within the game" if tree.cut else "")
     board: dict[Point, int] = {}  # what is set up before the first move
+    number = 0  # of the node
     try:
-        for number, node in enumerate(nodes):
-            edits = [] if node.keys().isdisjoint(_SETUP) else list(_edits(node, size))
-            moves = [
-                SgfStep(player, _point(value, size), number)
-                for player, name in enumerate("BW")
-                for value in node.get(name, ())
-            ]
-            if not steps:
-                board |= dict(edits)
+        for part in tree.main_line():
+            if isinstance(part, str):
+                if not line.cells:
+                    _add(line, _placed(board))
+                number += _add_run(line, part, number)
             else:
-                steps += [SgfStep(player, point, None) for point, player in edits]
-            steps += _placed(board) + moves if moves and not steps else moves
+                _add_node(line, _texts_of(part), number, board)
+                number += 1
     except ValueError as error:
-        problem = str(error)
-    return SgfLine(size, komi, steps or _placed(board), problem)
+        line = line._replace(problem=str(error))
+    if not line.cells:
+        _add(line, _placed(board))
+    return line
+
+
+def _add_node(
+    line: SgfLine, node: dict[str, list[str]], number: int, board: dict[Point, int]
+) -> None:
+    """Adds a node to a line, or to the board that is set up before its first move."""
+    edits = [] if node.keys().isdisjoint(_SETUP) else list(_edits(node, line.size))
+    moves = [
+        SgfStep(player, _point(value, line.size), number)
+        for player, name in enumerate("BW")
+        for value in node.get(name, ())
+    ]
+    if line.cells:
+        _add(line, [SgfStep(player, point, None) for point, player in edits])
+    else:
+        board |= dict(edits)
+        _add(line, _placed(board) if moves else [])
+    _add(line, moves)
+
+
+def _add(line: SgfLine, steps: Sequence[SgfStep]) -> None:
+    for player, point, node in steps:
+        line.players.append(player)
+        line.cells.append(line.size**2 if point is None else _cell(point, line.size))
+        line.nodes.append(node)
+
+
+def _add_run(line: SgfLine, run: str, number: int) -> int:
+    """Adds moves whose first node has this number, and returns how many.
+
+    Raises:
+      ValueError: one is no point of the board; those before it are added.
+    """
+    moves, cells = moves_of(run), _cells(line.size)
+    wrong = next((point for _, point in moves if point not in cells), None)
+    known = moves if wrong is None else [*itertools.takewhile(lambda x: x[1] in cells, moves)]
+    line.cells.extend([cells[point] for _, point in known])
+    line.players.extend(["BW".index(colour) for colour, _ in known])
+    line.nodes.extend(range(number, number + len(known)))
+    if wrong is not None:
+        _point(wrong, line.size)
+    return len(known)
+
+
+@functools.cache
+def _cells(size: int) -> dict[str, int]:
+    """Returns the number of each point as SGF writes it, and of a pass."""
+    points = {
+        column + row: i * size + j
+        for i, row in enumerate(_LETTERS[:size])
+        for j, column in enumerate(_LETTERS[:size])
+    }
+    return points | {"": size**2, "tt": size**2}
 
 
 def _edits(node: dict[str, list[str]], size: int) -> Iterator[tuple[Point, int]]:
@@ -245,10 +348,8 @@ def vertex_of(point: Point | None, size: int) -> str:
     return format_vertex(None if point is None else (size - 1 - point[0], point[1]))
 
 
-def _text(node: Any, name: str) -> str:
-    if not node.has_property(name):
-        return ""
-    return sgf_grammar.simpletext_value(node.get_raw(name)).decode("utf-8")
+def _text(node: dict[str, list[bytes]], name: str) -> str:
+    return sgf_grammar.simpletext_value(node[name][0]).decode("utf-8") if name in node else ""
 
 
 def _texts_of(node: dict[str, list[bytes]]) -> dict[str, list[str]]:

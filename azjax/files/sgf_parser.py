@@ -3,10 +3,13 @@
 Source of the format: A. Hollosi, "SGF File Format FF[4]", https://www.red-bean.com/sgf/.
 """
 
+import functools
 import re
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from sgfmill.sgf_grammar import Coarse_game_tree
+from sgfmill.sgf_grammar import Coarse_game_tree, main_sequence_iter
 
 from azjax.files.text import decode, is_utf8
 
@@ -22,17 +25,56 @@ _LOWER = re.compile("[a-z]")
 _BRACKET = re.compile(r"(\\.)|\]", re.DOTALL)  # or a character that is escaped
 _TOKEN = re.compile(rf"[;()\[]|{_NAME}|[a-z]+")
 _START = re.compile(rf"\(\s*(?:[;(]|{_NEXT})|;\s*{_NEXT}")
+# Moves without anything else, as most of a file is. No name or value can follow within their nodes.
+_RUN = re.compile(r"(?:;\s*[BW]\s*\[(?:[A-Za-z]{2})?\]\s*(?=[;()]))++")
+_MOVE = re.compile(r"([BW])\s*\[([^\]]*)")
 _BYTES_END = re.compile(rb"\](?=\s*(?:;?\s*[A-Z]{1,2}\s*\[|\(\s*;))")
 # In an undeclared encoding a backslash before the end may be the second byte of a character.
 _TRAIL = re.compile(rb"([\x81-\xfe])\\(?=" + _BYTES_END.pattern + rb")")
 _CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*\[([^\]]{0,40})\]")
 
 
-class SgfTree(NamedTuple):
+# Encodings that write ASCII as ASCII does, without escapes.
+_ASCII_ALIKE = {"utf-8", "utf8", "ascii", "us-ascii", "iso-8859-1", "latin1", "gb2312", "gbk"}
+_ASCII_ALIKE |= {"gb18030", "big5", "shift_jis", "euc-kr", "windows-1252"}
+
+
+@dataclass(frozen=True)
+class SgfTree:
     """A game of a file."""
 
-    root: Any  # a `Coarse_game_tree`, whose values are in UTF-8
+    packed: Any  # a `Coarse_game_tree` with runs of moves as text, see `main_line`
     cut: bool  # the file ends within the game
+
+    @functools.cached_property
+    def root(self) -> Any:
+        """A `Coarse_game_tree`, whose values are in UTF-8."""
+        root = Coarse_game_tree()
+        opened = [(self.packed, root)]
+        while opened:  # no recursion, as hostile files are deep
+            packed, tree = opened.pop()
+            tree.sequence = [node for part in packed.sequence for node in _nodes(part)]
+            tree.children = [Coarse_game_tree() for _ in packed.children]
+            opened += zip(packed.children, tree.children, strict=True)
+        return root
+
+    def main_line(self) -> Iterator[dict[str, list[bytes]] | str]:
+        """Yields the main line: a node, or several of one move each as text, ";B[aa];W[]".
+
+        The points have two letters; a pass has none. The root is a node.
+        """
+        return main_sequence_iter(self.packed)
+
+
+def moves_of(run: str) -> list[tuple[str, str]]:
+    """Returns colour and point of each move of a run."""
+    return _MOVE.findall(run)
+
+
+def _nodes(part: dict[str, list[bytes]] | str) -> list[dict[str, list[bytes]]]:
+    if not isinstance(part, str):
+        return [part]
+    return [{colour: [point.encode()]} for colour, point in moves_of(part)]
 
 
 def parse_sgf(data: bytes) -> list[SgfTree]:
@@ -48,6 +90,9 @@ def _decoded(data: bytes) -> str:
     stands between them meanwhile.
     """
     charsets = list(_CHARSET.finditer(data))
+    declared = {found[1].strip().lower().decode("latin-1") for found in charsets}
+    if data.isascii() and b"\x1f" not in data and declared <= _ASCII_ALIKE:
+        return decode(data)
     starts = [max(data.rfind(b"(", 0, found.start()), 0) for found in charsets]
     names = [found[1].decode("latin-1") for found in charsets]
     if not starts or b"(" in data[: starts[0]]:  # a game that declares none
@@ -93,7 +138,10 @@ class _Parser:
             case ")":
                 self._close(cut=False)
             case ";":
-                self._open[-1].sequence.append({})
+                nodes = self._open[-1].sequence
+                run = _RUN.match(text, token.start()) if nodes else None
+                nodes.append({} if run is None else run[0])
+                return token.end() if run is None else run.end()
             case "[":  # a value without a name, or one that has no end
                 value = _WORD.match(text, token.start())
                 return None if value is None else value.end()
@@ -119,7 +167,10 @@ class _Parser:
                 while self._open:
                     self._close(cut=True)
                 self._open = [game]
-            self._open[-1].sequence[-1].setdefault(name, []).extend(values)
+            nodes = self._open[-1].sequence
+            if isinstance(nodes[-1], str):
+                nodes[-1:] = _nodes(nodes[-1])
+            nodes[-1].setdefault(name, []).extend(values)
         return at
 
     def _close(self, *, cut: bool) -> None:

@@ -58,6 +58,8 @@ def is_utf8(data: bytes) -> bool:
 
 
 def _decode(data: bytes, declared: str, fallback: str) -> str:
+    if not declared and data.isascii():
+        return data.decode()
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 from azjax_envs import Game
 from azjax_envs.game import possible_results
 
+from azjax.compact_states import restore_unobserved
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.results import WIN_DRAW_LOSS, Results
 from azjax.replay.buffer import TopPolicy, unpack_policy
-from azjax.replay.compact_states import restore_unobserved
 from azjax.replay.sampling import Sample
 from azjax.types import Array
 

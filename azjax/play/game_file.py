@@ -10,8 +10,8 @@ from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
-from azjax.files.game_record import Position
 from azjax.files.played_game import PlayedGame
+from azjax.files.played_positions import Position
 from azjax.files.read import check_format, open_games
 from azjax.files.sgf import format_sgf
 from azjax.play.session import Session

@@ -8,7 +8,6 @@ from azjax.replay.buffer import Transition as Transition
 from azjax.replay.buffer import add as add
 from azjax.replay.buffer import init as init
 from azjax.replay.buffer import pack_policy as pack_policy
-from azjax.replay.compact_states import drop_unobserved as drop_unobserved
 from azjax.replay.custom_targets import RunTargets as RunTargets
 from azjax.replay.custom_targets import TargetFunction as TargetFunction
 from azjax.replay.ring import ReplayBuffer as ReplayBuffer

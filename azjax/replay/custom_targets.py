@@ -11,12 +11,12 @@ import jax
 import jax.numpy as jnp
 from azjax_envs import Game
 
+from azjax.compact_states import restore_unobserved
 from azjax.config import Config
 from azjax.config.custom_parts import call_custom, resolve_custom
 from azjax.errors import UserError
 from azjax.replay.auxiliary import check_auxiliary, final_points
 from azjax.replay.buffer import Replay, TopPolicy, Transition
-from azjax.replay.compact_states import restore_unobserved
 from azjax.replay.targets import Targets
 from azjax.types import Array, State
 

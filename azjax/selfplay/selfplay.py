@@ -10,10 +10,10 @@ import jax.numpy as jnp
 from azjax_envs import Game, HasChance
 
 from azjax.chance import roll
+from azjax.compact_states import drop_unobserved
 from azjax.config import Config, SelfPlayConfig
 from azjax.pytrees import take, where
 from azjax.replay.buffer import Transition, pack_policy
-from azjax.replay.compact_states import drop_unobserved
 from azjax.replay.custom_targets import RunTargets
 from azjax.search.model import Evaluate, transition
 from azjax.search.search import Exploration, Search, SearchResult, check_result, search

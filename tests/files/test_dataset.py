@@ -7,12 +7,12 @@ from azjax_envs import make
 from azjax_envs.game import legal_actions
 
 import azjax
+from azjax.compact_states import restore_unobserved
 from azjax.errors import UserError
 from azjax.files.dataset import load_dataset
 from azjax.files.game_record import replay, start_game
 from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import unpack_policy
-from azjax.replay.compact_states import restore_unobserved
 from azjax.replay.custom_targets import RunTargets
 
 GO = "(;GM[1]SZ[5]KM[0.5]{result};B[cc];W[bb];B[];W[])"

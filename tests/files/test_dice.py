@@ -10,12 +10,12 @@ from azjax_envs.game import possible_results
 
 import azjax
 from azjax.chance import read_outcome
+from azjax.compact_states import restore_unobserved
 from azjax.errors import UserError
 from azjax.files.dataset import load_dataset
 from azjax.play.game_file import GameFile, resume_game
 from azjax.play.session import start_session
 from azjax.players.random_player import RandomPlayer
-from azjax.replay.compact_states import restore_unobserved
 
 
 def session_of(game, **options):

@@ -8,7 +8,8 @@ import mctx
 import numpy as np
 from azjax_envs import draw_chance, init_batch, random_action
 
-from azjax.files.game_record import GameRecord, PlayedPositions, Position
+from azjax.files.game_record import GameRecord
+from azjax.files.played_positions import Line, PlayedPositions, Position
 from azjax.search.model import mask_logits
 
 
@@ -45,7 +46,13 @@ def recorded_games(game, key, count, plies):
         before = jax.tree.map(lambda x, i=lane: x[i], start)
         first = (Position(before, mover=0, over=False, returns=(0.0, 0.0)),)
         played, moves = actions[:length, lane].tolist(), [""] * length
-        records.append(GameRecord(game, PlayedPositions(first, after, told, played, moves)))
+        moved = length - 1  # without the last
+        rows = jax.tree.map(lambda x, y, n=moved: np.concatenate([x[None], y[:n]]), before, after)
+        movers = np.append(0, told[0][:moved]).astype(np.int32)
+        end, (mover, _, returns) = jax.tree.map(lambda x, n=moved: x[n], (after, told))
+        last = Position(end, int(mover), True, tuple(returns.tolist()), "", movers[-1], played[-1])
+        line = Line(game, game, first, played, moves)
+        records.append(GameRecord(game, PlayedPositions(line, rows, movers, last)))
     return records
 
 

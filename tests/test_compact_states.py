@@ -7,7 +7,7 @@ import pytest
 from azjax_envs import make
 from azjax_envs.othello import Othello
 
-from azjax.replay.compact_states import drop_unobserved, restore_unobserved
+from azjax.compact_states import drop_unobserved, restore_unobserved
 
 
 def positions(game, plies):
