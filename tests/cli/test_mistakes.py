@@ -57,6 +57,7 @@ def test_a_mistake_is_one_line(written, command, said, folder, refused, monkeypa
         if written:
             Path(name).unlink()
     if not re.fullmatch(".*".join(map(re.escape, said.split("..."))), message):
-        assert os.environ.get("UPDATE_GOLDEN"), message
+        if "UPDATE_GOLDEN" not in os.environ:
+            assert message == said
         old, new = (f"{written}$ {command}\n{line}".rstrip() + "\n" for line in (said, message))
         FILE.write_text(FILE.read_text().replace(old, new, 1))

@@ -96,14 +96,17 @@ def agree(play_randomly, game, games, seed=0, begins=()):
     """Compares every ply of random games; returns the lengths and player 0's results."""
     kind = next(name for name in THEIRS if game.name.startswith(name))
     reference = pyspiel.load_game(THEIRS[kind].format(**dataclasses.asdict(game)))
+    actions = 14 if kind == "mancala" else game.num_actions  # there one for each pit and store
+    assert reference.num_distinct_actions() == actions
     see = ("view", "score") if hasattr(game, "score") else ("view",)
-    record = play_randomly(game, games, seed, see=see, begins=begins)
+    plies = min(game.max_steps + 1, 256)  # Kalah's bound is 1,848, and random games are short
+    record = play_randomly(game, games, seed, plies=plies, see=see, begins=begins)
     start = game.init()
     names = [game.action_to_string(start, action) for action in range(game.num_actions)]
     lengths, results = set(), set()
     for lane in range(games):
         state = reference.new_initial_state()
-        for ply in range(game.max_steps + 1):
+        for ply in range(plies):
             seen = {name: x[ply, lane] for name, x in record.items()}
             assert seen["over"] == state.is_terminal()
             swept = kind == "mancala" and seen["over"]  # only we put the last seeds into the stores

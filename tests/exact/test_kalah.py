@@ -53,7 +53,8 @@ def _cases():
         for engine, speed in zip(head[4:], speeds, strict=True):
             if speed != "-":
                 marks = pytest.mark.slow if speed == "slow" else ()
-                yield pytest.param(engine, options, int(margin), marks=marks)
+                name = f"{engine}-{pits}x{seeds}-{empty_capture}"
+                yield pytest.param(engine, options, int(margin), marks=marks, id=name)
 
 
 @pytest.mark.parametrize(("engine", "options", "margin"), list(_cases()))
