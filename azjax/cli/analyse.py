@@ -31,7 +31,8 @@ def analyse(arguments: list[str]) -> None:
     @dataclasses.dataclass(frozen=True)
     class Arguments:
         file: FileArgument
-        """Games in SGF (go), PGN (chess), CSA or KIF (shogi); or moves, a game a line."""
+        """Games in SGF (go, backgammon), PGN (chess), CSA or KIF (shogi), or .mat (backgammon); or
+        moves, a game a line."""
         player: str = ""
         """Judges: RUN, RUN:SIMULATIONS, a file, an engine, exact (small games of dice)."""
         game: str = ""

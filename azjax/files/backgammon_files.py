@@ -1,8 +1,8 @@
 """Games of backgammon in match files (.mat) and in SGF: read, and written as match files.
 
-Sources of the formats: GNU Backgammon's manual and what it writes; in SGF, game 6 of A. Hollosi,
-"SGF File Format FF[4]", https://www.red-bean.com/sgf/backgammon.html. The doubling cube is left
-out, as in the rules: the moves of a game do not depend on it.
+The doubling cube is left out, as in the rules: what can be moved does not depend on it. Sources of
+the formats: what GNU Backgammon writes and reads; A. Hollosi, "SGF File Format FF[4]",
+https://www.red-bean.com/sgf/backgammon.html.
 """
 
 import itertools
@@ -111,11 +111,14 @@ def read_sgf(game: Backgammon | None, tree: SgfTree) -> PlayedGame:
     return _played(game, _Line(turns, sides, result, problem))
 
 
-def format_mat(record: GameRecord, sides: Sequence[str] = ("first", "second")) -> str:
+def format_mat(
+    record: GameRecord, sides: Sequence[str] = ("first", "second"), *, loser: int | None = None
+) -> str:
     """Returns a game as a match file, which GNU Backgammon and other programs read.
 
     Args:
       sides: the names of both players, the first to move before the other.
+      loser: the player who gave up; None if nobody did.
     """
     first, second = ("".join(c for c in side if c not in ":\n") for side in sides)
     entries = []
@@ -130,10 +133,11 @@ def format_mat(record: GameRecord, sides: Sequence[str] = ("first", "second")) -
     lines = [" 1 point match", "", " Game 1", f" {first} : 0".ljust(_WIDTH) + f" {second} : 0"]
     for number, (left, right) in enumerate(_pairs(entries), 1):
         lines.append(f"{number:3}) {left.ljust(_WIDTH - 5)} {right}".rstrip())
-    if last.over:
-        points = round(3 * abs(last.returns[0]))
+    if last.over or loser is not None:
+        points = round(3 * abs(last.returns[0])) if last.over else 1
         won = f"Wins {points} point" + "s" * (points > 1)
-        lines.append(" " * (6 if last.returns[0] > 0 else _WIDTH + 6) + won)
+        first_won = last.returns[0] > 0 if last.over else loser == 1
+        lines.append(" " * (6 if first_won else _WIDTH + 6) + won)
     return "\n".join(lines) + "\n"
 
 

@@ -1,19 +1,20 @@
-"""Files with games: SGF, PGN, CSA, KIF, and lists of moves."""
+"""Files with games: SGF, PGN, CSA, KIF, match files, and lists of moves."""
 
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from azjax_envs import Game
+from azjax_envs.backgammon import Backgammon
 from azjax_envs.chess import Chess
 from azjax_envs.go import Go
 from azjax_envs.shogi import Shogi
 
 from azjax.errors import UserError, printable
-from azjax.files import pgn, sgf, shogi_files
+from azjax.files import backgammon_files, pgn, sgf, shogi_files
 from azjax.files.move_lists import read_list
 from azjax.files.played_game import PlayedGame, Unplayed
 from azjax.files.played_positions import LANES, play_together
@@ -26,8 +27,15 @@ _Read = TypeVar("_Read")
 _MAX_BYTES = 16 * 2**20
 _MANY = 8  # fewer games are played one by one, since a program for several would be compiled
 _GROUP = 4 * LANES  # games that are read before they are played: enough to sort them by length
-FORMATS: dict[str, type] = {".sgf": Go, ".pgn": Chess, ".csa": Shogi, ".kif": Shogi, ".kifu": Shogi}
-"""The game of each format; all others are lists of moves, a game a line."""
+FORMATS: dict[str, tuple[type, ...]] = {
+    ".sgf": (Go, Backgammon),
+    ".pgn": (Chess,),
+    ".mat": (Backgammon,),
+    ".csa": (Shogi,),
+    ".kif": (Shogi,),
+    ".kifu": (Shogi,),
+}
+"""The games of each format; all others are lists of moves, a game a line."""
 
 
 def read_games(
@@ -36,7 +44,10 @@ def read_games(
     *,
     strict: bool = True,
 ) -> Iterator[PlayedGame]:
-    """Returns the games of files in SGF (go), PGN (chess), CSA and KIF (shogi), and lists of moves.
+    """Returns the games of files.
+
+    They are in SGF (go, backgammon), PGN (chess), CSA and KIF (shogi), match files of backgammon
+    (.mat), and lists of moves.
 
     In a list of moves of a game of dice each roll stands before its moves: "6-1: 13/7 8/7". The
     ending of a file tells its format. A game that cannot be read has an `error` and no record.
@@ -161,21 +172,22 @@ def _play(group: Sequence[tuple[_Opened, PlayedGame | Unplayed]]) -> Iterator[Pl
 
 def game_of_file(path: Path) -> str | None:
     """Returns the name of a file's game, or of its first one; None if a list of moves has none."""
-    kind, data = FORMATS.get(path.suffix.lower()), read_bytes(path)
-    if kind is Go:
-        size = sgf.board_size(parse_sgf(data))
+    kinds, data = FORMATS.get(path.suffix.lower(), ()), read_bytes(path)
+    if Go in kinds and not _is_backgammon(trees := parse_sgf(data)):
+        size = sgf.board_size(trees)
         return f"go_{size}x{size}"
-    if kind is not None:
-        return kind().name
+    if kinds:
+        return kinds[-1]().name
     return next(filter(None, map(_named_game, decode(data).split("\n"))), None)
 
 
 def check_format(path: Path, game: Game) -> None:
     """Raises a UserError if the ending of a file stands for another game than `game`."""
     suffix = path.suffix.lower()
-    kind = FORMATS.get(suffix)
-    if kind is not None and not isinstance(game, kind):
-        raise UserError(f"{path}: files {suffix} are of {kind.__name__.lower()}, not {game.name}")
+    kinds = FORMATS.get(suffix, (object,))
+    if not isinstance(game, kinds):
+        names = " or ".join(kind.__name__.lower() for kind in kinds)
+        raise UserError(f"{path}: files {suffix} are of {names}, not {game.name}")
 
 
 def read_tree(path: Path) -> SgfTree:
@@ -209,24 +221,39 @@ def read_bytes(path: Path) -> bytes:
 def _split(path: Path, game: Game | None) -> Iterator[Callable[[], PlayedGame | Unplayed]]:
     """Returns a function for each game, which returns it or raises a UserError."""
     suffix, data = path.suffix.lower(), read_bytes(path)
-    shogi = FORMATS.get(suffix) is Shogi
+    shogi = FORMATS.get(suffix) == (Shogi,)
     if suffix == ".sgf":
         trees = parse_sgf(data)
         if data.strip() and not trees:
             raise UserError(f"{path}: it is not an SGF file")
-        assert game is None or isinstance(game, Go)
-        return (functools.partial(sgf.read_game, game, tree) for tree in trees)
+        return (functools.partial(_read_tree, game, tree) for tree in trees)
     text = decode(data, fallback=SHIFT_JIS if shogi else LATIN)
     games: Iterable[Any]
     if suffix == ".pgn":
         games, read = pgn.split_games(text), pgn.read_game
     elif suffix == ".csa":
         games, read = shogi_files.split_csa(text), shogi_files.read_csa
+    elif suffix == ".mat":
+        games = backgammon_files.split_mat(text)
+        read = functools.partial(backgammon_files.read_mat, cast(Backgammon | None, game))
     elif shogi:
         games, read = shogi_files.split_kif(text), shogi_files.read_kif
     else:
         games, read = _lists(text), functools.partial(_read_line, game)
     return (functools.partial(read, each) for each in games)
+
+
+def _read_tree(game: Game | None, tree: SgfTree) -> PlayedGame | Unplayed:
+    """Returns a game of an SGF file, whose kind the file tells if `game` is None."""
+    if isinstance(game, Backgammon) or (game is None and _is_backgammon([tree])):
+        return backgammon_files.read_sgf(game, tree)
+    assert game is None or isinstance(game, Go)
+    return sgf.read_game(game, tree)
+
+
+def _is_backgammon(trees: Sequence[SgfTree]) -> bool:
+    """Returns whether the first game says so."""
+    return bool(trees) and trees[0].root.sequence[0].get("GM", [b""])[0].strip() == b"6"
 
 
 def _lists(text: str) -> Iterator[tuple[str, str | None]]:

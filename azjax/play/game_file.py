@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import cast
 
 from azjax_envs import Game
+from azjax_envs.backgammon import Backgammon
 from azjax_envs.go import Go
 
 from azjax.errors import UserError
 from azjax.files import pgn, shogi_files
+from azjax.files.backgammon_files import format_mat
 from azjax.files.played_game import PlayedGame
 from azjax.files.played_positions import Position
 from azjax.files.read import check_format, open_games
@@ -32,6 +34,8 @@ class GameFile:
 
     def __init__(self, path: Path, game: Game):
         check_format(path, game)
+        if isinstance(game, Backgammon) and path.suffix.lower() == ".sgf":
+            raise UserError(f"{path}: games of backgammon are saved as .mat, or as lists of moves")
         if path.exists():
             raise UserError(f"{path} exists already: name a new file, also where a game goes on")
         if not path.parent.is_dir():
@@ -96,6 +100,8 @@ def _whole(suffix: str, session: Session, moves: list[str]) -> str:
     if suffix == ".csa":
         end = "CHUDAN" if not over else "SENNICHITE" if winner is None else "TSUMI"
         return shogi_files.format_csa(moves, "TORYO" if session.loser is not None else end)
+    if suffix == ".mat":
+        return format_mat(record, loser=session.loser)
     if suffix == ".sgf":
         end = "0" if winner is None else f"{'BW'[winner]}+{'R' * (session.loser is not None)}"
         game, result = cast(Go, record.game), end if over else ""
