@@ -39,8 +39,8 @@ def play(arguments: list[str]) -> None:
         watch: bool = False
         """Let the player play both sides."""
         save: Path | None = None
-        """A new file for the games: .sgf (go), .pgn (chess), .csa (shogi), .mat (backgammon), or moves
-        as text."""
+        """A new file for the games: .sgf (go), .pgn (chess), .csa (shogi), .mat (backgammon), or
+        moves as text."""
         resume: Path | None = None
         """A file whose last game goes on, as --save and other programs write it."""
         dice: Literal["ask"] | None = None

@@ -116,9 +116,19 @@ def test_names_of_rolls():
     assert [read_outcome(ur, ur.init(), str(n)) for n in range(5)] == [0, 1, 2, 3, 4]
 
 
-def test_other_formats_know_no_dice(tmp_path):
-    with pytest.raises(UserError, match=r"files \.sgf are of go, not backgammon"):
+def test_backgammon_is_saved_as_a_match_file(tmp_path):
+    with pytest.raises(UserError, match=r"games of backgammon are saved as \.mat, or as lists"):
         GameFile(tmp_path / "a.sgf", make("backgammon"))
+    game, chance = make("hypergammon"), random.Random(3)
+    session = start_session(game, RandomPlayer(game), humans=(0, 1), key=jax.random.key(3))
+    file = GameFile(tmp_path / "a.mat", game)
+    while not session.over:
+        session = session.play(chance.choice(list(session.record.legal_moves())))
+        file.save(session)
+    (played,) = azjax.read_games(tmp_path / "a.mat", game)
+    assert played.record.moves == session.record.moves
+    assert played.record.current.returns == session.record.current.returns
+    assert 3 * played.record.current.returns[0] == pytest.approx(played.result)
 
 
 @pytest.mark.parametrize("name", ["ur_1", "hypergammon"])
