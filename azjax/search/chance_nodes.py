@@ -9,7 +9,6 @@ A network never sees a position before its dice. A chance node counts what the n
 position after the most probable outcome, the first of them.
 """
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ import mctx
 from azjax_envs import Game, HasChance
 from azjax_envs.sampling import weighted_action
 
-from azjax.pytrees import batch_size, check_array, where
+from azjax.pytrees import batch_size, check_array
 from azjax.search.descent import Selection
-from azjax.search.model import Evaluate, Rules, log_of, transition
+from azjax.search.model import Evaluate, Rules, log_of
 from azjax.types import Array, Params, State
 
 
@@ -83,11 +82,9 @@ class ChanceNodes:
                 outcomes = weighted_action(draw_key, shares)
             else:
                 outcomes = jnp.argmax(shares, axis=-1)
-            after, reward, discount = jax.vmap(functools.partial(transition, self))(
-                states, self.game.num_actions + outcomes
-            )
+            after, reward, discount = jax.vmap(self._roll)(states, outcomes)
             is_chance = jax.vmap(self.game.is_chance)(states)
-            logits, value = evaluate(params, key, where(is_chance, after, states))
+            logits, value = evaluate(params, key, after)  # the states themselves after a roll
             shape = (batch_size(states), self.game.num_actions)
             check_array(logits, shape, float, name="logits that evaluate returns")
             check_array(value, shape[:1], float, name="value that evaluate returns")
@@ -95,6 +92,14 @@ class ChanceNodes:
             return logits, jnp.where(is_chance, reward + discount * value, value)
 
         return evaluate_nodes
+
+    def _roll(self, state: State, outcome: Array) -> tuple[State, Array, Array]:
+        """Returns the `transition` by an outcome; a state without chance stays as it is."""
+        mover = self.game.current_player(state)
+        after = self.game.chance_step(state, outcome)
+        discount = jnp.where(self.game.current_player(after) == mover, 1.0, -1.0)
+        discount = jnp.where(self.game.is_terminal(after), 0.0, discount)
+        return after, self.game.returns(after)[mover], discount
 
 
 def with_chance_nodes(
@@ -138,8 +143,8 @@ def result_of_actions(result: Any, outcomes: int) -> Any:
 def with_chance(selection: Selection, outcomes: int) -> Selection:
     """Returns a selection that also knows chance nodes, if the last actions are `outcomes`.
 
-    A chance node takes the outcome with the largest probability / (visits + 1). Other nodes, and
-    the root, select by the given rule, which sees the game's actions only.
+    A chance node takes the outcome with the largest probability / (visits + 1), the first among
+    equals. Other nodes, and the root, select by the given rule, which sees the game's actions only.
     """
     if not outcomes:
         return selection
@@ -151,11 +156,16 @@ def with_chance(selection: Selection, outcomes: int) -> Selection:
         logits = tree.children_prior_logits[node, -outcomes:]
         due = jax.nn.softmax(logits) / (tree.children_visits[node, -outcomes:] + 1)
         first = tree.num_actions - outcomes
-        outcome = first + jnp.argmax(due).astype(jnp.int32)
+        # Equal up to the rounding of logarithms, which differs from platform to platform.
+        most = due >= (1 - _SAME) * jnp.max(due)
+        outcome = first + jnp.argmax(most).astype(jnp.int32)
         action = selection.below(key, actions_only(tree, outcomes), node, depth)
         return jnp.where(jnp.any(logits > jnp.finfo(logits.dtype).min), outcome, action)
 
     return Selection(at_root, below)
+
+
+_SAME = 1e-5  # relative difference of outcomes that are due alike; web/page/search.js has it, too
 
 
 def actions_only(tree: mctx.Tree, outcomes: int) -> mctx.Tree:

@@ -80,6 +80,9 @@ def stock_search(game, evaluate, params, key, states, *, simulations, puct):
 
     After every move of the game chance must be next, unless the game is over. In mctx a position
     before the dice has the value of the player who has moved.
+
+    Where two outcomes are due alike, mctx takes one by the rounding of their logarithms, and azjax
+    the first. So each is made less probable than the one before by a little more than rounding.
     """
 
     def likeliest(states):
@@ -95,7 +98,8 @@ def stock_search(game, evaluate, params, key, states, *, simulations, puct):
         value = jnp.where(over, result, jnp.where(movers == others, 1, -1) * value)
         shares = jax.vmap(game.chance_probabilities)(after)
         output = mctx.DecisionRecurrentFnOutput(
-            chance_logits=jnp.log(shares), afterstate_value=value
+            chance_logits=jnp.log(shares) - 2e-6 * jnp.arange(shares.shape[-1])[None],
+            afterstate_value=value,
         )
         return output, (movers, after)
 

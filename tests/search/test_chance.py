@@ -2,6 +2,7 @@
 
 import functools
 from dataclasses import dataclass
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -105,7 +106,7 @@ def check_tree(game, states, result, tree):
     assert chosen[real & goes_on].all()
     assert result.visits.shape == (BATCH, game.num_actions)
     np.testing.assert_allclose(result.policy.sum(-1), 1, atol=1e-5)
-    # Visits of a chance node's outcomes are as due: the last one was not due less than another.
+    # Visits of a chance node's outcomes are as due, the first among equals.
     is_chance = np.asarray(jax.vmap(jax.vmap(game.is_chance))(tree.states))
     shares = np.asarray(jax.vmap(jax.vmap(game.chance_probabilities))(tree.states))
     counts = np.zeros(shares.shape, int)
@@ -114,9 +115,8 @@ def check_tree(game, states, result, tree):
     counts[lanes, above[lanes, places], outcomes] = tree.visits[lanes, places]
     busy = is_chance & (tree.visits > 3)
     assert busy.sum() > 20
-    share, count = shares[busy], counts[busy]
-    taken = np.where(count > 0, share / np.maximum(count, 1), np.inf).min(-1)
-    assert (taken >= (share / (count + 1)).max(-1) - 1e-6).all()
+    for share, count in zip(shares[busy], counts[busy], strict=True):
+        assert count.tolist() == visits_due(share, count.sum())
     # A node's value is the mean of its evaluation and its children's values.
     total = tree.evaluations.astype(float).copy()
     for lane, place in zip(*np.nonzero(real), strict=True):
@@ -124,6 +124,16 @@ def check_tree(game, states, result, tree):
         total[lane, tree.parents[lane, place]] += tree.visits[lane, place] * value
     seen = (tree.visits > 0) & ~over
     np.testing.assert_allclose(total[seen] / tree.visits[seen], tree.values[seen], atol=1e-5)
+
+
+def visits_due(shares, visits):
+    """Returns how many of the visits go to each outcome, by exact fractions."""
+    exact = [Fraction(float(share)).limit_denominator(100) for share in shares]
+    counts = [0] * len(exact)
+    for _ in range(visits):
+        due = [share / (count + 1) for share, count in zip(exact, counts, strict=True)]
+        counts[due.index(max(due))] += 1
+    return counts
 
 
 @pytest.mark.parametrize("algorithm", ["gumbel", "puct"])
