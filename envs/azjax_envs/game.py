@@ -208,6 +208,26 @@ class HasClicks(Protocol[State]):
 
 
 @runtime_checkable
+class HasTextParts(Protocol[State]):
+    """A game whose texts of actions depend on the position, such as "13/7*" in backgammon.
+
+    The text of an action is its parts, one after the other. Exported pages write moves so.
+    """
+
+    @property
+    def text_parts(self) -> tuple[str, ...]:
+        """The parts of all texts."""
+
+    def action_parts(self, state: State) -> Array:
+        """Returns the parts of the text of each legal action.
+
+        Returns:
+          int32 [num_actions, P]: indices into `text_parts`. Rows of illegal actions have no
+          meaning.
+        """
+
+
+@runtime_checkable
 class HasFen(Protocol[State]):
     """A game whose positions can be written in Forsyth-Edwards Notation (FEN), such as chess."""
 

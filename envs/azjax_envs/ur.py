@@ -180,6 +180,15 @@ class Ur(BaseGame):
             return "pass" if action else "new"
         return _name(int(action), int(state.player))
 
+    @property
+    def text_parts(self) -> tuple[str, ...]:
+        return "new", "pass", *_TILES
+
+    def action_parts(self, state: UrState) -> Array:
+        fields = jnp.asarray(2 + _FIELD_TILES)[state.player]
+        ends = np.zeros((1, 1), np.int32)
+        return jnp.concatenate([ends, fields[:, None], ends + 1])
+
     def outcome_to_string(self, state: UrState, outcome: int) -> str:
         return str(int(outcome))
 
@@ -266,6 +275,7 @@ _TILES = sorted({*_NAMES[0], *_NAMES[1]})
 _TILE_PATHS = np.array(
     [[1 + names.index(t) if t in names else 0 for t in _TILES] for names in _NAMES]
 )
+_FIELD_TILES = np.array([[_TILES.index(tile) for tile in names] for names in _NAMES], np.int32)
 _ROSETTE_TILES = {names[field - 1] for names in _NAMES for field in (4, 8, 14)}
 
 
@@ -287,6 +297,7 @@ def _svg_board(pieces: int) -> str:
     for cell, tile in enumerate(_TILES):
         x, y = corner(tile)
         (action,) = {1 + names.index(tile) for names in _NAMES if tile in names}
+        player = None if tile[0] == "b" else "ac".index(tile[0])
         content = [
             svg.element(
                 "rect", cls="field", x=x + 2, y=y + 2, width=size - 4, height=size - 4, rx=6
@@ -306,7 +317,8 @@ def _svg_board(pieces: int) -> str:
                 for turn in (0, 45, 90, 135)
             ]
         content.append(svg.element("circle", cls="piece", r=20, **middle))
-        parts.append(svg.element("g", content, data_cell=cell, data_action=action))
+        numbers = {"data_cell": cell, "data_action": action, "data_player": player}
+        parts.append(svg.element("g", content, **numbers))
     beside = len(_TILES)
     for kind, column, word in ((0, 5, "start"), (2, 6, "off")):
         for player, row in enumerate("ac"):
@@ -321,10 +333,10 @@ def _svg_board(pieces: int) -> str:
                 ),
             ]
             content.append(svg.label(word, x + size / 2, y + 54))
-            cell, action = beside + kind + player, None if kind else 0
-            parts.append(
-                svg.element("g", content, cls="beside", data_cell=cell, data_action=action)
-            )
+            numbers = {"data_cell": beside + kind + player}
+            if not kind:
+                numbers |= {"data_action": 0, "data_player": player}
+            parts.append(svg.element("g", content, cls="beside", **numbers))
     x, y = margin + 8 * size + 20, margin + size
     dice = []
     for die in range(4):

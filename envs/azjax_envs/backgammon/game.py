@@ -276,10 +276,8 @@ class Backgammon(BaseGame):
 
         Cells are those of `view`: points, bars, and the trays of checkers borne off.
         """
-        first, dice = state.player == 0, state.dice.astype(jnp.uint32)
-        high, low = moves.higher(dice), moves.lower(dice)
-        die = jnp.concatenate([jnp.full(25, high), jnp.full(25, low)]).astype(jnp.int32)
-        point = np.tile(np.arange(1, 26, dtype=np.int32), 2)
+        first = state.player == 0
+        point, die, low = self._points_and_dice(state)
         end = point - die
 
         def cell(place: Array | np.ndarray) -> Array:
@@ -289,9 +287,36 @@ class Backgammon(BaseGame):
         bar, tray = jnp.where(first, 24, 25), jnp.where(first, 26, 27)
         starts = jnp.where(point == 25, bar, cell(point))
         ends = jnp.where(end >= 1, cell(end), tray)
-        choices = jnp.where((end < 1) & (high != low), die, 0)
+        choices = jnp.where((end < 1) & (die[0] != low), die, 0)
         rows = jnp.stack([starts, ends, choices], axis=1).astype(jnp.int32)
         return jnp.concatenate([rows, jnp.array([[-1, -1, 0]], jnp.int32)])
+
+    @property
+    def text_parts(self) -> tuple[str, ...]:
+        points = [str(point) for point in range(1, 25)]
+        ends, dice = [f"/{point}" for point in points], [f"({die})" for die in range(1, 7)]
+        return ("", *points, "bar", *ends, "/off", *dice, "*", "pass")
+
+    def action_parts(self, state: BackgammonState) -> Array:
+        point, die, low = self._points_and_dice(state)
+        end = point - die
+        ends = jnp.where(end >= 1, _TO + end, _TO_OFF)
+        either = (end < 1) & (die[0] != low) & (point <= low)
+        blots = board.blots(state.other) >> (25 - end).astype(jnp.uint32)
+        hits = (end >= 1) & (blots & 1 == 1)
+        parts = point, ends, jnp.where(either, _BY + die, 0), jnp.where(hits, _HITS, 0)
+        rows = jnp.stack([jnp.broadcast_to(part, die.shape) for part in parts], axis=1)
+        return jnp.concatenate([rows, jnp.array([[_HITS + 1, 0, 0, 0]], jnp.int32)])
+
+    def _points_and_dice(self, state: BackgammonState) -> tuple[np.ndarray, Array, Array]:
+        """Returns the point and the die of each move of a checker, and the lower die.
+
+        int32 [50], int32 [50] and int32 [].
+        """
+        dice = state.dice.astype(jnp.uint32)
+        high, low = moves.higher(dice).astype(jnp.int32), moves.lower(dice).astype(jnp.int32)
+        die = jnp.concatenate([jnp.full(25, high), jnp.full(25, low)])
+        return np.tile(np.arange(1, 26, dtype=np.int32), 2), die, low
 
     @property
     def _planes(self) -> int:
@@ -357,6 +382,7 @@ class Hypergammon(Backgammon):
 
 
 _PASS = 50
+_TO, _TO_OFF, _BY, _HITS = 25, 50, 50, 57  # places of parts of texts: "/1" comes after _TO
 _SHARES = np.arange(-3, 4, dtype=np.float32) / 3  # of three points
 _PAIRS = [(low, high) for low in range(1, 7) for high in range(low + 1, 7)]
 _DOUBLES = len(_PAIRS)  # the first outcome that is one

@@ -16,6 +16,7 @@ from azjax_envs.game import (
     HasClicks,
     HasPlayerNames,
     HasShownMoves,
+    HasTextParts,
     HasWinningCells,
     State,
     legal_actions,
@@ -123,6 +124,7 @@ def check_optional(game: Game) -> Iterator[str]:
         if not (isinstance(names, tuple) and len({*names} - {""}) == len(names) == 2):
             yield f"player_names must be two different texts, not {names!r}"
     yield from _check_shown_moves(game)
+    yield from _check_parts(game)
     if not isinstance(game, HasWinningCells):
         return
     if not isinstance(game.winning_shape, str) or not game.winning_shape:
@@ -149,6 +151,23 @@ def _check_shown_moves(game: Game) -> Iterator[str]:
         for action in actions[:_ACTIONS:4]:
             if game.string_to_action(state, names[action]) != action:
                 yield f"string_to_action must read {names[action]!r} of shown_moves as {action}"
+                return
+
+
+def _check_parts(game: Game) -> Iterator[str]:
+    """Checks that the parts of texts make up the texts of the legal actions."""
+    if not isinstance(game, HasTextParts):
+        return
+    for state, actions in _positions(game):
+        parts = np.asarray(game.action_parts(state))
+        if parts.ndim != 2 or len(parts) != game.num_actions or parts.dtype != np.int32:
+            found = f"{parts.dtype} {parts.shape}"
+            yield f"action_parts must be int32 [{game.num_actions}, P], not {found}"
+            return
+        for action in actions:
+            text = "".join(game.text_parts[part] for part in parts[action])
+            if text != game.action_to_string(state, action):
+                yield f"the parts of action {action} make {text!r}, not its text"
                 return
 
 

@@ -14,6 +14,7 @@ from azjax_envs.othello import Othello
 from azjax_envs.testing import check
 from azjax_envs.testing.text import check_drawing, check_strings
 from azjax_envs.tic_tac_toe import TicTacToe
+from azjax_envs.ur import Ur
 
 frozen = dataclasses.dataclass(frozen=True)
 _calls = itertools.count()
@@ -422,6 +423,21 @@ def test_observations_out_of_their_bounds():
     (line,) = warned(Large())
     assert "observations reach from -1 to 1.5: observation_bounds, which are 0 and 1" in line
     assert warned(Bounded()) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [((0,), "the parts of action 0 make 'pass', not its text"), ((0.0,), "int32 [16")],
+)
+def test_parts_of_texts_that_are_wrong(row, said):
+    @frozen
+    class Parts(Ur):
+        text_parts = ("pass",)
+
+        def action_parts(self, state):
+            return jnp.tile(jnp.asarray([row]), (16, 1))
+
+    assert any(said in finding for finding in check._run(check.check_optional, Parts(1)))
 
 
 _IN_A_CELL = """
