@@ -2,9 +2,10 @@
 
 A game's `svg_board()` is a complete SVG document of the empty board. Each part whose look depends
 on the position has the attribute `data-cell="i"`. Each part that plays an action when clicked has
-`data-action="a"`. `view(state)` returns a style code for every cell. A position is shown by adding
-`data-code="c"` next to `data-cell="i"`; the style sheet of the document does the rest. `to_svg`
-adds these attributes in Python, and a web page sets them on the elements.
+`data-action="a"`, and `data-player="p"` too if it plays for one player alone. `view(state)` returns
+a style code for every cell. A position is shown by adding `data-code="c"` next to `data-cell="i"`;
+the style sheet of the document does the rest. `to_svg` adds these attributes in Python, and a web
+page sets them on the elements.
 
 A board can be turned if its second player sits opposite. Parts that must stay upright then have
 the class `upright`. A board without such parts is always shown from the same side.

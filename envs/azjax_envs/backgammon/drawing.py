@@ -148,10 +148,12 @@ def _die(player: int, place: int, cell: int) -> str:
 
 
 def _turn(cell: int) -> str:
-    words = {1: "to roll", 2: "to roll", 5: "no move", 6: "no move"}
+    # Beside the dice, or above four of them.
+    words = {1: ("to roll", 46, 0), 2: ("to roll", 46, 0)}
+    words |= {code: ("no move", 132, -34) for code in (5, 6)}
     parts = [
-        svg.label(word, _half(1 - code % 2) + 46, _MIDDLE, cls=f"turn s{code}")
-        for code, word in words.items()
+        svg.label(word, _half(1 - code % 2) + x, _MIDDLE + y, cls=f"turn s{code}")
+        for code, (word, x, y) in words.items()
     ]
     return svg.element("g", parts, data_cell=cell)
 
