@@ -39,6 +39,11 @@ def outcomes(game: Game, state: State) -> tuple[Array, State]:
     return jnp.where(game.is_chance(state), shares, certain), states
 
 
+def most_entries(game: Game) -> int:
+    """Returns the most moves of a game; in a game of dice a roll may stand before each."""
+    return 2 * game.max_steps + 1 if isinstance(game, HasChance) else game.max_steps
+
+
 def mean_over_outcomes(game: Any, value: Callable[[State], Array], states: State) -> Array:
     """Returns the expected results of player 0 in states [B, ...], float32 [B].
 
@@ -88,6 +93,6 @@ def require_no_chance(game: Any) -> None:
     if isinstance(game, HasChance):
         name = getattr(game, "name", type(game).__name__)
         raise UserError(
-            f"{name} is a game of chance: engines and exported pages know no dice; azjax "
-            "train, pretrain, eval, match, analyse, play (also --web) and solve do"
+            f"{name} is a game of chance: engines know no dice; azjax train, pretrain, "
+            "eval, match, analyse, play, web and solve do"
         )

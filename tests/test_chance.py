@@ -14,9 +14,8 @@ from azjax.errors import UserError
 from azjax.network.two_headed import make_network
 from azjax.players.random_player import RandomPlayer
 from azjax.players.uct import UCTPlayer
-from azjax.web.site import write_site
 
-REFUSED = "ur_1 is a game of chance: engines and exported pages know no dice; azjax train,"
+REFUSED = "ur_1 is a game of chance: engines know no dice; azjax train,"
 NETWORK = {"architecture": "mlp", "blocks": 1, "channels": 4, "value_hidden": 4, "norm": "none"}
 DOORS = {
     "GTP": "gtp RUN",
@@ -28,7 +27,6 @@ DOORS = {
     "GTP by the name of the game": "gtp ur_1",
     "UCI by the name of the game": "uci ur_1",
     "USI by the name of the game": "usi ur_1",
-    "a page for any browser": "web RUN --out SITE",
     "the measurement of searches": "bench search --game ur_1",
 }
 """What knows no dice, with the command that leads there."""
@@ -49,7 +47,7 @@ def test_commands_that_know_no_dice(door, network, tmp_path, capsys, monkeypatch
     monkeypatch.chdir(tmp_path)
     (tmp_path / "games.txt").write_text("# ur_1\n1: new 2: new 1:\n")
     line = DOORS[door]
-    for name, path in (("RUN", network), ("FILE", "games.txt"), ("SITE", "site")):
+    for name, path in (("RUN", network), ("FILE", "games.txt")):
         line = line.replace(name, str(path))
     assert main(line.split()) == 2
     (said,) = capsys.readouterr().err.strip().split("\n")[-1:]
@@ -64,14 +62,13 @@ def test_external_engines_know_no_dice(engine, capsys):
     assert "not for ur_1" in (said := capsys.readouterr().err) or "not ur_1" in said
 
 
-def test_functions_that_know_no_dice(network, tmp_path):
+def test_functions_that_know_no_dice(network):
     game = make("ur_1")
     player = azjax.load_player(network)
     for call in (
         lambda: make_engine_search(UCTPlayer(game, 2)),
         lambda: make_engine_search(RandomPlayer(game)),
         lambda: make_engine_search(player),
-        lambda: write_site(player, tmp_path / "site", about=""),
     ):
         with pytest.raises(UserError, match=REFUSED):
             call()

@@ -12,7 +12,7 @@ import numpy as np
 from azjax_envs import Game, HasChance
 from azjax_envs.game import legal_actions
 
-from azjax.chance import mean_over_outcomes
+from azjax.chance import mean_over_outcomes, most_entries
 from azjax.engine.anytime import AnytimeSearch
 from azjax.engine.decision import continue_search
 from azjax.engine.search_analysis import SearchAnalysis
@@ -136,11 +136,6 @@ def _replay(game: Game, moves: Sequence[int], start: str) -> State:
     if number < len(moves):
         raise IllegalMove(f"move {number + 1}, action {moves[number]}, is not legal there")
     return state
-
-
-def most_entries(game: Game) -> int:
-    """Returns the most moves of a game; in a game of dice a roll may stand before each."""
-    return 2 * game.max_steps + 1 if isinstance(game, HasChance) else game.max_steps
 
 
 def num_entries(game: Game) -> int:

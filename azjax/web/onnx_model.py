@@ -1,5 +1,6 @@
 """A game and a network as one ONNX model, with which a browser can search."""
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +9,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
-from azjax_envs.game import HasClicks, HasScore, HasSetUp, HasWinningCells
+from azjax_envs import Game, HasChance
+from azjax_envs.game import HasClicks, HasScore, HasSetUp, HasTextParts, HasWinningCells
 
 from azjax.errors import UserError
 from azjax.network import Network, Variables, in_float32
 from azjax.pytrees import expand
-from azjax.search import mask_logits
+from azjax.search import mask_logits, network_evaluate, with_chance_nodes
 from azjax.types import Array, State
 
 
@@ -34,8 +35,12 @@ FACTS = ("player", "over", "returns", "legal", "prior", "value", "view")
 def extra_facts(game: Game) -> dict[str, Callable[[State], Array]]:
     """Returns the functions of a state that only some games have, by the names of their outputs."""
     facts: dict[str, Callable[[State], Array]] = {}
+    if isinstance(game, HasChance):
+        facts["chance"] = functools.partial(_chance, game)
     if isinstance(game, HasClicks):
         facts["clicks"] = game.clicks
+    if isinstance(game, HasTextParts):
+        facts["parts"] = game.action_parts
     if isinstance(game, HasScore):
         facts["score"] = game.score
     if isinstance(game, HasWinningCells):
@@ -43,19 +48,30 @@ def extra_facts(game: Game) -> dict[str, Callable[[State], Array]]:
     return facts
 
 
+def _chance(game: HasChance, state: State) -> Array:
+    """Returns the probabilities of outcomes, all 0 where chance is not next, float32 [K]."""
+    return jnp.where(game.is_chance(state), game.chance_probabilities(state), 0.0)
+
+
 def facts_of(game: Game, network: Network, variables: Variables, state: State) -> dict[str, Array]:
     """Returns what a page knows of a position, by the names in FACTS and of `extra_facts`.
 
     `player` is int32 [], `over` bool [], `returns` float32 [2], `legal` bool [A], `prior` float32
     [A] over the legal actions, `value` float32 [] from the mover's perspective, `view` int32
-    [cells]. Some games add `clicks` int32 [A, 3], `score` float32 [2], and `winning` bool [cells].
+    [cells]. Some games add `chance` float32 [K], the probabilities of outcomes where they are next
+    and 0 elsewhere, `clicks` int32 [A, 3], `parts` int32 [A, P], `score` float32 [2], and `winning`
+    bool [cells].
+
+    The prior and the value are those of a node in the search. So before a roll the value is that of
+    the position after the most probable outcome, see `azjax.search.chance_nodes`.
     """
-    prediction = network.apply(variables, expand(game.observe(state)))
+    _, evaluate = with_chance_nodes(game, network_evaluate(game, network))
+    logits, value = evaluate(variables, jnp.zeros(2, jnp.uint32), expand(state))
     legal = game.legal_action_mask(state)
     return facts_of_game(game, state) | {
         "legal": legal,
-        "prior": jax.nn.softmax(mask_logits(prediction.policy_logits[0], legal)),
-        "value": prediction.value[0],
+        "prior": jax.nn.softmax(mask_logits(logits[0, : len(legal)], legal)),
+        "value": value[0],
     }
 
 
@@ -76,9 +92,10 @@ def make_evaluation(
     """Returns the function to export.
 
     It takes a state's arrays and an action, where -1 makes no move, and returns the arrays of the
-    next state and `facts_of` it.
+    next state and `facts_of` it. In a game of chance, action A + k is outcome k.
     """
     network = in_float32(network)
+    rules, _ = with_chance_nodes(game, network_evaluate(game, network))
     structure = jax.tree.structure(jax.eval_shape(game.init))
     names = (*FACTS, *extra_facts(game))
 
@@ -87,7 +104,7 @@ def make_evaluation(
         before = jax.tree.unflatten(structure, leaves)
         no_move = action < 0
         state = jax.tree.map(
-            lambda old, new: jnp.where(no_move, old, new), before, game.step(before, action)
+            lambda old, new: jnp.where(no_move, old, new), before, rules.step(before, action)
         )
         facts = facts_of(game, network, variables, state)
         return [*jax.tree.leaves(state), *(facts[name] for name in names)]

@@ -11,6 +11,7 @@ from azjax_envs.game import (
     HasClicks,
     HasPlayerNames,
     HasShownMoves,
+    HasTextParts,
     HasWinningCells,
     State,
     clicks_of,
@@ -21,7 +22,7 @@ from azjax.config import Option, SearchConfig
 from azjax.errors import UserError
 from azjax.files.positions import notation_of
 from azjax.games import game_from_name
-from azjax.search import make_algorithm
+from azjax.search import ChanceNodes, make_algorithm
 from azjax.web.onnx_model import FACTS, Model, extra_facts
 
 _LEVELS = (1, 8, 32, 128, 512)
@@ -82,14 +83,15 @@ def _level_text(simulations: int, own: int) -> str:
 
 
 def describe_model(
-    game: Game, search: SearchConfig, model: Model, actions: list[str] | None
+    game: Game, search: SearchConfig, model: Model, names: dict[int, list[str]]
 ) -> dict[str, Any]:
-    """Returns the worker's data: how to call the model, and the names of moves.
+    """Returns the worker's data: how to call the model, and the names of moves and rolls.
 
-    `actions` is None if the names follow from clicks.
+    `names` are those that `add_names` has found.
     """
     start = jax.tree.leaves(game.init())
-    names = model.inputs[:-1]
+    count, extra = game.num_actions, extra_facts(game)
+    outcomes = ChanceNodes(game).num_outcomes if isinstance(game, HasChance) else 0
     after = list(model.outputs[: len(start)])
     return {
         "state": [
@@ -102,13 +104,19 @@ def describe_model(
                 .reshape(-1)
                 .tolist(),
             }
-            for name, x in zip(names, start, strict=True)
+            for name, x in zip(model.inputs[:-1], start, strict=True)
         ],
         "lanes": model.lanes,
         "next": after,
-        "searched": [*after, *(fact for fact in FACTS if fact != "view")],
-        "shown": [*after, *FACTS, *extra_facts(game)],
-        "actions": actions,
+        "searched": [
+            *after,
+            *(fact for fact in FACTS if fact != "view"),
+            *(fact for fact in extra if fact == "chance"),
+        ],
+        "shown": [*after, *FACTS, *extra],
+        "actions": fixed_names(names, range(count)) if _has_fixed_names(game) else None,
+        "outcomes": fixed_names(names, range(count, count + outcomes)) if outcomes else None,
+        "parts": list(game.text_parts) if isinstance(game, HasTextParts) else None,
         "cells": (list(game.cell_names) or None) if isinstance(game, HasClicks) else None,
         "rule": make_algorithm(search).constants(),
     }
@@ -152,14 +160,26 @@ def describe_rolls(game: Game, state: State) -> list[dict[str, Any]] | None:
 
 
 def add_names(game: Game, state: State, found: dict[int, list[str]]) -> None:
-    """Adds the names of a position's legal actions, each at most three times, to those `found`."""
-    for action in legal_actions(game, state):
+    """Adds the names of a position's legal actions, each at most three times, to those `found`.
+
+    Names that follow from clicks or from parts are left out. Rolls have their numbers of
+    `describe_rolls`.
+    """
+    rolls = {roll["action"]: roll["name"] for roll in describe_rolls(game, state) or ()}
+    actions = legal_actions(game, state) if _has_fixed_names(game) else []
+    for action in (*rolls, *actions):
         names = found.setdefault(action, [])
         if len(names) < _MAX_POSITIONS:
-            names.append(game.action_to_string(state, action))
+            names.append(rolls.get(action) or game.action_to_string(state, action))
 
 
-def fixed_names(game: Game, found: dict[int, list[str]]) -> list[str]:
+def _has_fixed_names(game: Game) -> bool:
+    """Returns whether the names of moves are looked up by their numbers."""
+    by_clicks = isinstance(game, HasClicks) and bool(game.cell_names)
+    return not by_clicks and not isinstance(game, HasTextParts)
+
+
+def fixed_names(found: dict[int, list[str]], actions: Sequence[int]) -> list[str]:
     """Returns the name of each action; its number if it has no name, or several."""
-    names = [set(found.get(action, ())) for action in range(game.num_actions)]
-    return [each.pop() if len(each) == 1 else str(action) for action, each in enumerate(names)]
+    names = {action: set(found.get(action, ())) for action in actions}
+    return [each.pop() if len(each) == 1 else str(action) for action, each in names.items()]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 from azjax_envs import Game
 
+from azjax.chance import most_entries
 from azjax.engine.anytime import AnytimeSearch, make_anytime_search
 from azjax.errors import UserError
 from azjax.files.game_record import start_game
@@ -26,7 +27,6 @@ from azjax.players.network_players import SearchPlayer
 from azjax.web.api import (
     IllegalMove,
     describe_position,
-    most_entries,
     num_entries,
     search_position,
 )

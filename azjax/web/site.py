@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.game import HasClicks
 from azjax_envs.svg import to_svg
 
-from azjax.chance import require_no_chance
+from azjax.chance import most_entries
 from azjax.errors import UserError
 from azjax.players.network_players import SearchPlayer
 from azjax.search import make_algorithm
 from azjax.types import State
 from azjax.web.onnx_model import Model, export_model, export_set_up, make_evaluation, run_model
 from azjax.web.page import WORKER, Card, join_scripts, render_gallery, render_page
-from azjax.web.page_data import add_names, describe_game, describe_model, fixed_names, title_of
+from azjax.web.page_data import add_names, describe_game, describe_model, title_of
 from azjax.web.runtime import SCRIPT, WASM, runtime_files
-from azjax.web.verify import Check, check_model, open_session
+from azjax.web.verify import Check, check_model, draw_outcome, open_session
 
 _GAMES, _SECONDS = 50, 60.0  # of the check: that many games, or fewer if they take longer
 
@@ -52,7 +51,6 @@ def write_site(
     Raises:
       UserError: `out` exists, the game cannot be exported, or packages are missing.
     """
-    require_no_chance(player.game)
     _check_writable(out)
     if single_file and out.suffix != ".html":
         raise UserError(f"{out}: with --single-file the name must end in .html")
@@ -129,7 +127,7 @@ def _check_writable(out: Path) -> None:
 
 
 def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
-    game, search, clicks = player.game, player.config, _names_clicks(player.game)
+    game, search = player.game, player.config
     width = int(make_algorithm(search).constants().get("width", 1))  # moves of a step
     model = export_model(game, player.network, player.variables, lanes=width)
     names: dict[int, list[str]] = {}
@@ -140,19 +138,14 @@ def _export(player: SearchPlayer, games: int, seed: int) -> _Exported:
         games=games,
         seed=seed,
         seconds=_SECONDS,
-        on_position=lambda state: None if clicks else add_names(game, state, names),
+        on_position=lambda state: add_names(game, state, names),
     )
     set_up = export_set_up(game)
     description = describe_game(game, search.num_simulations) | describe_model(
-        game, search, model, None if clicks else fixed_names(game, names)
+        game, search, model, names
     )
     description |= {} if set_up else {"notation": None}
     return _Exported(game, model, set_up, description, check)
-
-
-def _names_clicks(game: Game) -> bool:
-    """Returns whether the names of moves follow from their clicks."""
-    return isinstance(game, HasClicks) and bool(game.cell_names)
 
 
 def _shared_files(runtime: Path | None) -> dict[str, bytes]:
@@ -177,16 +170,22 @@ def _page(
 
 
 def _middle_of_a_game(game: Game, model: Model) -> State:
-    """Returns a position from a game in which the network plays its likeliest moves."""
-    session = open_session(model)
+    """Returns a position from a game in which the network plays its likeliest moves.
+
+    In a game of chance the dice are rolled there.
+    """
+    session, rng = open_session(model), np.random.default_rng(0)
     start = jax.device_get(game.init())
     leaves, structure = jax.tree.flatten(start)
     positions, action = [start], -1
-    for _ in range(game.max_steps):
+    for _ in range(most_entries(game)):
         facts = run_model(session, model, leaves, action)
         leaves = [facts[name] for name in model.outputs[: len(leaves)]]
         if facts["over"]:
             break
+        if np.any(facts.get("chance", 0)):
+            action = game.num_actions + draw_outcome(rng, facts["chance"])
+            continue
         positions.append(jax.tree.unflatten(structure, leaves))
         action = int(np.argmax(np.where(facts["legal"], facts["prior"], -1.0)))
     return positions[len(positions) // 2]

@@ -15,6 +15,9 @@ from azjax.web import server
 
 TOWERS = {
     "mlp": NetworkConfig(architecture="mlp", blocks=1, channels=16, value_hidden=16),
+    "points": NetworkConfig(
+        architecture="mlp", blocks=1, channels=16, value_hidden=16, value_head="results"
+    ),
     "resnet": NetworkConfig(
         architecture="resnet",
         blocks=1,

@@ -26,6 +26,8 @@ QUICK = (
     ("mnk_4x4x3", "mlp"),
     ("othello_4x4", "mlp"),
     ("go_3x3", "resnet"),
+    ("ur_2", "mlp"),
+    ("hypergammon", "points"),
 )
 SLOW = (
     ("hex", "resnet"),
@@ -33,6 +35,8 @@ SLOW = (
     ("othello", "resnet"),
     ("go_9x9", "resnet"),
     ("gardner_chess", "resnet"),
+    ("ur", "resnet"),
+    ("backgammon", "points"),
     # Their fifty games are 15,000 to 27,000 positions.
     ("go_19x19", "resnet"),
     ("chess", "resnet"),
@@ -63,8 +67,7 @@ def test_a_game_agrees_with_jax_over_fifty_random_games(name, tower):
 
 def test_every_game_of_azjax_is_tested():
     bases = {make(name).name for name, _ in (*QUICK, *SLOW)}
-    dice = {"backgammon", "hypergammon", "ur"}  # the page knows none
-    assert {*available_games()} - dice - {"mnk"} <= {
+    assert {*available_games()} - {"mnk"} <= {
         name for base in bases for name in (base, base.rpartition("_")[0])
     }
 
@@ -94,6 +97,42 @@ def test_a_model_that_differs_is_an_error():
 
     with pytest.raises(UserError, match="value differs"):
         check_model(player.game, less_exact, model, games=1, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("part", "words"), [("chance", "chance differs"), ("roll", "the state's array next_4 differs")]
+)
+def test_a_model_with_other_dice_is_an_error(part, words):
+    player = untrained("ur_1")
+    game = player.game
+    model = export_model(game, player.network, player.variables)
+
+    class Loaded(type(game)):
+        def chance_probabilities(self, state):
+            fair = super().chance_probabilities(state)
+            return fair[::-1] * np.array([2, 1, 1, 1, 0]) if part == "chance" else fair
+
+        def chance_step(self, state, outcome):
+            return super().chance_step(state, 4 - outcome if part == "roll" else outcome)
+
+    other = make_evaluation(Loaded(1), player.network, player.variables)
+    with pytest.raises(UserError, match=words):
+        check_model(game, other, model, games=1, seed=0)
+
+
+def test_a_position_before_the_dice_has_the_value_after_the_likeliest_roll():
+    player = untrained("ur_1")
+    game = player.game
+    model = export_model(game, player.network, player.variables)
+    session = open_session(model)
+    before = [np.asarray(x) for x in jax.tree.leaves(game.init())]
+    found = run_model(session, model, before, -1)
+    assert (16 * found["chance"]).tolist() == [1, 4, 6, 4, 1]
+    assert not found["legal"].any()
+    rolled = run_model(session, model, before, game.num_actions + 2)
+    assert not rolled["chance"].any()
+    assert rolled["legal"].any()
+    assert rolled["value"] == pytest.approx(found["value"], abs=1e-6)
 
 
 def test_minus_one_evaluates_without_a_move():

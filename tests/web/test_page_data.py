@@ -51,6 +51,18 @@ def test_options_of_one_letter_are_written_as_in_mathematics(monkeypatch):
     assert title_of(game) == "Qubic, n = 3"
 
 
+def test_names_are_looked_up_for_rolls_and_for_moves_that_always_have_the_same():
+    ur, names = make("ur_1"), {}
+    page_data.add_names(ur, ur.init(), names)
+    page_data.add_names(ur, ur.chance_step(ur.init(), 1), names)  # its moves have parts
+    assert names == {16 + k: [str(k)] for k in range(5)}
+    go, names = make("go_2x2"), {}
+    for _ in range(5):
+        page_data.add_names(go, go.init(), names)
+    assert {action: len(found) for action, found in names.items()} == dict.fromkeys(range(5), 3)
+    assert page_data.fixed_names({0: ["a", "a"], 1: ["b", "c"]}, range(3)) == ["a", "1", "2"]
+
+
 def test_strengths_are_numbers_of_simulations():
     levels = describe_game(make("tic_tac_toe"), 64)["levels"]
     assert [level["label"] for level in levels] == [

@@ -20,6 +20,7 @@ from azjax.web.onnx_model import export_model, run_model
 from azjax.web.page import join_scripts
 from azjax.web.verify import open_session
 from tests.absent import skip_without
+from tests.oracles.dice import rolled_positions
 from tests.web.sites import untrained
 
 needs_node = skip_without(
@@ -173,7 +174,7 @@ def page_searches(table, config, roots, simulations, **constants):
     rule = json.dumps(make_algorithm(config).constants() | constants)
     return run(
         f"""await (async () => {{
-          const names = ["player", "over", "returns", "legal", "prior", "value"];
+          const names = Object.keys(facts).filter((name) => name !== "next");
           const factsAfter = ([before, action]) => {{
             const state = action < 0 ? before : facts.next[before][action];
             const found = {{ state }};
@@ -297,6 +298,98 @@ def exported_table(player, state):
     number(leaves, -1)
     names = ("next", "player", "over", "returns", "legal", "prior", "value")
     return Table({name: np.stack([row[name] for row in rows]) for name in names})
+
+
+@needs_node
+@pytest.mark.parametrize("config", [gumbel(rescale_values=True), puct()], ids=["gumbel", "puct"])
+@pytest.mark.parametrize(("name", "tower"), [("ur_2", "mlp"), ("hypergammon", "points")])
+def test_the_page_searches_games_of_dice_as_jax_does(name, tower, config):
+    """Visit by visit, through chance nodes, in positions of random games."""
+    pytest.importorskip("onnxruntime")
+    player = untrained(name, tower)
+    larger = player.variables | {
+        "params": jax.tree.map(lambda x: 3 * x, player.variables["params"])
+    }
+    player = dataclasses.replace(player, variables=larger, config=config)
+    game, simulations = player.game, 126  # the last step is not full
+    states = rolled_positions(game, jax.random.key(1), 4, 12)
+    search = make_anytime_search(player, memory_mb=1)
+    model = export_model(game, player.network, player.variables)
+    below_rolls = 0
+    for state in [jax.tree.map(lambda x, i=i: x[i], states) for i in range(4)]:
+        progress, want = search.start(state), []
+        while progress.simulations < simulations:
+            progress = progress.run(1, most=simulations)
+            want.append(progress.analysis())
+        table = table_of_tree(model, progress)
+        (found,) = page_searches(table, config, [0], simulations)
+        assert len(found) == len(want)
+        sign = 1 if game.current_player(state) == 0 else -1
+        for got, expected in zip(found, want, strict=True):
+            assert visits_of(got, game.num_actions) == expected.visits.tolist()
+            assert got["action"] == expected.action
+            assert got["value"] == pytest.approx(sign * expected.value, abs=1e-5)
+        is_chance = np.asarray(table.facts["chance"] > 0).any(axis=1)
+        below_rolls += int((np.asarray(table.facts["next"])[is_chance] >= 0).sum())
+    assert below_rolls > 100  # nodes
+
+
+def table_of_tree(model, progress):
+    """Returns the positions of a search in JAX, the root first, as onnxruntime evaluates them.
+
+    What JAX has not visited leads to no position.
+    """
+    session, count = open_session(model), progress.simulations + 1
+    tree = jax.device_get(progress.tree)
+    leaves = [[x[0, i] for x in jax.tree.leaves(tree.embeddings)] for i in range(count)]
+    rows = [run_model(session, model, leaves[0], -1)]
+    rows[0]["next"] = np.full(tree.children_prior_logits.shape[-1], -1)
+    for node in range(1, count):
+        parent, action = int(tree.parents[0, node]), int(tree.action_from_parent[0, node])
+        row = run_model(session, model, leaves[parent], action)
+        for name, leaf in zip(model.outputs, leaves[node], strict=False):
+            np.testing.assert_array_equal(row[name], leaf)
+        rows[parent]["next"][action] = node
+        rows.append(row | {"next": np.full_like(rows[0]["next"], -1)})
+    names = ("next", "player", "over", "returns", "legal", "prior", "value", "chance")
+    return Table({name: np.stack([row[name] for row in rows]) for name in names})
+
+
+@needs_node
+def test_an_expected_line_ends_before_the_next_roll():
+    line, after = run(
+        """await (async () => {
+      // A move, a roll of 0 to 2, a move, and so on; actions 2 to 4 are the rolls.
+      const factsAfter = ([before, action]) => {
+        const state = action < 0 ? before : [...before, action];
+        const isChance = state.length % 2 === 1;
+        return {
+          state,
+          player: (state.length >> 1) % 2,
+          over: state.length === 6,
+          returns: [0, 0],
+          legal: isChance ? [0, 0] : [1, 1],
+          chance: isChance ? [0.25, 0, 0.75] : [0, 0, 0],
+          prior: [0.5, 0.5],
+          value: 0,
+        };
+      };
+      const evaluate = async (asked) => asked.map(factsAfter);
+      const rule = { exploration: 1.25, base: 19652 };
+      const root = await follow(makeNode(factsAfter([[], -1])), [0, 4], evaluate);
+      for (let i = 0; i < 40; i++) await simulate(root, evaluate, rule);
+      const rolled = root.children[0];
+      return [
+        analyse(root, rule).line.map(({ action }) => action),
+        rolled.legal.map((action, i) => [action, rolled.children[i].visits]),
+      ];
+    })()""",
+        before="",
+    )
+    assert len(line) == 1
+    (one, few), (other, many) = after
+    assert (one, other) == (2, 4)
+    assert few == (few + many + 1) // 4  # the first of two that are due alike
 
 
 @needs_node

@@ -3,23 +3,33 @@
 // PUCT, or {scale, rescale, width} in Gumbel search: how values are scaled, and how many moves of the
 // root a step visits. Both visit the moves that a search in JAX visits (search/policies.py). Where two
 // moves are equal, PUCT takes the first; JAX draws one.
+//
+// In a game of chance, facts have the probabilities of outcomes, `chance`, all 0 where a player is to move.
+// Outcome k is action A + k, after the A actions. Such a node shares its visits by the probabilities
+// (search/chance_nodes.py), and is never the root of a search.
 
 const MAX_VISITS_INIT = 50; // Gumbel AlphaZero's
 const TINY = 1.1754944e-38; // the smallest prior, so that its logarithm is finite
+const SAME = 1e-5; // relative difference of outcomes that are due alike, as in JAX
 
 /** A node of the tree, from the facts of its position. */
 function makeNode(facts) {
+  const isChance = facts.chance?.some((probability) => probability > 0) ?? false;
+  const [open, first] = isChance ? [facts.chance, facts.legal.length] : [facts.legal, 0];
   const legal = [];
-  facts.legal.forEach((isLegal, action) => isLegal && legal.push(action));
+  open.forEach((isOpen, i) => isOpen && legal.push(first + i));
+  const prior = isChance ? facts.chance : facts.prior;
   return {
     state: facts.state,
     player: facts.player,
     over: facts.over,
-    // The result if the game is over, otherwise the network's value.
+    isChance,
+    // The result if the game is over, otherwise the network's value; before a roll, that after the most
+    // probable outcome.
     value: facts.over ? facts.returns[0] : facts.player === 0 ? facts.value : -facts.value,
     legal,
     anyIllegal: legal.length < facts.legal.length,
-    priors: legal.map((action) => Math.max(facts.prior[action], TINY)),
+    priors: legal.map((action) => Math.max(prior[action - first], TINY)),
     ...unsearched(legal),
   };
 }
@@ -35,10 +45,18 @@ function unsearched(legal) {
 
 /** The indices in `node.legal` of the most urgent moves, at most `count`; the first among equals. */
 function select(node, rule, count = 1) {
+  if (node.isChance) return [due(node)];
   const urgency = isPuct(rule) ? byPuct(node, rule) : byGumbel(node, rule);
   if (count === 1) return [urgency.indexOf(Math.max(...urgency))];
   const order = [...urgency.keys()].sort((a, b) => urgency[b] - urgency[a]); // stable
   return order.slice(0, count);
+}
+
+/** The outcome with the largest probability / (visits + 1), the first among equals. */
+function due(node) {
+  const shares = node.priors.map((prior, i) => prior / ((node.children[i]?.visits ?? 0) + 1));
+  const most = (1 - SAME) * Math.max(...shares);
+  return shares.findIndex((share) => share >= most);
 }
 
 const isPuct = (rule) => "exploration" in rule;
@@ -140,12 +158,13 @@ export async function follow(start, moves, evaluate) {
   return Object.assign(node, unsearched(node.legal));
 }
 
-/** What a search has found: visits by action, the best move, its line, the value after that move. */
+/** What a search has found: visits by action, the best move, its line up to the next roll, the value after
+ *  that move. */
 export function analyse(root, rule, length = 8) {
   const { visits } = tried(root);
   const best = bestMove(root, isPuct(rule) ? visits : improvedLogits(root, rule));
   const line = [];
-  for (let node = root; line.length < length && !node.over; ) {
+  for (let node = root; line.length < length && !node.over && !node.isChance; ) {
     const i = node === root ? best : bestMove(node, tried(node).visits);
     if (!node.children[i]?.visits) break;
     line.push({ node, action: node.legal[i] });

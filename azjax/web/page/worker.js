@@ -44,9 +44,11 @@ async function evaluate(asked, outputs = game.searched) {
       returns: part("returns"),
       legal: part("legal"),
       prior: part("prior"),
+      chance: part("chance"),
       value: part("value")[0],
       view: part("view"),
       clicks: part("clicks"),
+      parts: part("parts"),
       score: part("score"),
       winning: part("winning"),
     };
@@ -55,10 +57,20 @@ async function evaluate(asked, outputs = game.searched) {
 
 const script = (bytes) => new Blob([bytes], { type: "text/javascript" });
 
-function nameOf(action, clicks) {
-  if (!clicks) return game.actions[action];
-  const [first, then, choice] = clicks.slice(3 * action, 3 * action + 3);
+/** The text of an action, or of an outcome of chance; the facts of the position are not always needed. */
+function nameOf(action, facts) {
+  if (facts && action >= facts.legal.length) return game.outcomes[action - facts.legal.length];
+  if (game.actions) return game.actions[action];
+  const rowOf = (numbers, width) => [...numbers.slice(width * action, width * (action + 1))];
+  if (game.parts) return rowOf(facts.parts, facts.parts.length / facts.legal.length).map((part) => game.parts[part]).join("");
+  const [first, then, choice] = rowOf(facts.clicks, 3);
   return game.cells[first] + game.cells[then] + game.choices[choice];
+}
+
+/** The clicks of an action; null if it has none, such as a pass. */
+function clicksOf(action, { clicks }) {
+  const row = [...clicks.slice(3 * action, 3 * action + 3)];
+  return row[0] < 0 ? null : row;
 }
 
 /** The name of one of the legal moves, as people write it. */
@@ -68,24 +80,36 @@ function shown(name, names, view) {
 
 async function describe(node) {
   const [facts] = await evaluate([[node.state, -1]], game.shown);
-  const names = node.legal.map((action) => nameOf(action, facts.clicks));
+  const names = node.legal.map((action) => nameOf(action, facts));
+  const rolls = node.legal.map((action, i) => ({ action, name: names[i], probability: node.priors[i] }));
   const moves = node.legal.map((action, i) => ({
     action,
     name: names[i],
     shown: game.san ? shown(names[i], names, facts.view) : null,
-    clicks: facts.clicks && Array.from(facts.clicks.slice(3 * action, 3 * action + 3)),
+    clicks: facts.clicks && clicksOf(action, facts),
   }));
-  const { player, over, value } = node;
+  const { player, over, isChance } = node;
   return {
     player,
     over,
-    value,
-    moves,
+    value: isChance ? await valueBefore(node) : node.value,
+    moves: isChance ? [] : moves,
+    rolls: isChance ? rolls : null,
     returns: [...facts.returns],
     view: [...facts.view],
     score: facts.score ? [...facts.score] : null,
     winning: facts.winning ? [...facts.winning.keys()].filter((cell) => facts.winning[cell]) : null,
   };
+}
+
+/** The mean of the values after the rolls. */
+async function valueBefore(node) {
+  let mean = 0;
+  for (let i = 0; i < node.legal.length; i += game.lanes) {
+    const rolled = await evaluate(node.legal.slice(i, i + game.lanes).map((action) => [node.state, action]));
+    rolled.forEach((facts, lane) => (mean += node.priors[i + lane] * makeNode(facts).value));
+  }
+  return mean;
 }
 
 const openSession = (model) =>
@@ -134,6 +158,7 @@ const methods = {
     const call = calls;
     const began = performance.now();
     const root = await follow(await nodeOf(from), moves, evaluate);
+    if (root.isChance) throw new Error("The dice must be rolled before there is a move to search for.");
     let lastPause = began;
     let done = 0;
     while (done < simulations) {
@@ -142,7 +167,7 @@ const methods = {
       if (now - began > MAX_MS) break;
       if (now - lastPause < PAUSE_MS) continue;
       const found = analyse(root, game.rule);
-      // In games with clicks each name takes an evaluation, so the line comes at the end.
+      // In some games each name takes an evaluation, so the line comes at the end.
       const line = game.actions ? found.line.map(({ action }) => nameOf(action)) : [];
       report({ ...found, line, simulations: done, ms: now - began });
       await new Promise((resume) => setTimeout(resume));
@@ -152,9 +177,9 @@ const methods = {
     const found = analyse(root, game.rule);
     const line = [];
     for (const { node, action } of found.line) {
-      const [facts] = game.actions ? [{}] : await evaluate([[node.state, -1]], game.shown);
-      const names = game.san ? node.legal.map((legal) => nameOf(legal, facts.clicks)) : [];
-      line.push(shown(nameOf(action, facts.clicks), names, facts.view));
+      const [facts] = game.actions ? [] : await evaluate([[node.state, -1]], game.shown);
+      const names = game.san ? node.legal.map((legal) => nameOf(legal, facts)) : [];
+      line.push(shown(nameOf(action, facts), names, facts?.view));
     }
     return { ...found, line, simulations: done, ms: performance.now() - began };
   },
