@@ -1,4 +1,4 @@
-"""Games of dice on the local page: what the server tells, and games by clicks in Chromium."""
+"""Games of dice on both pages: what the server tells, and games by clicks in Chromium."""
 
 import json
 
@@ -12,6 +12,7 @@ from azjax.files.game_record import replay
 from azjax.players.load import load_player
 from azjax.web import api, server
 from azjax.web.exact_api import PerfectPlay
+from azjax.web.site import write_site
 from tests.web.person import DESKTOP, PHONE, click, picture, wait
 from tests.web.sites import listening, untrained
 
@@ -111,7 +112,7 @@ def status_is(pattern):
     return f"/{pattern}/.test(document.querySelector('#status').textContent)"
 
 
-MY_TURN = status_is("^Your (roll|move)|wins? after")
+MY_TURN = status_is("^Your (roll|move)|^You must pass|wins? after")
 
 # Clicks on what can be clicked: the dice, or a move.
 PLAY = """async (seed) => {
@@ -137,14 +138,14 @@ PLAY = """async (seed) => {
 
 @pytest.fixture
 def page_of(browser):
-    """Returns a function (port, size, hash) -> page, whose errors fail the test."""
+    """Returns a function (a port or an address, size, hash) -> page, whose errors fail the test."""
     errors, pages = [], []
 
-    def open_page(port, size, told=""):
+    def open_page(place, size, told=""):
         page = browser.new_page(viewport=size)
         pages.append(page)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"http://127.0.0.1:{port}/{told}")
+        page.goto(f"http://127.0.0.1:{place}/{told}" if isinstance(place, int) else place + told)
         return page
 
     yield open_page
@@ -159,13 +160,99 @@ def test_a_whole_game_by_clicks(page_of, name):
     app = server.make_app(make_anytime_search(untrained(name), memory_mb=1), about="")
     with listening(app) as port:
         page = page_of(port, DESKTOP, "#side=both")
-        page.evaluate(PLAY, 1)
-        words, status, codes = moves_of(page), page.inner_text("#status"), codes_of(page)
+        check_whole_game(page, game)
+
+
+def check_whole_game(page, game):
+    """Plays a game of two people by clicks, and compares it with the rules."""
+    page.evaluate(PLAY, 1)
+    words, status, codes = moves_of(page), page.inner_text("#status"), codes_of(page)
     record = replay(game, words)
     assert record.current.over
     winner = game.player_names[int(record.current.returns[1] > 0)]
     assert status == f"{winner.capitalize()} wins after {record.num_moves} moves"
     assert codes == np.asarray(game.view(record.current.state)).tolist()
+
+
+@pytest.fixture(scope="module")
+def page_file(runtime, tmp_path_factory):
+    """Returns a function name -> address of the page of an untrained player, in one file."""
+    pytest.importorskip("onnxruntime")
+    folder = tmp_path_factory.mktemp("pages")
+
+    def write(name):
+        file = folder / f"{name}.html"
+        if not file.exists():
+            write_site(untrained(name), file, about="a test", games=1, single_file=True)
+        return file.as_uri()
+
+    return write
+
+
+@pytest.mark.parametrize("name", ["ur_2", pytest.param("hypergammon", marks=pytest.mark.slow)])
+def test_a_whole_game_by_clicks_without_a_server(page_of, page_file, name):
+    check_whole_game(page_of(page_file(name), DESKTOP, "#side=both"), make(name))
+
+
+def test_a_network_rolls_and_searches_without_a_server(page_of, page_file, network):
+    page = page_of(page_file("ur_2"), PHONE)
+    wait(page, MY_TURN)
+    assert page.inner_text("#status") == "Your roll"
+    before = api.describe_position(network, [])["value"]
+    assert page.inner_text("#near-share") == f"{50 * (1 + before):.0f}%"
+    page.evaluate("Math.random = () => 0.4")  # always a roll of 2
+    page.click("#roll")
+    wait(page, status_is("^Your move: rolled 2"))
+    assert codes_of(page)[24] == 1 + 2
+    click(page, page.query_selector("#board .legal"))
+    wait(page, status_is("^Your roll") + " && document.querySelectorAll('#moves li').length > 2")
+    assert moves_of(page) == ["2:", "new", "2:", "new"]
+    assert page.inner_text("#detail") == "You play the lower row.\nThe network, 2: new"
+    # A choice of two moves: a hint, its numbers, and a line that ends before the next roll.
+    page = page_of(page_file("ur_2"), DESKTOP, "#moves=2:,new,1:,new,1:")
+    wait(page, status_is("^Your move: rolled 1"))
+    assert page.locator("#board .movable").count() == 2
+    page.click("#hint")
+    wait(page, "document.querySelectorAll('#board .hint').length > 0")
+    [*_, report] = api.search_position(network, [A + 2, NEW, A + 1, NEW, A + 1], 8)
+    assert page.inner_text("#line").split() == report["line"]
+    found = dict(text.rsplit(" ", 1) for text in page.inner_text("#tried").split(", "))
+    names = {NEW: "new", 2: "a3"}
+    total = sum(count for _, count in report["visits"])
+    assert found == {names[a]: f"{100 * n / total:.0f}%" for a, n in report["visits"]}
+    picture(page, "ur_without_a_server")
+
+
+def test_moves_are_marked_on_the_side_of_the_player_to_move(page_of, page_file):
+    """Action 2 leaves a3 for the first player, and c3 for the second."""
+    page = page_of(page_file("ur_2"), DESKTOP, "#side=both&moves=2:,new,2:,new,1:")
+    wait(page, status_is("to move: rolled 1"))
+    movable = "parts => parts.map(part => part.dataset.code)"
+    fields = page.locator("#board [data-cell][role=button]:not(.beside)")
+    assert fields.evaluate_all(movable) == ["1"]
+    page = page_of(page_file("ur_2"), DESKTOP, "#side=both&moves=2:,new,2:,new,1:,new,1:")
+    wait(page, status_is("to move: rolled 1"))
+    assert page.locator("#board [data-cell][role=button]:not(.beside)").evaluate_all(movable) == [
+        "2"
+    ]
+
+
+HITS = (
+    "6-5: 23/17 24/19 4-3: 23/20 20/16 4-4: 22/18 17/13 18/14 19/15 5-5: 24/19 22/17 16/11* 17/12* "
+    "6-4: bar/19 bar/21 6-5: 11/6* 12/6 6-6:"
+)
+
+
+@pytest.mark.parametrize("name", ["ur_2", "hypergammon"])
+def test_a_forced_pass_is_told_and_has_a_button(page_of, page_file, name):
+    words = {"ur_2": "2: new 1: new 0:", "hypergammon": HITS}[name]
+    page = page_of(page_file(name), DESKTOP, f"#side=first&moves={','.join(words.split())}")
+    wait(page, status_is("^You must pass: rolled"))
+    assert moves_of(page) == words.split()
+    picture(page, f"{name}_must_pass")
+    page.click("#board .legal")
+    wait(page, f"document.querySelectorAll('#moves li').length > {len(words.split())}")
+    assert moves_of(page)[len(words.split())] == "pass"
 
 
 def test_a_person_rolls_and_the_opponent_rolls_itself(page_of, perfect):
@@ -176,10 +263,11 @@ def test_a_person_rolls_and_the_opponent_rolls_itself(page_of, perfect):
         assert page.inner_text("#status") == "Your roll"
         assert page.is_disabled("#hint")
         picture(page, "ur_to_roll", full_page=True)
+        page.evaluate("Math.random = () => 0.9")  # always a roll of 3
         page.click("#roll")
-        wait(page, status_is("^Your move: rolled \\d"))
-        roll = page.inner_text("#status")[-1]
-        assert codes_of(page)[24] == 1 + int(roll)  # as the board draws it
+        wait(page, status_is("^Your move: rolled 3"))
+        roll = "3"
+        assert codes_of(page)[24] == 1 + 3  # as the board draws it
         assert page.evaluate("document.querySelector('#dice').inert")
         picture(page, "ur_rolled", full_page=True)
         page.click("#hint")

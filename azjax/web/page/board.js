@@ -3,8 +3,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 const LEGIBLE = 8; // pixels on the screen; smaller numbers are left out
 
-/** Puts the SVG into `holder`. Calls `onMove(action)` for each legal move that a person makes. */
-export function makeBoard(holder, drawing, { choices, onMove, choose }) {
+/** Puts the SVG into `holder`. Calls `onMove(action)` for each legal move that a person makes. `marksMoves`
+ *  draws rings around the pieces that can be moved. */
+export function makeBoard(holder, drawing, { choices, onMove, choose, marksMoves = false }) {
   holder.innerHTML = drawing;
   const svg = holder.querySelector("svg");
   svg.removeAttribute("width");
@@ -31,7 +32,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   holder.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-action]");
     const cell = event.target.closest("[data-cell]");
-    const direct = button && moves.find((move) => move.action === +button.dataset.action);
+    const direct = button && isOf(button) && moves.find((move) => move.action === +button.dataset.action);
     if (direct) return move(direct);
     if (!cell || !moves.some(({ clicks }) => clicks)) return;
     const at = +cell.dataset.cell;
@@ -59,7 +60,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     const legal = new Set(moves.map((move) => move.action));
     const starts = new Set(moves.map((move) => move.clicks?.[0]));
     for (const [action, parts] of buttons) {
-      for (const part of parts) part.classList.toggle("legal", legal.has(action));
+      for (const part of parts) part.classList.toggle("legal", legal.has(action) && isOf(part));
     }
     for (const [cell, part] of cells) part.classList.toggle("start", starts.has(cell));
     if (moves.length || shown.over) offerOthers();
@@ -105,10 +106,15 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     return moves.some(({ clicks }) => clicks?.[0] === cell);
   }
 
+  /** Whether a part plays for the player to move. */
+  function isOf({ dataset: { player } }) {
+    return player === undefined || +player === shown?.player;
+  }
+
   /** The element in which a move is drawn; of several, the lowest empty one. */
   function spotOf(action) {
     const live = (buttons.get(action) ?? []).filter(
-      (part) => getComputedStyle(part).pointerEvents !== "none",
+      (part) => isOf(part) && getComputedStyle(part).pointerEvents !== "none",
     );
     return live.filter((part) => part.dataset.code === "0").at(-1) ?? live[0];
   }
@@ -137,6 +143,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
         layer.append(make("circle", { class: `won ${kind}`, cx: x, cy: y, r: size * 0.3 }));
       }
     }
+    if (marksMoves && picked === null) drawMovable();
     if (marks.last) {
       const { x, y, size } = place(marks.last);
       layer.append(make("circle", { class: "last", cx: x, cy: y, r: Math.min(size * 0.12, 5) }));
@@ -151,6 +158,22 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
     for (const button of others.children) {
       button.classList.toggle("hint", +button.dataset.action === marks.hint);
     }
+  }
+
+  /** Draws rings around the pieces with which legal moves begin. */
+  function drawMovable() {
+    const parts = moves.map(({ action, clicks }) => (clicks ? cells.get(clicks[0]) : spotOf(action)));
+    for (const part of new Set(parts)) {
+      const piece = part && pieceIn(part);
+      if (!piece) continue;
+      const { x, y, size } = place(piece);
+      layer.append(make("circle", { class: "movable", cx: x, cy: y, r: size / 2 + 1 }));
+    }
+  }
+
+  /** The circle of a part that is drawn last, such as the uppermost checker; undefined if there is none. */
+  function pieceIn(part) {
+    return [...part.querySelectorAll("circle")].filter((each) => getComputedStyle(each).fill !== "none").at(-1);
   }
 
   function drawVisits(action, share) {
@@ -196,7 +219,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose }) {
   }
 
   function dot({ x, y, size }) {
-    layer.append(make("circle", { class: "target", cx: x, cy: y, r: size * 0.14 }));
+    layer.append(make("circle", { class: "target", cx: x, cy: y, r: Math.min(size * 0.14, 12) }));
   }
 
   function moveOf(action) {

@@ -147,6 +147,20 @@ function rollToPlay() {
   return isMine && !position.rolls ? since[0].name : "";
 }
 
+/** The last roll that has been played and its moves: "The network, 4-3: 13/9 13/10". */
+function lastTurn() {
+  const end = position.rolls ? log.length : log.findLastIndex(({ isRoll }) => isRoll);
+  const begin = log.slice(0, Math.max(end, 0)).findLastIndex(({ isRoll }) => isRoll);
+  if (begin < 0) return "";
+  const [roll, ...moves] = log.slice(begin, end);
+  return `${nameOf(roll.player)}, ${roll.name}: ${moves.map(({ name }) => name).join(" ")}`;
+}
+
+/** Whether the dice leave a person no move but a pass. */
+function mustPass() {
+  return Boolean(game.dice) && toMove() && position.moves.length === 1 && position.moves[0].name === "pass";
+}
+
 function stop() {
   current += 1;
   document.body.classList.remove("thinking", "failed");
@@ -274,6 +288,7 @@ function status() {
       return toRoll() ? `${nameOf(position.player)} to roll${again}` : `${nameOf(position.player)} rolls`;
     }
     const dice = rollToPlay() && `: rolled ${rollToPlay()}`;
+    if (mustPass()) return `${nameOf(position.player)} must pass${dice}`;
     if (position.player === person()) return `Your move${again}${dice}`;
     if (people().length === 2) return `${nameOf(position.player)} to move${again}${dice}`;
     if (dice) return `${nameOf(position.player)} to move${dice}`;
@@ -291,7 +306,7 @@ function detail() {
   const texts = [];
   if (game.players && person() !== null) texts.push(`You play ${game.players[person()]}.`);
   else if (game.players && !start) texts.push(`First to move: ${seatName(0)}.`);
-  if (!position.over) return texts.join(" ");
+  if (!position.over) return [texts.join(" "), game.dice && lastTurn()].filter(Boolean).join("\n");
   if (position.winning?.length) texts.push(`Won with ${game.win}, marked on the board.`);
   if (position.score) {
     const [near, far] = viewer() === 0 ? position.score : [...position.score].reverse();
@@ -474,7 +489,7 @@ async function main() {
   $("real").onchange = guarded(() => (showDice(), refresh()));
   $("flip").onclick = () => ((flipped = !flipped), position && showBoard());
   const onMove = guarded(play);
-  board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose });
+  board = makeBoard($("board"), $("drawing").innerHTML, { choices: game.choices, onMove, choose, marksMoves: game.dice });
   const showVisits = () => {
     board.showVisits($("visits").checked);
     $("legend").classList.toggle("no-visits", !$("visits").checked);
