@@ -344,6 +344,8 @@ SECOND_TIER = (
     "web/test_command.py::test_the_page_of_a_pretrained_player",
     "web/test_server.py::test_a_search_finds_the_winning_move",
     "web/test_onnx_model.py",
+    "web/test_dice.py::test_a_forced_pass_is_told_and_has_a_button[hypergammon]",
+    "web/test_search.py::test_the_page_searches_games_of_dice_as_jax_does[hypergammon",
     # Compile-heavy cases next to cheaper ones of the same kind, which stay.
     "cli/test_commands.py::test_json",
     "cli/test_commands.py::test_only_broken_checkpoints",

@@ -16,8 +16,12 @@ from tests.web.sites import untrained
 
 pytest.importorskip("onnxruntime")
 
-NAMES = ("connect_four", "tic_tac_toe")
-ABOUT = {"connect_four": "wins <often>\nmost <days>", "tic_tac_toe": "never loses"}
+NAMES = ("connect_four", "tic_tac_toe", "ur_2")
+ABOUT = {
+    "connect_four": "wins <often>\nmost <days>",
+    "tic_tac_toe": "never loses",
+    "ur_2": "rolls <dice>\noften <dice>",
+}
 
 
 @pytest.fixture(scope="module")
