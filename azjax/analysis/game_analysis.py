@@ -246,6 +246,7 @@ class GameAnalysis(RichRepr):
         shown = {move.best, *(action for action, _ in move.visits)} if move else set()
         view, won = jax.device_get(_facts(self.game, position.state))
         return {
+            "player": position.mover,
             "view": view.tolist(),
             "winning": np.flatnonzero(won).tolist(),
             "moves": describe_moves(self.game, position.state, sorted(shown)),

@@ -215,6 +215,7 @@ def test_the_command_shows_each_roll_before_its_moves(tmp_path, capsys):
         assert f"{move.number}. {record.positions[move.number - 1].roll}: {move.move} the " in out
     page = (tmp_path / "games.analysed.html").read_text()
     setup = json.loads(re.search(r'id="setup">(.*?)</script>', page, re.DOTALL)[1])
+    assert [page["player"] for page in setup["pages"]] == [p.mover for p in record.positions]
     assert setup["pages"][1]["name"] == f"{record.positions[0].roll}: {record.moves[0]}"
     assert setup["pages"][0]["rolled"] == f"the lower row rolled {record.positions[0].roll}"
 
