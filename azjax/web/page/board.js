@@ -127,6 +127,11 @@ export function makeBoard(holder, drawing, { choices, onMove, choose, marksMoves
     return { x, y, size: Math.max(box.width, box.height) / matrix.a };
   }
 
+  /** The place of a part's piece, where pieces are marked and there is one; else that of the part. */
+  function placeOn(part) {
+    return place((marksMoves && pieceIn(part)) || part);
+  }
+
   function drawMarks() {
     layer.replaceChildren();
     for (const part of cells.values()) part.classList.remove("picked", "target");
@@ -181,7 +186,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose, marksMoves
     if (clicks) return arrow(clicks, { class: "visits", opacity: 0.25 + 0.6 * share }, share);
     const spot = spotOf(action);
     if (!spot) return;
-    const { x, y, size } = place(spot);
+    const { x, y, size } = placeOn(spot);
     const most = Math.min(size * 0.42, 20);
     const r = most * (0.45 + 0.55 * Math.sqrt(share));
     layer.append(make("circle", { class: "visits", cx: x, cy: y, r }));
@@ -199,7 +204,7 @@ export function makeBoard(holder, drawing, { choices, onMove, choose, marksMoves
     if (clicks) return arrow(clicks, { class: "hint", opacity: 0.9 }, 0.8);
     const spot = spotOf(action);
     if (!spot) return;
-    const { x, y, size } = place(spot);
+    const { x, y, size } = placeOn(spot);
     layer.append(make("circle", { class: "hint", cx: x, cy: y, r: Math.min(size * 0.46, 23) }));
   }
 
