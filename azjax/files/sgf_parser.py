@@ -25,9 +25,12 @@ _LOWER = re.compile("[a-z]")
 _BRACKET = re.compile(r"(\\.)|\]", re.DOTALL)  # or a character that is escaped
 _TOKEN = re.compile(rf"[;()\[]|{_NAME}|[a-z]+")
 _START = re.compile(rf"\(\s*(?:[;(]|{_NEXT})|;\s*{_NEXT}")
-# Moves without anything else, as most of a file is. No name or value can follow within their nodes.
-_RUN = re.compile(r"(?:;\s*[BW]\s*\[(?:[A-Za-z]{2})?\]\s*(?=[;()]))++")
-_MOVE = re.compile(r"([BW])\s*\[([^\]]*)")
+# Nodes of one move, with clocks and comments, as most of a file is; brackets and escapes need care.
+_MOVE = r"([BW])\s*\[((?:[A-Za-z]{2})?)\]"
+_REMARK = rf"(?:C|N|[BW]L|O[BW])\s*\[[^\\\[\]]*+{_END}\s*"
+_RUN = re.compile(rf"(?:;\s*{_MOVE}\s*(?:{_REMARK})*+(?=[;()]))++")
+_MOVES = re.compile(rf";\s*{_MOVE}")
+_PROPERTY = re.compile(r"(;)|([A-Z]+)\s*\[([^\]]*)\]")
 _BYTES_END = re.compile(rb"\](?=\s*(?:;?\s*[A-Z]{1,2}\s*\[|\(\s*;))")
 # In an undeclared encoding a backslash before the end may be the second byte of a character.
 _TRAIL = re.compile(rb"([\x81-\xfe])\\(?=" + _BYTES_END.pattern + rb")")
@@ -59,7 +62,7 @@ class SgfTree:
         return root
 
     def main_line(self) -> Iterator[dict[str, list[bytes]] | str]:
-        """Yields the main line: a node, or several of one move each as text, ";B[aa];W[]".
+        """Yields the main line: a node, or several of one move each as text, ";B[aa];W[]C[a pass]".
 
         The points have two letters; a pass has none. The root is a node.
         """
@@ -68,13 +71,19 @@ class SgfTree:
 
 def moves_of(run: str) -> list[tuple[str, str]]:
     """Returns colour and point of each move of a run."""
-    return _MOVE.findall(run)
+    return _MOVES.findall(run)
 
 
 def _nodes(part: dict[str, list[bytes]] | str) -> list[dict[str, list[bytes]]]:
     if not isinstance(part, str):
         return [part]
-    return [{colour: [point.encode()]} for colour, point in moves_of(part)]
+    nodes: list[dict[str, list[bytes]]] = []
+    for begins, name, value in _PROPERTY.findall(part):
+        if begins:
+            nodes.append({})
+        else:
+            nodes[-1].setdefault(name, []).append(value.encode())
+    return nodes
 
 
 def parse_sgf(data: bytes) -> list[SgfTree]:

@@ -9,6 +9,7 @@ from azjax_envs import make
 
 from azjax.files import read
 from azjax.files.read import open_games, read_games
+from azjax.files.sgf_parser import parse_sgf
 
 LETTERS = "abcde"
 GAMES = {
@@ -109,7 +110,32 @@ def test_a_run_of_moves_can_be_continued_after_its_variations(tmp_path):
     assert one.source.nodes[3].get("C") == "late"
 
 
-@pytest.mark.parametrize("moves", [";B[aa];W[bb]", ";B [aa]\n", ";B[]", ";B[aa]x", "(;B[aa]"])
+def test_clocks_and_comments_belong_to_their_moves():
+    """Also where a comment has marks of the format, and brackets that do not end it."""
+    nodes = [
+        {"B": [b"aa"], "BL": [b"12.5"], "OB": [b"3"]},
+        {"W": [b"bb"], "C": [b"one; two (three) C"]},
+        {"B": [b""], "C": [b"a \\] ; b"], "WL": [b"1"]},
+        {"W": [b"cc"], "C": [b" \n"]},
+        {"B": [b"dd"], "CR": [b"aa", b"bb"]},
+        {"W": [b"ee"], "C": [b"x"], "N": [b"y"]},
+    ]
+    text = "".join(
+        ";"
+        + "".join(f"{name}[{']['.join(v.decode() for v in values)}]" for name, values in x.items())
+        for x in nodes
+    )
+    (tree,) = parse_sgf(f"(;SZ[5]{text})".encode())
+    assert tree.root.sequence == [{"SZ": [b"5"]}, *nodes]
+    kinds = [type(part) for part in tree.main_line()]
+    assert kinds == [dict, str, dict, str, dict, str]
+    (lost,) = parse_sgf(text.replace(r"\]", "]").join(("(;SZ[5]", ")")).encode())
+    assert lost.root.sequence == tree.root.sequence
+
+
+@pytest.mark.parametrize(
+    "moves", [";B[aa];W[bb]", ";B [aa]\n", ";B[]", ";B[aa]x", "(;B[aa]", ";B[aa]C[x"]
+)
 def test_hostile_files_are_read(tmp_path, moves):
     """A file of a million moves, most of which are not legal."""
     file = tmp_path / "a.sgf"
