@@ -253,7 +253,7 @@ def _read_tree(game: Game | None, tree: SgfTree) -> PlayedGame | Unplayed:
 
 def _is_backgammon(trees: Sequence[SgfTree]) -> bool:
     """Returns whether the first game says so."""
-    return bool(trees) and trees[0].root.sequence[0].get("GM", [b""])[0].strip() == b"6"
+    return bool(trees) and trees[0].packed.sequence[0].get("GM", [b""])[0].strip() == b"6"
 
 
 def _lists(text: str) -> Iterator[tuple[str, str | None]]:
