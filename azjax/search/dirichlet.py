@@ -1,15 +1,10 @@
 """Dirichlet noise over the legal actions of a search's root."""
 
-import functools
-
 import jax
 import jax.numpy as jnp
-from azjax_envs.xla_gpu import on_gpu
 
 from azjax.search.model import log_of, mask_logits
 from azjax.types import Array
-
-_TRIES = 8  # of a GPU
 
 
 def add_dirichlet_noise(
@@ -38,10 +33,9 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
 
     The method is Marsaglia and Tsang, "A simple method for generating gamma variables" (2000):
     rejection for alpha + 1, then multiplication by U ** (1 / alpha). All variates are drawn at once
-    until the last one is accepted; each try succeeds with a probability above 0.95. A GPU, which
-    would wait for its host at each try, makes 8 tries. Less than one variate of 10^10 fails them
-    all, and gets the value at a normal variate of 0. On a CPU the 8 tries take up to five times as
-    long as those that are needed.
+    until the last one is accepted; each try succeeds with a probability above 0.95. A GPU waits for
+    its host at each try. A fixed number of tries would save an H100 an estimated 0.6% of a search
+    of connect four by PUCT.
 
     `jax.random.loggamma` draws one after the other on CPU, which takes about 15 times as long.
     """
@@ -58,12 +52,10 @@ def log_gamma_variates(key: Array, alpha: Array | float, shape: tuple[int, ...])
         accepted = jnp.log(u) < 0.5 * x * x + d * (1 - v + jnp.log(v))
         return key, jnp.where(accepted & ~done, v, found), done | accepted
 
-    start = (key, jnp.ones(shape), jnp.zeros(shape, bool))
+    def any_left(state: tuple[Array, Array, Array]) -> Array:
+        return ~jnp.all(state[2])
 
-    counted = functools.partial(jax.lax.fori_loop, 0, _TRIES, lambda _, state: try_again(state))
-    until_accepted = functools.partial(
-        jax.lax.while_loop, lambda state: ~jnp.all(state[2]), try_again
-    )
+    start = (key, jnp.ones(shape), jnp.zeros(shape, bool))
     with jax.named_scope("noise"):
-        _, found, _ = on_gpu(counted, until_accepted)(start)
+        _, found, _ = jax.lax.while_loop(any_left, try_again, start)
     return jnp.log(d * found) - jax.random.exponential(power_key, shape) / alpha

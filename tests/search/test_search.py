@@ -7,7 +7,7 @@ import pytest
 from azjax_envs import init_batch, make
 
 from azjax.config import SearchConfig
-from azjax.search.dirichlet import add_dirichlet_noise, log_gamma_variates
+from azjax.search.dirichlet import add_dirichlet_noise
 from azjax.search.model import mask_logits, transition
 from azjax.search.policies import draw_moves
 from azjax.search.search import search
@@ -193,13 +193,6 @@ def test_dirichlet_noise_has_the_moments_of_one_over_the_legal_actions(alpha, le
     # Concentrated noise is nearly all on one action. It must never fall back to a uniform one.
     if alpha < 0.1:
         assert (np.abs(noise[:, legal] - mean).max(-1) == 0).mean() < 1e-3
-
-
-def test_the_tries_of_a_gpu_give_the_same_variates(monkeypatch):
-    draw = functools.partial(log_gamma_variates, jax.random.key(3), 0.3, (ROWS, ACTIONS))
-    expected = jax.jit(draw)()
-    monkeypatch.setattr("azjax.search.dirichlet.on_gpu", lambda form, elsewhere: form)
-    np.testing.assert_array_equal(jax.jit(lambda: draw())(), expected)
 
 
 def test_dirichlet_noise_is_mixed_in_by_its_fraction():
