@@ -15,7 +15,8 @@ def same_convolution(x: Array, kernel: Array) -> Array:
     The size is odd, and zero padding keeps the board's size. Only reverse-mode differentiation is
     supported. XLA's CPU backend has a fast routine for convolutions with the channels last. Outside
     of loops and conditions it converts other layouts; inside, a gradient took 24 times as long. So
-    on CPU the gradient is written as convolutions that the routine takes as they are.
+    the gradient is written as convolutions that the routine takes as they are. On an H100 and a TPU
+    v5e, XLA makes the same kernels of them as of JAX's own gradient.
     """
     return _convolve(x, kernel, kernel)
 
@@ -25,24 +26,15 @@ def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
 
 
 def _backward(residuals: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
-    return jax.lax.platform_dependent(
-        *residuals, gradient, cpu=_gradients_by_convolutions, default=_gradients
-    )
-
-
-same_convolution.defvjp(_forward, _backward)
-
-
-def _gradients(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
-    return jax.vjp(lambda x, kernel: _convolve(x, kernel, kernel), x, kernel)[1](gradient)
-
-
-def _gradients_by_convolutions(x: Array, kernel: Array, gradient: Array) -> tuple[Array, Array]:
     """Computes the gradients with all boards' channels last and all kernels' outputs last."""
+    x, kernel = residuals
     turned = jnp.flip(kernel, (0, 1)).transpose(0, 1, 3, 2)
     # The kernel's gradient: each input channel acts as a board, and the batch as its channels.
     by_channel = _convolve(x.transpose(3, 1, 2, 0), gradient.transpose(1, 2, 0, 3), kernel)
     return _convolve(gradient, turned, kernel), by_channel.transpose(1, 2, 0, 3)
+
+
+same_convolution.defvjp(_forward, _backward)
 
 
 def _convolve(x: Array, kernel: Array, padded_for: Array) -> Array:
