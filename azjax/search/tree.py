@@ -203,6 +203,7 @@ def edges_at(tree: CompactTree, node: Array | int) -> mctx.Tree:
             of_nodes,
             cpu=lambda _, place, __, of_nodes: _assemble(actions, place, of_nodes),
             # A GPU launches some kernels for each scatter, but none for a gather, which it fuses.
+            # With gathers, a CPU's search of gomoku by a small network takes 1.08 times as long.
             default=lambda node, place, children, of_nodes: _look_up(
                 _assemble(actions, place, ())[0] if children is None else children[node], of_nodes
             ),

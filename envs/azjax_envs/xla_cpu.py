@@ -58,8 +58,8 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
 
     XLA on a CPU fuses each result of a program with everything that leads to it, so shared values
     are computed several times. It removes optimization barriers before that, but keeps loops. So
-    the values pass through a loop that does not change them. A step and a restart of gomoku were
-    measured to take two thirds of the time.
+    the values pass through a loop that does not change them. Random play of gomoku takes 2.3 times
+    as long without it. The loop would cost an H100 eight kernels a step.
     """
 
     def stay(i: Array, values: Any) -> Any:
@@ -76,7 +76,8 @@ def materialized(array: Array) -> Array:
 
     XLA on a CPU fuses a reshape with the array that it reshapes. It then divides the index of each
     element by the old sizes, even if no memory would have to move. A mask of 64 x 73 moves was
-    measured to take 40 times as long to unpack. The loop here exchanges two elements twice.
+    measured to take 40 times as long to unpack, and random play of Gardner's chess 12 times as
+    long. The loop here exchanges two elements twice.
     """
 
     def swap(_: int, array: Array) -> Array:
@@ -99,6 +100,9 @@ def short_scan(
     reverse: bool = False,
 ) -> tuple[Any, Any]:
     """Returns what `jax.lax.scan` does; a loop on a CPU, and written out on other platforms.
+
+    Random play of othello takes a CPU 2.1 times as long written out. The loops would take an H100
+    an estimated 3.7 times as long.
 
     Args:
       xs: pytree of arrays [length, ...], or None.

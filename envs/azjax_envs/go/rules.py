@@ -133,6 +133,8 @@ def _chains_on(chains: Array, cells: Array, stones: Array) -> Array:
         words = number_set(marked.reshape(-1), size**2)
         return pack(words[numbers >> 5] >> (numbers & 31).astype(words.dtype) & 1 != 0) & stones
 
+    # A step of go 9x9 takes an H100 an estimated 1.2 times as long by floods, and random play a CPU
+    # 1.15 times as long by numbers.
     return on_gpu(by_number, lambda cells: flood(cells, stones, size))(cells & stones)
 
 

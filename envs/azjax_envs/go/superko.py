@@ -102,6 +102,8 @@ def repetitions(position: rules.Position, player: Array, now: Array, history: Ar
         moves = unpack(rules.number_set(found, size**2), 32).reshape(-1)
         return pack(moves[: size**2].reshape(size, size))
 
+    # A step of go 9x9 takes an H100 an estimated 2.2 times as long one by one. Random play takes a
+    # CPU 2.1 times as long at once.
     return on_gpu(at_once, one_by_one)()
 
 
