@@ -37,8 +37,8 @@ PAIRS = {
     "lanes": ("azjax.search.loop", "_play_all"),
     "rows": ("azjax.search.tree", "edges_at"),
     "collectives": ("azjax.learning.update", "mean_over_devices"),
-    "computed_once": ("azjax_envs.xla_cpu", "computed_once"),
-    "materialized": ("azjax_envs.xla_cpu", "materialized"),
+    "fusion_barrier": ("azjax_envs.xla_cpu", "fusion_barrier"),
+    "reshape_barrier": ("azjax_envs.xla_cpu", "reshape_barrier"),
     "short_scan": ("azjax_envs.xla_cpu", "short_scan"),
     "flood": ("azjax_envs.row_bitboard", "fill"),
     "flood's sweep": ("azjax_envs.row_bitboard", "sweep"),
@@ -58,8 +58,8 @@ CPU_CASES: dict[str, list[tuple[str, str, int, int]]] = {
     "lanes": [("anytime", "connect_four", 512, 32), ("rounds", "connect_four", 512, 32)],
     "descent": [("single", "connect_four", 512, 32), ("single", "gomoku_9x9", 128, 32)],
     "short_scan": [("play", "othello", 1024, 0), ("play", "gardner_chess", 1024, 0)],
-    "computed_once": [("play", "gomoku", 1024, 0), ("play", "gardner_chess", 1024, 0)],
-    "materialized": [("play", "gardner_chess", 1024, 0)],
+    "fusion_barrier": [("play", "gomoku", 1024, 0), ("play", "gardner_chess", 1024, 0)],
+    "reshape_barrier": [("play", "gardner_chess", 1024, 0)],
     "collectives": [("cycle", "tic_tac_toe", 128, 8)],
 }
 
@@ -70,8 +70,8 @@ GPU_CASES = {
     "search of hex": ("rows",),
     "rules of go_9x9": ("flood", "chains", "superko"),
     "rules of othello": ("short_scan",),
-    "rules of gomoku": ("computed_once",),
-    "rules of gardner_chess": ("computed_once", "materialized", "short_scan"),
+    "rules of gomoku": ("fusion_barrier",),
+    "rules of gardner_chess": ("fusion_barrier", "reshape_barrier", "short_scan"),
 }
 _GAMES_AT_ONCE = 4096  # of rules on a GPU
 

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import mctx
 import numpy as np
 from azjax_envs import Game
-from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
+from azjax_envs.xla_cpu import fusion_barrier, jit_for_few_calls
 
 from azjax.engine.decision import slowest_each
 from azjax.engine.search_analysis import SearchAnalysis, analyse_tree
@@ -368,6 +368,6 @@ def _compute_states_first(recurrent_fn: mctx.RecurrentFn) -> mctx.RecurrentFn:
 
     def compute_states_first(*args: Any) -> tuple[mctx.RecurrentFnOutput, Any]:
         output, states = recurrent_fn(*args)
-        return output, computed_once(states)[0]
+        return output, fusion_barrier(states)[0]
 
     return compute_states_first

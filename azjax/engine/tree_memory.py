@@ -6,14 +6,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import fusion_barrier
 
 from azjax.search import CompactTree, keeps_children, node_arrays
 from azjax.types import Array
 
 
 def with_capacity(root: CompactTree, nodes: int) -> CompactTree:
-    """Returns a tree with places for `nodes` nodes of each game, without lineages.
+    """Returns a tree with places for `nodes` nodes of each game, without ancestors.
 
     `root` has one node, which becomes the root.
     """
@@ -29,7 +29,7 @@ def with_capacity(root: CompactTree, nodes: int) -> CompactTree:
     arrays = jax.tree.map(grow, node_arrays(root))
     arrays["action_from_parent"] = grow(root.action_from_parent, root.NO_PARENT)
     parents = grow(root.parents, root.NO_PARENT)
-    return replace(root, **arrays, parents=parents, children=children, lineages=None)
+    return replace(root, **arrays, parents=parents, children=children, ancestors=None)
 
 
 def replant(
@@ -56,7 +56,7 @@ def replant(
         rows = jax.tree.map(
             lambda x: jax.lax.dynamic_slice_in_dim(x, order[index], 1, axis=1), kept
         )
-        (rows,) = computed_once(rows)  # else XLA would copy whole arrays
+        (rows,) = fusion_barrier(rows)  # else XLA would copy whole arrays
         return jax.tree.map(functools.partial(write, index), kept, rows)
 
     kept = jax.lax.fori_loop(0, jnp.where(count > 1, count, 0), move, node_arrays(tree))

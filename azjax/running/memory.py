@@ -4,7 +4,7 @@ import jax
 
 from azjax.devices.cgroups import usable_memory
 from azjax.errors import UserError
-from azjax.search import lineage_bytes, tree_bytes
+from azjax.search import ancestor_bytes, tree_bytes
 from azjax.training import Trainer
 
 # Numbers of four bytes for each action of a game: the rows of a search's work, and its results.
@@ -61,7 +61,7 @@ def search_bytes(trainer: Trainer) -> int:
     """Returns the bytes of the search trees on each device, without the network."""
     config, game = trainer.config, trainer.game
     nodes = config.search.num_simulations + 1
-    tree = tree_bytes(game, nodes) + lineage_bytes(nodes)
+    tree = tree_bytes(game, nodes) + ancestor_bytes(nodes)
     tree += 4 * _ROOT_NUMBERS * game.num_actions
     return config.selfplay.parallel_games * tree // trainer.mesh.size
 

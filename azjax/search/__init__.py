@@ -33,9 +33,9 @@ from azjax.search.search import search_result as search_result
 from azjax.search.search import search_with_tree as search_with_tree
 from azjax.search.search import tree_nodes as tree_nodes
 from azjax.search.tree import CompactTree as CompactTree
+from azjax.search.tree import ancestor_bytes as ancestor_bytes
 from azjax.search.tree import compact as compact
 from azjax.search.tree import keeps_children as keeps_children
-from azjax.search.tree import lineage_bytes as lineage_bytes
 from azjax.search.tree import node_arrays as node_arrays
 from azjax.search.tree import tree_bytes as tree_bytes
 from azjax.search.tree import tree_capacity as tree_capacity

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 
-from azjax.search.tree import LINEAGE_WORD, CompactTree, Lineages
+from azjax.search.tree import ANCESTOR_WORD, Ancestors, CompactTree
 from azjax.types import Array
 
 
@@ -31,7 +31,7 @@ def backup(
       step: the new nodes' rewards, discounts and values [B, W].
       parent: their parents, int32 [B, W]; NO_PARENT where there is no new node.
     """
-    if tree.lineages is None:
+    if tree.ancestors is None:
         return backup_by_level(tree, index, step, parent)
     # Searches of connect four with a small network take a CPU 1.08 times as long by the other form
     # with 32 simulations, and 1.18 times with 256. An H100 would take an estimated 1.8 times as
@@ -93,23 +93,23 @@ def backup_at_once(
     tree: CompactTree, index: Array, step: mctx.RecurrentFnOutput, parent: Array
 ) -> CompactTree:
     """Updates all nodes at once, without a loop. Arguments are those of `backup`."""
-    lineages, root = tree.lineages, tree.ROOT_INDEX
-    assert lineages is not None
+    ancestors, root = tree.ancestors, tree.ROOT_INDEX
+    assert ancestors is not None
     rows, numbers = jnp.arange(len(parent))[:, None], jnp.arange(tree.parents.shape[1])
     is_new, at = parent >= root, jnp.maximum(parent, root)
-    above = jnp.where(is_new[:, :, None], lineages.above[rows, at], 0)
-    sign_above = lineages.signs[rows, at]
+    above = jnp.where(is_new[:, :, None], ancestors.above[rows, at], 0)
+    sign_above = ancestors.signs[rows, at]
     sign = sign_above * step.discount
-    rewards = lineages.rewards[rows, at] + sign_above * step.reward
+    rewards = ancestors.rewards[rows, at] + sign_above * step.reward
 
     # The results of the simulations from the root's perspective, then from that of each node. Nodes
     # of a finished game have the sign 0: below them nothing is won or lost any more.
     results = rewards + sign * step.value
     results = jnp.where(results == 0, 0.0, results)  # never -0, as in the sum with a reward of 0
-    bits = above[:, :, :, None] >> jnp.arange(LINEAGE_WORD, dtype=jnp.uint32)[None, None, None]
+    bits = above[:, :, :, None] >> jnp.arange(ANCESTOR_WORD, dtype=jnp.uint32)[None, None, None]
     on_way = (bits & 1).reshape(*parent.shape, -1)[:, :, : len(numbers)] == 1
     value = jnp.sum(jnp.where(on_way, results[:, :, None], 0.0), axis=1)
-    value = lineages.signs * value
+    value = ancestors.signs * value
     value = jnp.where(value == 0, 0.0, value)
     live = jnp.any(on_way, axis=1)
     values, visits = tree.node_values, tree.node_visits
@@ -120,18 +120,18 @@ def backup_at_once(
         return jax.lax.dynamic_update_slice_in_dim(nodes, new, index, axis=1)
 
     own = index + jnp.arange(parent.shape[1])
-    bit = jnp.uint32(1) << (own % LINEAGE_WORD).astype(jnp.uint32)
-    in_word = jnp.arange(lineages.above.shape[2])[None] == (own // LINEAGE_WORD)[:, None]
+    bit = jnp.uint32(1) << (own % ANCESTOR_WORD).astype(jnp.uint32)
+    in_word = jnp.arange(ancestors.above.shape[2])[None] == (own // ANCESTOR_WORD)[:, None]
     own_bits = jnp.where(in_word, bit[:, None], jnp.uint32(0))
-    lineages = Lineages(
-        above=write(lineages.above, above | own_bits[None]),
-        signs=write(lineages.signs, sign),
-        rewards=write(lineages.rewards, rewards),
+    ancestors = Ancestors(
+        above=write(ancestors.above, above | own_bits[None]),
+        signs=write(ancestors.signs, sign),
+        rewards=write(ancestors.rewards, rewards),
     )
     is_root = (numbers == root)[None]
     return replace(
         tree,
         node_values=jnp.where(is_root, root_mean[:, None], jnp.where(live, mean, values)),
         node_visits=jnp.where(is_root, root_count[:, None], visits + live.astype(visits.dtype)),
-        lineages=lineages,
+        ancestors=ancestors,
     )

@@ -5,9 +5,9 @@ The simulations of a step begin with different actions of the root, so each has 
 A CPU walks down level by level, which touches few numbers: a search of 512 games of connect four
 takes 23 ms so, and 134 ms by the other form. On other platforms each level would be many launches
 and a predicate that the host reads: an H100's search would take an estimated 1.8 times as long.
-There, unless the trees have too many edges, an
-action is selected at every node at once. Then each node jumps to the end of its way in a number of
-steps that grows with the logarithm of the nodes. Both forms give exactly the same numbers.
+There, unless the trees have too many edges, an action is selected at every node at once. Then each
+node jumps to the end of its way in a number of steps that grows with the logarithm of the nodes.
+Both forms give exactly the same numbers.
 """
 
 import functools

@@ -18,8 +18,8 @@ import mctx
 from azjax.search.model import Rules
 from azjax.types import Array, State
 
-LINEAGE_WORD = 32  # bits
-_MOST_NODES = 2048  # of a tree with lineages, whose bits grow with the square of the nodes
+ANCESTOR_WORD = 32  # bits
+_MOST_NODES = 2048  # of a tree with ancestors, whose bits grow with the square of the nodes
 _FEW_EDGES = 2**16  # nodes times actions of a tree whose edges can all be looked at at once
 
 # In numbers of four bytes.
@@ -47,7 +47,7 @@ _OF_NODES = (
 _SHARED = (*_OF_NODES[:-2], "parents", "root_invalid_actions")
 
 
-class Lineages(NamedTuple):
+class Ancestors(NamedTuple):
     """What leads to each node of a tree from its root. Allocated but not written on a CPU."""
 
     above: Array  # uint32 [B, N, words], bit n of node m: n is m or above it
@@ -70,7 +70,7 @@ class CompactTree:
     rewards: Array  # float32 [B, N], of the move that led to each node
     discounts: Array  # float32 [B, N], of the same move
     children: Array | None  # int32 [B, N, A], nodes or UNVISITED; None if there are many actions
-    lineages: Lineages | None  # for a backup without a loop; None if there are many nodes
+    ancestors: Ancestors | None  # for a backup without a loop; None if there are many nodes
     extra_data: Any  # the policy's own
     node_values: Array  # float32 [B, N]
     node_visits: Array  # int32 [B, N]
@@ -90,31 +90,31 @@ def compact(tree: mctx.Tree) -> CompactTree:
         rewards=nothing,
         discounts=nothing,
         children=tree.children_index if keeps_children(nodes, actions) else None,
-        lineages=new_lineages(tree),
+        ancestors=new_ancestors(tree),
         extra_data=tree.extra_data,
     )
 
 
-def new_lineages(tree: mctx.Tree) -> Lineages | None:
-    """Returns the lineages of a tree that holds its roots alone; None if it has too many nodes."""
+def new_ancestors(tree: mctx.Tree) -> Ancestors | None:
+    """Returns the ancestors of a tree that holds its roots alone; None if it has too many nodes."""
     batch, nodes = tree.parents.shape
     if nodes > _MOST_NODES:
         return None
     nothing = jnp.zeros((batch, nodes), tree.node_values.dtype)
-    return Lineages(
+    return Ancestors(
         above=jnp.zeros((batch, nodes, _words(nodes)), jnp.uint32).at[:, 0, 0].set(1),
         signs=nothing.at[:, 0].set(1),
         rewards=nothing,
     )
 
 
-def lineage_bytes(nodes: int) -> int:
-    """Returns the bytes of one game's lineages in a tree of `nodes` nodes."""
+def ancestor_bytes(nodes: int) -> int:
+    """Returns the bytes of one game's ancestors in a tree of `nodes` nodes."""
     return 4 * nodes * (_words(nodes) + 2) if nodes <= _MOST_NODES else 0
 
 
 def _words(nodes: int) -> int:
-    return -(-nodes // LINEAGE_WORD)
+    return -(-nodes // ANCESTOR_WORD)
 
 
 def keeps_children(nodes: int, actions: int) -> bool:
@@ -140,12 +140,12 @@ def _looks_up(nodes: int, actions: int) -> bool:
 
 
 def tree_bytes(game: Rules, nodes: int) -> int:
-    """Returns the bytes of one game's compact tree, without lineages."""
+    """Returns the bytes of one game's compact tree, without ancestors."""
     return nodes * _node_bytes(game, children=keeps_children(nodes, game.num_actions))
 
 
 def tree_capacity(game: Rules, memory: int) -> int:
-    """Returns how many nodes one game's compact tree without lineages has in `memory` bytes."""
+    """Returns how many nodes one game's compact tree without ancestors has in `memory` bytes."""
     nodes = memory // _node_bytes(game, children=False)
     if keeps_children(nodes, game.num_actions):
         nodes = memory // _node_bytes(game, children=True)

@@ -13,7 +13,7 @@ from azjax_envs.bitboard import Words, any_bit, each, either
 from azjax_envs.game import Symmetries, require_flag, require_range, returns_of
 from azjax_envs.k_in_a_row import cell, has_line, line_cells, unpack, word_type
 from azjax_envs.symmetry import dihedral, on_cells
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import fusion_barrier
 
 
 @jax.tree_util.register_dataclass
@@ -85,7 +85,7 @@ class _Stones(BaseGame):
         # After an illegal action the turn stays, so `lost` again means the player to move.
         *_, length, exactly = self._rules
         wins = has_line(mine, length=length, exactly=exactly)
-        stones, lost = computed_once(
+        stones, lost = fusion_barrier(
             state.stones + legal.astype(jnp.uint16), state.lost | ~over & (wins | ~legal)
         )
         return StonesState(first=first, taken=taken, stones=stones, lost=lost)

@@ -53,7 +53,7 @@ def _has_older_fusions() -> bool:
     return True
 
 
-def computed_once(*values: Any) -> tuple[Any, ...]:
+def fusion_barrier(*values: Any) -> tuple[Any, ...]:
     """Returns the same values, behind a barrier that makes XLA compute them only once.
 
     XLA on a CPU fuses each result of a program with everything that leads to it, so shared values
@@ -71,7 +71,7 @@ def computed_once(*values: Any) -> tuple[Any, ...]:
     return jax.lax.platform_dependent(*values, cpu=loop, default=lambda *values: values)
 
 
-def materialized(array: Array) -> Array:
+def reshape_barrier(array: Array) -> Array:
     """Returns the same array [n, m, ...], n and m at least 2, written to memory in its shape.
 
     XLA on a CPU fuses a reshape with the array that it reshapes. It then divides the index of each

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from azjax_envs import make
-from azjax_envs.xla_cpu import computed_once, materialized, short_scan
+from azjax_envs.xla_cpu import fusion_barrier, reshape_barrier, short_scan
 
 
 def other_platform(*args, default, **platforms):
@@ -24,7 +24,7 @@ def cuda(*args, default, **platforms):
 def test_each_platform_gets_its_form(monkeypatch):
     def function(x):
         both = short_scan(lambda carry, y: (carry + y, carry * y), x[0], x, length=4)
-        return computed_once(x, 2 * x), materialized(x.reshape(2, 2)), both
+        return fusion_barrier(x, 2 * x), reshape_barrier(x.reshape(2, 2)), both
 
     x = jnp.arange(4.0)
     looped = jax.jit(function)(x)

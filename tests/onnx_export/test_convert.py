@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnx
 import pytest
-from azjax_envs.xla_cpu import computed_once, materialized
+from azjax_envs.xla_cpu import fusion_barrier, reshape_barrier
 from jax import lax
 
 from azjax.onnx_export.convert import UnsupportedPrimitive, to_onnx
@@ -172,7 +172,7 @@ def test_shapes():
         results += [*jnp.unstack(x), *jnp.unstack(x, axis=2)]
         results += [jnp.pad(x, ((1, 0), (0, 2), (0, 0)), constant_values=-1)]
         results += [lax.pad(x, np.int16(9), ((0, 1, 1), (-1, 2, 0), (-1, -1, 2)))]
-        return [*results, jnp.broadcast_to(x[:, :1], (5, 2, 3, 4)), materialized(x)]
+        return [*results, jnp.broadcast_to(x[:, :1], (5, 2, 3, 4)), reshape_barrier(x)]
 
     assert_same(function, (x,))
 
@@ -239,7 +239,7 @@ def test_loops_and_branches():
         nested = lax.fori_loop(
             0, n, lambda i, v: lax.fori_loop(0, i, lambda j, w: w + i * j, v), jnp.int32(0)
         )
-        return [i, y, lax.switch(n, branches, y), nested, *computed_once(x, y)]
+        return [i, y, lax.switch(n, branches, y), nested, *fusion_barrier(x, y)]
 
     x = np.int32([1, 2, 3])
     assert_same(function, *((np.int32(n), x) for n in (-1, 0, 1, 3, 9)))

@@ -25,7 +25,7 @@ def test_sizes(devices):
     ply = state_bytes(trainer) + 2 * ACTIONS + 2 + 1 + 2 + 1
     assert replay_bytes(trainer) == 2 * (16 * 16 * ply + 4 + 4) // devices
     # 5 nodes (the root and 4 simulations) of 16 games: the state, 7 numbers of four bytes, and the
-    # prior and the child of each action; 3 numbers of its lineage, which CPUs do not use. For each
+    # prior and the child of each action; 3 numbers of its ancestors, unused on CPUs. For each
     # game, also the rows that the search works on.
     node = state_bytes(trainer) + 4 * (7 + 2 * ACTIONS + 3)
     assert search_bytes(trainer) == 16 * (5 * node + 4 * 16 * ACTIONS) // devices

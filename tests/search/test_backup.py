@@ -12,7 +12,7 @@ import pytest
 from azjax_envs import make
 
 from azjax.search.backup import backup_at_once, backup_by_level
-from azjax.search.tree import compact, edges_at, lineage_bytes, new_lineages
+from azjax.search.tree import ancestor_bytes, compact, edges_at, new_ancestors
 from tests.oracles import searches
 from tests.oracles.searches import BATCH, compiled_policy
 from tests.search.test_loop import WIDE, problem
@@ -57,22 +57,22 @@ def test_searches_are_the_same_on_other_platforms(name, policy, monkeypatch):
             return compiled.__wrapped__(*problem(game, 0))
 
     expected, found = run(the_cpu), run(other_platform)
-    lineages = found.search_tree.extra_data.lineages
-    check_lineages(lineages, found.search_tree)
-    chex.assert_trees_all_equal(without_lineages(found), without_lineages(expected))
+    ancestors = found.search_tree.extra_data.ancestors
+    check_ancestors(ancestors, found.search_tree)
+    chex.assert_trees_all_equal(without_ancestors(found), without_ancestors(expected))
     # Games that are over, and moves after their end, are among the nodes.
-    assert {-1.0, 0.0, 1.0} == set(np.unique(lineages.signs))
+    assert {-1.0, 0.0, 1.0} == set(np.unique(ancestors.signs))
 
 
-def without_lineages(output):
+def without_ancestors(output):
     tree = output.search_tree
-    compact = dataclasses.replace(tree.extra_data, lineages=None)
+    compact = dataclasses.replace(tree.extra_data, ancestors=None)
     return output.replace(search_tree=tree.replace(extra_data=compact))
 
 
-def check_lineages(lineages, tree):
+def check_ancestors(ancestors, tree):
     """Checks which nodes are above each node by following the parents."""
-    parents, words = np.asarray(tree.parents), np.asarray(lineages.above)
+    parents, words = np.asarray(tree.parents), np.asarray(ancestors.above)
     numbers = np.arange(parents.shape[1])
     found = (words[:, :, numbers // 32] >> (numbers % 32).astype(np.uint32)) & 1
     expected = np.zeros((BATCH, len(numbers), len(numbers)), bool)
@@ -99,14 +99,14 @@ def test_only_a_cpu_walks_up_level_by_level():
 
 
 @pytest.mark.parametrize("nodes", [33, 2048, 2049])
-def test_a_large_tree_has_no_lineages(nodes):
+def test_a_large_tree_has_no_ancestors(nodes):
     """Their bits grow with the square of the nodes."""
     shape = jax.ShapeDtypeStruct((2, nodes), jnp.float32)
     tree = types.SimpleNamespace(parents=shape, node_values=shape)
-    lineages = jax.eval_shape(lambda: new_lineages(tree))
-    assert (lineages is None) == (nodes > 2048)
-    taken = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(lineages))
-    assert taken == 2 * lineage_bytes(nodes)
+    ancestors = jax.eval_shape(lambda: new_ancestors(tree))
+    assert (ancestors is None) == (nodes > 2048)
+    taken = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(ancestors))
+    assert taken == 2 * ancestor_bytes(nodes)
 
 
 def test_other_platforms_scatter_only_the_children(monkeypatch):

@@ -16,7 +16,7 @@ from azjax_envs.chess import actions, clicks, drawing, notation, observation, sa
 from azjax_envs.chess.state import ChessState, play, set_up
 from azjax_envs.game import Symmetries, legal_actions, not_legal, returns_of, settle
 from azjax_envs.symmetry import mirrored
-from azjax_envs.xla_cpu import computed_once, jit_for_few_calls, materialized
+from azjax_envs.xla_cpu import fusion_barrier, jit_for_few_calls, reshape_barrier
 
 
 class _ChessGame(BaseGame):
@@ -45,7 +45,7 @@ class _ChessGame(BaseGame):
         square, plane = jnp.divmod(played.astype(jnp.uint32), actions.num_planes(self._size))
         row, column = jnp.divmod(square, self._size)
         legal = state.legal[row, plane] >> column.astype(jnp.uint8) & np.uint8(1) != 0
-        (legal,) = computed_once(legal & (action == played))
+        (legal,) = fusion_barrier(legal & (action == played))
         lost = jnp.where(state.ply % 2 == 0, -1, 1).astype(jnp.int8)
         forfeited = dataclasses.replace(
             state, over=jnp.ones_like(state.over), result=lost, legal=jnp.zeros_like(state.legal)
@@ -59,7 +59,7 @@ class _ChessGame(BaseGame):
     def legal_action_mask(self, state: ChessState) -> Array:
         columns = (1 << np.arange(self._size)).astype(np.uint8)
         mask = state.legal[:, None] & columns[None, :, None] != 0
-        return materialized(mask.reshape(self._size**2, -1)).reshape(-1)
+        return reshape_barrier(mask.reshape(self._size**2, -1)).reshape(-1)
 
     def is_terminal(self, state: ChessState) -> Array:
         return state.over

@@ -28,7 +28,7 @@ from azjax_envs.chess.board import (
     rows,
     squares,
 )
-from azjax_envs.xla_cpu import computed_once, short_scan
+from azjax_envs.xla_cpu import fusion_barrier, short_scan
 
 BACKWARD = tuple((-down, -right) for down, right in DIRECTIONS)
 JUMPS_BACK = tuple((-down, -right) for down, right in JUMPS)
@@ -186,7 +186,7 @@ def _threats(size: int, pieces: Pieces, empty: Array) -> _Threats:
     stops = jnp.where(number == 0, every(size), jnp.where(number == 1, checkers | lines, 0))
     # All planes want these; without the loop they would be computed anew for each.
     pinned = pieces.own & jnp.bitwise_or.reduce(screens)
-    unsafe, stops, pinned, check = computed_once(unsafe, stops, pinned, number > 0)
+    unsafe, stops, pinned, check = fusion_barrier(unsafe, stops, pinned, number > 0)
     return _Threats(unsafe, check, stops, pinned, sights, attacks, screens)
 
 

@@ -11,7 +11,7 @@ from jax import Array
 from azjax_envs.chess import actions
 from azjax_envs.chess.board import flip, from_words, square, squares, to_words, wide_sets
 from azjax_envs.chess.moves import Pieces, is_attacked, legal_moves
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import fusion_barrier
 
 POSITIONS = 8  # the latest positions, which a network observes (AlphaZero)
 CLOCK = 100  # plies without capture or pawn move that draw
@@ -95,7 +95,7 @@ def play(size: int, state: ChessState, start: Array, plane: Array) -> ChessState
         size, from_words(state.pieces, size), state.passed, start, target, plane
     )
     leaps = is_pawn & (start == target + 2 * size)
-    (turned,) = computed_once(flip(after, size))
+    (turned,) = fusion_barrier(flip(after, size))
     return _arrive(
         size,
         turned,
@@ -128,12 +128,12 @@ def _arrive(
     legal, check, en_passant, stuck = legal_moves(size, pieces, castling, square(passed, size))
     # The rules of repetition count an en-passant square only if the capture is legal.
     known["passed"] = passed = jnp.where(en_passant, passed, size * size).astype(jnp.uint8)
-    (fingerprint,) = computed_once(_hash(sets, castling, passed, ply))
+    (fingerprint,) = fusion_barrier(_hash(sets, castling, passed, ply))
     plies = np.arange(CLOCK, dtype=np.uint8)
     same = (hashes == fingerprint[:, None]).all(axis=0) & (plies < clock)
     repeats = jnp.sum(same, dtype=jnp.uint8)
     drawn = (repeats >= 2) | (clock >= CLOCK) | (ply >= known["last_ply"]) | _is_dead(size, pieces)
-    over, repeats = computed_once(stuck | drawn if draws else stuck, repeats)
+    over, repeats = fusion_barrier(stuck | drawn if draws else stuck, repeats)
     white_moves = ply % 2 == 0
     mated = jnp.where(white_moves, -1, 1)
     return ChessState(

@@ -12,7 +12,7 @@ from azjax_envs.bitboard import Words, any_bit, both, count_bits, either, withou
 from azjax_envs.shogi import rays
 from azjax_envs.shogi.board import ALL, LANES, Pieces
 from azjax_envs.shogi.rays import Rays
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import fusion_barrier
 
 # Lanes of steps: eight directions, two jumps and six empty. CPUs compute 16 faster than 10.
 _LANES = 16
@@ -82,7 +82,7 @@ def threats(pieces: Pieces, ours: Words, theirs: Words, pawn: Words) -> tuple[Th
     through = _stacked(either(empty, king), either(left, other), empty, left, empty)
     sight = rays.slide(either(rays.spread(sliding, _ATTACK), starts), through, _BY_SLIDES)
     near = rays.move(either(rays.spread(stepping, _ATTACK), starts), _BY_STEPS)
-    sight, near = computed_once(sight, near)
+    sight, near = fusion_barrier(sight, near)
     hit, seen = _rows(sight, 0, 2), _rows(sight, 2, 4)
     # Looking from the king against each direction, the first piece gives check if an attack along
     # that direction reaches the king. A guard that both rays reach is pinned.

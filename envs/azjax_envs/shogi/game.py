@@ -42,7 +42,7 @@ from azjax_envs.shogi.state import (
     to_position,
 )
 from azjax_envs.symmetry import mirrored
-from azjax_envs.xla_cpu import computed_once, jit_for_few_calls
+from azjax_envs.xla_cpu import fusion_barrier, jit_for_few_calls
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Shogi(BaseGame):
         # Whoever flattens the mask or sums over it would compute it again, one by one.
         legal = jnp.where(state.over, np.uint32(0), state.legal)
         bits = (legal[:, None] >> places).astype(jnp.uint8) & np.uint8(1)
-        (mask,) = computed_once(bits != 0)
+        (mask,) = fusion_barrier(bits != 0)
         return mask.reshape(-1)
 
     def is_terminal(self, state: ShogiState) -> Array:
@@ -234,9 +234,9 @@ class Shogi(BaseGame):
         """Returns the state after a legal action."""
         hand, waiting = hands(state)
         planes, hand = play(board(state), hand, target, plane)
-        planes, hand = computed_once(turned(planes), hand)
+        planes, hand = fusion_barrier(turned(planes), hand)
         legal, in_check = legal_moves(planes, waiting)
-        legal, in_check = computed_once(legal, in_check)
+        legal, in_check = fusion_barrier(legal, in_check)
 
         mover, player, ply = state.player, 1 - state.player, state.ply + np.int16(1)
         position = jnp.concatenate([planes.reshape(-1), jnp.stack([waiting, hand])])

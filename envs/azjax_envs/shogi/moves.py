@@ -26,7 +26,7 @@ from azjax_envs.shogi.board import (
     rows,
 )
 from azjax_envs.shogi.rays import Rays
-from azjax_envs.xla_cpu import computed_once
+from azjax_envs.xla_cpu import fusion_barrier
 
 # Planes 0 to 7 are steps and slides in each of rays.DIRECTIONS, then come the two jumps of a
 # knight, the same ten with promotion, and the drops of each kind.
@@ -69,7 +69,7 @@ def legal_moves(planes: Array, hand: Array) -> tuple[Array, Array]:
         danger.pinned,
     )
     sliding, stepping = both(own_slides, movable), both(own_steps, movable)
-    targets, knights, safe, free, not_for_pawns = computed_once(
+    targets, knights, safe, free, not_for_pawns = fusion_barrier(
         without(answers, ours),
         without(own.knight, danger.pinned),
         without(without(ALL, ours), danger.attacked),
@@ -104,7 +104,7 @@ def _board_moves(
         for attacks in (sliding, stepping)
     )
     reached = rays.slide(sliding, empty, _BY_SLIDES, stepping)
-    reached = both(computed_once(*reached), targets)
+    reached = both(fusion_barrier(*reached), targets)
     stuck = rays.spread(_stuck(own.pawn, own.lance, empty), _UP)
     plain = without(either(row(reached, 0), row(reached, 1)), stuck)
     return plain, both(row(reached, 0), ends)
