@@ -91,6 +91,7 @@ def play_match(
     _, first, opening = np.unique(_rows(starts), axis=0, return_index=True, return_inverse=True)
     if isinstance(game, HasChance):
         opening = np.arange(num_pairs)  # the dice make each pair another one
+        results = None  # no opening is lost for sure
     lost = None
     if results is not None and 0 < opening_plies <= _JUDGED_PLIES:
         lost = _losses_of_lost_openings(results(take(starts, first))[opening.reshape(-1)], scores)

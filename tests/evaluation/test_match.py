@@ -233,7 +233,16 @@ def test_both_games_of_a_pair_have_the_same_dice():
     game = make("ur_1")
     player = Lowest(game)
     for other in (player, HostLowest(game, [])):
-        result = play_match(game, other, player, jax.random.key(1), num_games=48)
+        result = play_match(
+            game,
+            other,
+            player,
+            jax.random.key(1),
+            num_games=48,
+            opening_plies=1,
+            results=lambda states: pytest.fail("no opening is lost for sure"),
+        )
+        assert result.losses_of_lost_openings is None
         assert result.pair_counts == (0, 0, 24, 0, 0)
         assert 0 < result.as_first[0] < 24  # and pairs differ
         assert result.effective_games == pytest.approx(48, rel=0.5)
