@@ -20,12 +20,15 @@ from azjax.files.sgf_parser import SgfTree
 
 BAR, OFF = 25, 0  # as points that a checker comes from and goes to
 _GAME = re.compile(r"^[ \t]*Game[ \t]+\d+[ \t]*$", re.MULTILINE)
-_NAMES = re.compile(r"^\s*(?P<left>\S.*?)\s*:\s*\d+\s+(?P<right>\S.*?)\s*:\s*\d+\s*$", re.MULTILINE)
+_NAMES = re.compile(
+    r"^ *(?P<left>[^\s:][^:\n]*?) *: *\d+ +(?P<right>[^\s:][^:\n]*?) *: *\d+ *$", re.MULTILINE
+)
+_HEAD = 500  # characters of a game in which its players are named
 _POINT = r"(?:bar|off|\d{1,2})"
 _MOVE = rf"{_POINT}(?:/{_POINT}\*?)+(?:\([1-4]\))?"
 _ENTRY = re.compile(
     rf"(?P<dice>[1-6]{{2}}):(?P<moves>(?:\s*{_MOVE})*)"
-    r"|Doubles => (?P<cube>\d+)|(?P<drop>Drops?)\b|Wins\s+(?P<won>\d+)",
+    r"|Doubles => (?P<cube>[1-9]\d{0,3})|(?P<drop>Drops?)\b|Wins\s+(?P<won>\d{1,4})",
     re.IGNORECASE,
 )
 _RIGHT = 20  # the column from which on an entry is the right player's
@@ -60,10 +63,10 @@ def split_mat(text: str) -> Iterator[str]:
 def read_mat(game: Backgammon | None, text: str) -> PlayedGame:
     """Returns a game of a match file, or raises a UserError."""
     turns: list[Turn] = []
-    names = _NAMES.search(text)
+    names = _NAMES.search(text[:_HEAD].expandtabs())
     first, cube, dropped = 0, 1, False
     result: int | None = None
-    for line in text[names.end() if names else 0 :].split("\n"):
+    for line in text.split("\n"):
         for entry in _ENTRY.finditer(line.expandtabs()):
             right = entry.start() >= _RIGHT
             if entry["dice"]:
@@ -90,7 +93,8 @@ def read_sgf(game: Backgammon | None, tree: SgfTree) -> PlayedGame:
     if root.get("GM") != "6":
         raise UserError("it is not a game of backgammon")
     turns: list[Turn] = []
-    first, doubles, dropped, problem = "", 0, False, ""
+    first, doubles, dropped = "", 0, False
+    problem = "the file ends within the game" if tree.cut else ""
     for node in nodes:
         if not node.keys().isdisjoint(("AB", "AW", "AE")):
             problem = f"the file sets up a position after turn {len(turns)}"
@@ -105,7 +109,7 @@ def read_sgf(game: Backgammon | None, tree: SgfTree) -> PlayedGame:
                 turns.append(Turn(found[1] + found[2], tuple(hops)))
     first = first or "B"
     result = None
-    if won := re.match(r"([BW])\+(\d+)", root.get("RE", "")):
+    if won := re.match(r"([BW])\+(\d{1,4})", root.get("RE", "")):
         result = _points(int(won[2]), 2 ** (doubles - dropped), dropped) * (-1) ** (won[1] != first)
     sides = [root.get(f"P{colour}", "") for colour in (first, "BW".replace(first, ""))]
     return _played(game, _Line(turns, sides, result, problem))

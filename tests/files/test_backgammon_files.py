@@ -138,6 +138,18 @@ def test_the_end_of_a_game_is_told_without_the_cube():
         assert played.ends_early == ""
     assert one_game(text.replace("Drops", "Takes") + " " * 37 + "Wins 4 points").result == 2
     assert one_game(MATCH.replace("11:", "Wins 9 points")).result == 3
+    zero = MATCH.replace("=> 2", "=> 0").replace("11:", f"Wins {'9' * 5000} points")
+    assert one_game(zero).result == 3
+
+
+def test_a_file_of_empty_lines_is_read_at_once():
+    with pytest.raises(UserError, match="it has no moves"):
+        one_game(" Game 1" + "\n \n" * 500_000)
+
+
+def test_a_file_may_end_within_a_game():
+    (tree,) = parse_sgf(SGF.format("?", "").removesuffix(")").encode())
+    assert read_sgf(None, tree).ends_early.startswith("the file ends within the game")
 
 
 SGF = "(;GM[6]PW[Ann]PB[Bob]RE[{}];B[31ablo];W[44xtxtmimi]{})"
