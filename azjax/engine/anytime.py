@@ -157,7 +157,7 @@ class AnytimeSearch:
             evaluate = _playout_evaluate(self.game)
         else:
             evaluate = evaluate_by(_network_predict(self.game, self.network))
-        return with_chance_nodes(self.game, evaluate, draws=self.network is None)
+        return with_chance_nodes(self.game, evaluate)
 
     def with_game(self, game: Game) -> AnytimeSearch:
         """Returns the search for another game of the same shapes, such as go with another komi."""

@@ -9,15 +9,17 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import legal_actions, possible_results
 
+from azjax.compact_states import drop_unobserved, restore_unobserved
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, start_game
 from azjax.files.played_game import PlayedGame
 from azjax.network import WIN_DRAW_LOSS, Results, expected_result
 from azjax.pytrees import take
 from azjax.replay import (
+    BeforeDice,
     Replay,
     RunTargets,
     Sample,
@@ -268,6 +270,7 @@ def _sample(game: Game, parts: Sequence[_Moves]) -> Sample:
     told = _in_blocks(functools.partial(_record, game), (movers[ends], end, over))
     fields: dict[str, Any] = {
         "states": states,
+        "before_dice": _before_dice(game, states, movers, actions, ends),
         "policy": _in_blocks(functools.partial(_pack, game.num_actions), (actions,)),
         "reward": reward,
         "discount": discount,
@@ -291,6 +294,33 @@ def _in_blocks(function: Callable[..., Any], rows: tuple[Any, ...]) -> Any:
 def _joined(parts: Sequence[Any]) -> Any:
     """Returns the arrays [N, ...] of several trees as one."""
     return jax.tree.map(lambda *rows: np.concatenate(rows), *parts)
+
+
+def _before_dice(
+    game: Game, states: State, movers: np.ndarray, actions: np.ndarray, ends: np.ndarray
+) -> BeforeDice | None:
+    """Returns the positions before the dice of each move, whose games have their last at `ends`."""
+    if not isinstance(game, HasChance):
+        return None
+    after, same = _in_blocks(functools.partial(_play, game), (states, actions))
+    starts = np.append(0, ends[:-1] + 1)  # of which the position before the dice is not known
+
+    def of_next(after: np.ndarray, own: np.ndarray) -> np.ndarray:
+        before = np.roll(after, 1, axis=0)
+        before[starts] = own[starts]
+        return before
+
+    before = of_next(np.where(same, movers, 1 - movers), movers)
+    return BeforeDice(jax.tree.map(of_next, after, states), before == movers)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _play(game: Game, states: State, actions: Array) -> tuple[State, Array]:
+    """Returns the states after one move each, before the dice, and if the mover is the same."""
+    states = restore_unobserved(game, states)
+    after = jax.vmap(game.step)(states, actions)
+    mover = jax.vmap(game.current_player)
+    return drop_unobserved(game, after), mover(after) == mover(states)
 
 
 @functools.partial(jax.jit, static_argnums=0)

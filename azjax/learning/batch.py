@@ -5,15 +5,18 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game
+from azjax_envs import Game, HasChance
 from azjax_envs.game import possible_results
 
 from azjax.compact_states import restore_unobserved
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.results import WIN_DRAW_LOSS, Results
+from azjax.pytrees import where
 from azjax.replay.buffer import TopPolicy, unpack_policy
 from azjax.replay.sampling import Sample
 from azjax.types import Array
+
+_BEFORE_DICE = 1 / 3  # share of the positions that are shown before their dice
 
 
 @jax.tree_util.register_dataclass
@@ -22,8 +25,8 @@ class Batch:
     """N examples, from the mover's perspective."""
 
     observations: Array  # float32 [N, height, width, channels]
-    masks: Array  # bool [N, A], legal actions
-    policy: Array  # float32 [N, A], targets of the policy
+    masks: Array  # bool [N, A], legal actions; none is before dice
+    policy: Array  # float32 [N, A], targets of the policy; 0 before dice
     outcome: Array  # float32 [N, K], chances of the `results`
     targets: dict[str, Array] = field(default_factory=dict)
     """More targets float32 [N, ...] by the names of the network's outputs; NaN if unknown."""
@@ -38,18 +41,32 @@ def make_batch(
     *,
     symmetries: bool,
 ) -> Batch:
-    """Makes a batch of N examples that were drawn from the buffer; `key` is for the symmetries."""
+    """Makes a batch of N examples that were drawn from the buffer.
+
+    In a game of chance some of the positions are shown before their dice. Their targets are the
+    same, but for the policy, so that the network learns the mean over the outcomes.
+
+    Args:
+      key: draws the symmetries, and which positions these are.
+    """
     states = restore_unobserved(game, sample.transitions.states)
+    policy = unpack_policy(sample.transitions.policy, game.num_actions)
+    outcome, before = sample.outcome, sample.transitions.before_dice
+    if isinstance(game, HasChance) and before is not None:
+        earlier = restore_unobserved(game, before.states)
+        drawn = jax.random.bernoulli(jax.random.fold_in(key, 2), _BEFORE_DICE, policy.shape[:1])
+        drawn &= jax.vmap(game.is_chance)(earlier)
+        states, policy = where(drawn, earlier, states), jnp.where(drawn[:, None], 0.0, policy)
+        outcome = jnp.where((drawn & ~before.same_mover)[:, None], outcome[:, ::-1], outcome)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)
-    policy = unpack_policy(sample.transitions.policy, game.num_actions)
     targets = {name: _unpacked(game, target) for name, target in sample.targets.items()}
     if symmetries:
         observations, policy, masks, targets = random_symmetries(
             game, key, observations, policy, masks, targets
         )
-    told = WIN_DRAW_LOSS if sample.outcome.shape[-1] == 3 else possible_results(game)
-    return Batch(observations, masks, policy, sample.outcome, targets, told)
+    told = WIN_DRAW_LOSS if outcome.shape[-1] == 3 else possible_results(game)
+    return Batch(observations, masks, policy, outcome, targets, told)
 
 
 def _unpacked(game: Game, target: Any) -> Array:

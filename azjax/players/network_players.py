@@ -2,13 +2,11 @@
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from azjax_envs import Game, HasChance
+from azjax_envs import Game
 
-from azjax.chance import outcomes
 from azjax.config import PlayerConfig, SearchConfig
 from azjax.network import Network, Prediction, Variables
 from azjax.players.base import Analysis, register_player
@@ -67,7 +65,10 @@ class PolicyPlayer(_NetworkPlayer):
 @register_player
 @dataclass(frozen=True, eq=False)
 class ValuePlayer(_NetworkPlayer):
-    """A player of the move to the position that the value head values best, one ply deep."""
+    """A player of the move to the position that the value head values best, one ply deep.
+
+    In a game of chance that is the position before the dice.
+    """
 
     name = "value"
 
@@ -77,31 +78,12 @@ class ValuePlayer(_NetworkPlayer):
         actions = jnp.arange(self.game.num_actions)
 
         def value_after(action: Array) -> Array:
-            if isinstance(self.game, HasChance):
-                return self._expected_value(states, action)
             move = jax.vmap(functools.partial(transition, self.game), in_axes=(0, None))
             after, reward, discount = move(states, action)
             return reward + discount * self.predict(after).value
 
         # One action at a time: all at once would need num_actions times the memory.
         return self.best(states, jax.lax.map(value_after, actions).T)
-
-    def _expected_value(self, states: State, action: Array) -> Array:
-        """Returns the mean over the dice of the values after one move in each state [B, ...]."""
-        game: Any = self.game
-        after = jax.vmap(game.step, in_axes=(0, None))(states, action)
-        shares, _ = jax.vmap(functools.partial(outcomes, game))(after)
-
-        def value_of(outcome: Array) -> Array:
-            def move(state: State) -> tuple[State, Array, Array]:
-                return transition(
-                    game, state, action, chance=lambda after: game.chance_step(after, outcome)
-                )
-
-            rolled, reward, discount = jax.vmap(move)(states)
-            return reward + discount * self.predict(rolled).value
-
-        return jnp.sum(shares * jax.lax.map(value_of, jnp.arange(shares.shape[1])).T, axis=-1)
 
 
 @register_player

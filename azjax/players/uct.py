@@ -86,7 +86,7 @@ def uct_search(player: UCTPlayer, key: Array, states: State) -> mctx.Tree:
     breaks ties.
     """
     root_key, search_key = jax.random.split(key)
-    game, evaluate = with_chance_nodes(player.game, playout_evaluate(player.game), draws=True)
+    game, evaluate = with_chance_nodes(player.game, playout_evaluate(player.game))
     recurrent_fn = make_recurrent_fn(game, evaluate)
     tie_break, value = evaluate((), root_key, states)
     tie_break = mask_logits(tie_break, jax.vmap(game.legal_action_mask)(states))

@@ -2,6 +2,7 @@
 
 from azjax.network.results import expected_result as expected_result
 from azjax.replay.auxiliary import final_points as final_points
+from azjax.replay.buffer import BeforeDice as BeforeDice
 from azjax.replay.buffer import Replay as Replay
 from azjax.replay.buffer import TopPolicy as TopPolicy
 from azjax.replay.buffer import Transition as Transition

@@ -32,6 +32,16 @@ class Transition:
     value: Array  # float16 [B], the search's value of the position
     learn: Array  # bool [B], is learned from, as after a full search
     recorded: dict[str, Array] = field(default_factory=dict)  # [B, ...], for targets of one's own
+    before_dice: "BeforeDice | None" = None  # in a game of chance
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BeforeDice:
+    """The positions before the dice that led to a ply of B games."""
+
+    states: State  # [B, ...], without unobserved parts; the ply's own where they are not known
+    same_mover: Array  # bool [B], whether the player to move is the same as after the dice
 
 
 @jax.tree_util.register_dataclass

@@ -5,8 +5,9 @@ are the outcomes. They have columns of their own behind the actions, so a node's
 which kind it is. Each simulation adds one node of either kind, by one evaluation, and visits to a
 chance node are shared by the probabilities, as in `mctx.stochastic_muzero_policy`.
 
-A network never sees a position before its dice. A chance node counts what the network says of the
-position after the most probable outcome, the first of them.
+A chance node is evaluated as other nodes are: by the position before its dice. One evaluation so
+stands for all outcomes. The network learns such positions besides those after their dice, see
+`learning/batch.py`.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game, HasChance
-from azjax_envs.sampling import weighted_action
 
 from azjax.pytrees import batch_size, check_array
 from azjax.search.descent import Selection
@@ -66,57 +66,34 @@ class ChanceNodes:
     def returns(self, state: State) -> Array:
         return self.game.returns(state)
 
-    def evaluation(self, evaluate: Evaluate, *, draws: bool = False) -> Evaluate:
-        """Returns an evaluation of both kinds of nodes by one of positions after the dice.
-
-        Args:
-          evaluate: the evaluation of positions in which a player is to move.
-          draws: whether a chance node is evaluated after a random outcome, and not after the most
-            probable one.
-        """
+    def evaluation(self, evaluate: Evaluate) -> Evaluate:
+        """Returns an evaluation whose logits are those of actions, then those of outcomes."""
 
         def evaluate_nodes(params: Params, key: Array, states: Any) -> tuple[Array, Array]:
             shares = jax.vmap(self.game.chance_probabilities)(states)
-            if draws:
-                key, draw_key = jax.random.split(key)
-                outcomes = weighted_action(draw_key, shares)
-            else:
-                outcomes = jnp.argmax(shares, axis=-1)
-            after, reward, discount = jax.vmap(self._roll)(states, outcomes)
-            is_chance = jax.vmap(self.game.is_chance)(states)
-            logits, value = evaluate(params, key, after)  # the states themselves after a roll
+            logits, value = evaluate(params, key, states)
             shape = (batch_size(states), self.game.num_actions)
             check_array(logits, shape, float, name="logits that evaluate returns")
             check_array(value, shape[:1], float, name="value that evaluate returns")
-            logits = jnp.concatenate([logits, log_of(shares).astype(logits.dtype)], axis=-1)
-            return logits, jnp.where(is_chance, reward + discount * value, value)
+            return jnp.concatenate([logits, log_of(shares).astype(logits.dtype)], axis=-1), value
 
         return evaluate_nodes
 
-    def _roll(self, state: State, outcome: Array) -> tuple[State, Array, Array]:
-        """Returns the `transition` by an outcome; a state without chance stays as it is."""
-        mover = self.game.current_player(state)
-        after = self.game.chance_step(state, outcome)
-        discount = jnp.where(self.game.current_player(after) == mover, 1.0, -1.0)
-        discount = jnp.where(self.game.is_terminal(after), 0.0, discount)
-        return after, self.game.returns(after)[mover], discount
-
 
 def with_chance_nodes(
-    game: Game, evaluate: Evaluate, *, listed: Any = None, draws: bool = False
+    game: Game, evaluate: Evaluate, *, listed: Any = None
 ) -> tuple[Rules, Evaluate]:
     """Returns the rules and the evaluation of a search, with chance nodes if the game has dice.
 
     Args:
-      evaluate: the evaluation of positions in which a player is to move.
+      evaluate: the evaluation of positions, also of those before the dice.
       listed: the game's `ListedMoves`, if the search uses them.
-      draws: see `ChanceNodes.evaluation`.
     """
     rules = game if listed is None else listed
     if not isinstance(game, HasChance):
         return rules, evaluate
     nodes = ChanceNodes(rules)
-    return nodes, nodes.evaluation(evaluate, draws=draws)
+    return nodes, nodes.evaluation(evaluate)
 
 
 def num_outcomes(rules: Rules) -> int:

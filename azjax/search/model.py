@@ -15,7 +15,9 @@ from azjax.rollouts import playout_value
 from azjax.types import Array, Params, State
 
 Evaluate = Callable[[Params, Array, State], tuple[Array, Array]]
-"""(params, key, states [B, ...]) -> (logits [B, A], value [B] from the mover's perspective)."""
+"""(params, key, states [B, ...]) -> (logits [B, A], value [B] from the mover's perspective).
+
+In a game of chance some states are those before the dice, whose logits are not read."""
 Predict = Callable[[Params, State], Prediction]
 """(a network's variables, states [B, ...]) -> its predictions."""
 

@@ -35,6 +35,9 @@ class Games:
     plies: Array  # int32 [B], moves made in each
     minima: GameMinima | None  # None if players do not resign
     seats: Seats | None = None  # None without a league
+    before_dice: State | None = None
+    """[B, ...], in a game of chance: the positions before the dice, or the states themselves where
+    those are not known, as in new games."""
 
 
 def start_games(
@@ -69,7 +72,8 @@ def start_games(
     if opponent is not None:
         learner = jax.random.randint(jax.random.fold_in(key, 5), (batch,), 0, 2)  # after the split
         seats = Seats(learner=learner, opponent=jnp.full(batch, opponent, jnp.int32))
-    return Games(states=states, plies=before + plies, minima=minima, seats=seats)
+    before_dice = states if isinstance(game, HasChance) else None
+    return Games(states, before + plies, minima, seats, before_dice)
 
 
 def read_openings(game: Game, path: str | Path) -> Openings:

@@ -13,7 +13,7 @@ from azjax.chance import roll
 from azjax.compact_states import drop_unobserved
 from azjax.config import Config, SelfPlayConfig
 from azjax.pytrees import take, where
-from azjax.replay.buffer import Transition, pack_policy
+from azjax.replay.buffer import BeforeDice, Transition, pack_policy
 from azjax.replay.custom_targets import RunTargets
 from azjax.search.model import Evaluate, transition
 from azjax.search.search import Exploration, Search, SearchResult, check_result, search
@@ -116,7 +116,7 @@ def play_plies(
         if is_full is not None:
             learn &= is_full
         mover = jax.vmap(game.current_player)(games.states)
-        states, reward, discount = _play_moves(game, key, games.states, result.action)
+        states, before_dice, reward, discount = _play_moves(game, key, games.states, result.action)
         done, minima = jax.vmap(game.is_terminal)(states), games.minima
         resigned = jnp.zeros_like(done)
         if minima is not None:
@@ -135,6 +135,7 @@ def play_plies(
             reward=reward.astype(jnp.float16),
             discount=discount.astype(jnp.int8),
             recorded=targets.record(game, mover, states, done & ~resigned),
+            before_dice=_before_dice(game, games.before_dice, mover),
         )
         plies = games.plies + 1
         entropy = -jnp.sum(result.policy * jnp.log(jnp.maximum(result.policy, 1e-12)), axis=-1)
@@ -162,7 +163,7 @@ def play_plies(
         if games.seats is not None:
             stats = replace(stats, league=finished_games(games.seats, league, done, mover, reward))
         fresh = take(starts, next_start(lanes, started))
-        games = where(done, fresh, Games(states, plies, minima, games.seats))
+        games = where(done, fresh, Games(states, plies, minima, games.seats, before_dice))
         stats = jax.tree.map(lambda x: x.astype(jnp.float32), stats)
         return (games, started + done), (new, stats)
 
@@ -179,16 +180,30 @@ def play_plies(
 
 def _play_moves(
     game: Game, key: Array, states: State, actions: Array
-) -> tuple[State, Array, Array]:
-    """Plays one move in each game and rolls the dice; results [B, ...] as in `transition`."""
-    if not isinstance(game, HasChance):
-        return jax.vmap(functools.partial(transition, game))(states, actions)
+) -> tuple[State, State | None, Array, Array]:
+    """Plays one move in each game and rolls the dice; results [B, ...] as in `transition`.
 
-    def play(word: Array, state: State, action: Array) -> tuple[State, Array, Array]:
-        return transition(game, state, action, chance=functools.partial(roll, game, word))
+    The second result are the states before the dice, in a game of chance.
+    """
+    if not isinstance(game, HasChance):
+        states, reward, discount = jax.vmap(functools.partial(transition, game))(states, actions)
+        return states, None, reward, discount
+
+    def play(word: Array, state: State, action: Array) -> tuple[State, State, Array, Array]:
+        chance = functools.partial(roll, game, word)
+        rolled, reward, discount = transition(game, state, action, chance=chance)
+        return rolled, game.step(state, action), reward, discount  # XLA makes this step once
 
     words = jax.random.bits(jax.random.fold_in(key, 1), actions.shape, jnp.uint32)
     return jax.vmap(play)(words, states, actions)
+
+
+def _before_dice(game: Game, states: State | None, mover: Array) -> BeforeDice | None:
+    """Returns what is stored of the positions before the dice, after which `mover` [B] moves."""
+    if states is None:
+        return None
+    same = jax.vmap(game.current_player)(states) == mover
+    return BeforeDice(states=drop_unobserved(game, states), same_mover=same)
 
 
 def next_start(lanes: int, started: Array) -> Array:

@@ -62,8 +62,7 @@ def facts_of(game: Game, network: Network, variables: Variables, state: State) -
     and 0 elsewhere, `clicks` int32 [A, 3], `parts` int32 [A, P], `score` float32 [2], and `winning`
     bool [cells].
 
-    The prior and the value are those of a node in the search. So before a roll the value is that of
-    the position after the most probable outcome, see `azjax.search.chance_nodes`.
+    The prior and the value are those of a node in the search.
     """
     _, evaluate = with_chance_nodes(game, network_evaluate(game, network))
     logits, value = evaluate(variables, jnp.zeros(2, jnp.uint32), expand(state))

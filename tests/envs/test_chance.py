@@ -17,6 +17,7 @@ from azjax_envs import (
     possible_results,
 )
 from azjax_envs.testing import check, play
+from azjax_envs.testing.doubts import find_doubts
 from azjax_envs.testing.hidden import check_hidden
 from azjax_envs.testing.text import check_outcomes
 
@@ -132,6 +133,19 @@ def test_faults_of_chance():
         "two outcomes of chance have one text",
     ):
         assert any(fault in line for line in findings), fault
+
+
+def test_observations_tell_whether_the_dice_are_to_be_rolled():
+    @frozen
+    class Blind(Pig):
+        observation_shape = property(lambda self: (1, self.target + 1, 3))
+
+        def observe(self, state):
+            return super().observe(state)[..., :3]
+
+    assert [*find_doubts(Pig(5))] == []
+    (line,) = find_doubts(Blind(5))
+    assert line.startswith("observations do not show whether the dice are to be rolled")
 
 
 def test_members_of_chance():

@@ -1,5 +1,6 @@
 """Files with games of dice: lists of moves with rolls."""
 
+import itertools
 import random
 
 import jax
@@ -152,12 +153,17 @@ def test_positions_after_rolls_are_examples(name, tmp_path):
     legal = np.asarray(jax.vmap(game.legal_action_mask)(states))
     observe, seen = jax.jit(game.observe), np.asarray(jax.vmap(game.observe)(states))
     decisions = [
-        (before, after.action, record.current.returns[before.mover])
+        (place and record.positions[place - 1], before, after.action, record.current)
         for record in records
-        for before, after in zip(record.positions, record.positions[1:], strict=False)
+        for place, (before, after) in enumerate(itertools.pairwise(record.positions))
     ]
-    results = possible_results(game)
-    for number, (before, action, result) in enumerate(decisions):
+    results, dice = possible_results(game), rows.transitions.before_dice
+    earlier = np.asarray(jax.vmap(game.observe)(restore_unobserved(game, dice.states)))
+    for number, (last, before, action, end) in enumerate(decisions):
+        result = end.returns[before.mover]
+        unrolled = game.step(last.state, before.action) if last else before.state
+        np.testing.assert_array_equal(earlier[number], observe(unrolled))
+        assert dice.same_mover[number] == (game.current_player(unrolled) == before.mover)
         assert not game.is_chance(before.state)
         np.testing.assert_array_equal(seen[number], observe(before.state))
         assert legal[number, action]

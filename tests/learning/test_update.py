@@ -1,5 +1,6 @@
 """Batches, and updates on one device and on several."""
 
+import dataclasses
 import functools
 from dataclasses import replace
 
@@ -11,15 +12,17 @@ import optax
 import pytest
 from azjax_envs import make
 
+from azjax.compact_states import drop_unobserved
 from azjax.config import Config, LearningConfig, NetworkConfig
 from azjax.learning.batch import Batch, make_batch
 from azjax.learning.loss import alphazero_loss
 from azjax.learning.update import init_learner, make_optimizer, update
 from azjax.network.two_headed import make_network
-from azjax.replay.buffer import Transition
+from azjax.replay.buffer import BeforeDice, Transition
 from azjax.replay.sampling import Sample
 from azjax.replay.targets import expected_result
 from azjax.sharding import EVERYWHERE, SPLIT, make_mesh, shard
+from tests.oracles.pig import Pig
 from tests.oracles.searches import random_positions
 
 GAME = make("tic_tac_toe")
@@ -48,6 +51,40 @@ def test_batch_is_what_the_mover_sees():
         np.testing.assert_array_equal(batch.masks.sum(-1), plain.masks.sum(-1))
         np.testing.assert_allclose(batch.policy.sum(-1), plain.policy.sum(-1), rtol=1e-5)
     assert (turned.policy != plain.policy).any(-1).mean() > 0.7
+
+
+def test_some_positions_are_shown_before_their_dice():
+    """In Pig, where a 1 passes the turn to the other player."""
+    game, size = Pig(6), 3000
+    start = game.init()
+    before = dataclasses.replace(start, turn=jnp.int32(2), rolling=jnp.bool_(True))
+    outcomes = jnp.arange(size) % 6
+    after = jax.vmap(game.chance_step, in_axes=(None, 0))(before, outcomes)
+    same = outcomes > 0
+    dice = BeforeDice(jax.tree.map(lambda x: jnp.stack([x] * size), before), same)
+    policy = jnp.full((size, 2), 0.5, jnp.float16)
+    nothing = jnp.zeros(size, jnp.float16)
+    rows = Transition(
+        drop_unobserved(game, after),
+        policy,
+        nothing,
+        jnp.ones(size, jnp.int8),
+        nothing,
+        nothing == 0,
+        before_dice=dataclasses.replace(dice, states=drop_unobserved(game, dice.states)),
+    )
+    sample = Sample(rows, jnp.tile(jnp.array([0.7, 0.1, 0.2]), (size, 1)))
+    batch = make_batch(game, jax.random.key(0), sample, symmetries=True)
+    shown = (np.asarray(batch.observations) == game.observe(before)[None]).all((1, 2, 3))
+    assert 0.3 < shown.mean() < 0.37
+    np.testing.assert_array_equal(batch.observations[~shown], jax.vmap(game.observe)(after)[~shown])
+    assert not batch.masks[shown].any()
+    assert not batch.policy[shown].any()
+    assert (batch.policy[~shown] == 0.5).all()
+    turned = shown & ~np.asarray(same)
+    assert turned.sum() > 100
+    expected = np.where(turned[:, None], [[0.2, 0.1, 0.7]], [[0.7, 0.1, 0.2]])
+    np.testing.assert_allclose(batch.outcome, expected, rtol=1e-6)
 
 
 # Updates.

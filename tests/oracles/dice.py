@@ -85,16 +85,12 @@ def stock_search(game, evaluate, params, key, states, *, simulations, puct):
     the first. So each is made less probable than the one before by a little more than rounding.
     """
 
-    def likeliest(states):
-        return jnp.argmax(jax.vmap(game.chance_probabilities)(states), axis=-1)
-
     def move(params, key, actions, states):
         after = jax.vmap(game.step)(states, actions)
-        rolled = jax.vmap(game.chance_step)(after, likeliest(after))
-        movers, others = (jax.vmap(game.current_player)(x) for x in (states, rolled))
-        _, value = evaluate(params, key, rolled)
-        result = jnp.take_along_axis(jax.vmap(game.returns)(rolled), movers[:, None], 1)[:, 0]
-        over = jax.vmap(game.is_terminal)(rolled)
+        movers, others = (jax.vmap(game.current_player)(x) for x in (states, after))
+        _, value = evaluate(params, key, after)
+        result = jnp.take_along_axis(jax.vmap(game.returns)(after), movers[:, None], 1)[:, 0]
+        over = jax.vmap(game.is_terminal)(after)
         value = jnp.where(over, result, jnp.where(movers == others, 1, -1) * value)
         shares = jax.vmap(game.chance_probabilities)(after)
         output = mctx.DecisionRecurrentFnOutput(

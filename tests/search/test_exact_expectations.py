@@ -32,8 +32,7 @@ def solved(name):
 def result_of(name, config, *, steps="rounds"):
     """Returns a search without a prior, by the exact values of positions before their rolls.
 
-    So no roll looks better than another, and a new chance node is evaluated exactly. With values
-    after rolls it would count that of the most probable one.
+    So no roll looks better than another.
     """
     player, states, _ = solved(name)
     game = player.game

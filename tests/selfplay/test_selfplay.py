@@ -337,6 +337,17 @@ def test_dice_are_rolled_between_plies():
     rolled = goes_on & (before.turn == 0)
     counts = np.bincount(after.turn[rolled], minlength=7) / rolled.sum()
     np.testing.assert_allclose(counts, [1 / 6, 0, *[1 / 6] * 5], atol=0.05)
+    # The positions before the dice lead to these by an outcome. Without dice they are the same.
+    dice = jax.tree.map(lambda x: x[1:], new.before_dice)
+    np.testing.assert_array_equal(dice.same_mover, dice.states.player == after.player)
+    more = np.maximum(after.turn - dice.states.turn - 1, 1)  # at most six points count
+    outcome = np.where(after.turn == 0, 0, more)
+    is_chance = np.asarray(game.is_chance(dice.states))
+    assert is_chance[goes_on & (before.player == after.player)].all()
+    assert (~is_chance[~goes_on]).all()  # what led to a new game's start is not known
+    rolled = jax.vmap(jax.vmap(game.chance_step))(dice.states, jnp.asarray(outcome))
+    for name in ("scores", "turn", "player", "rolling", "winner"):
+        np.testing.assert_array_equal(getattr(rolled, name), getattr(after, name))
 
 
 def test_openings_from_a_file_have_no_dice(tmp_path):

@@ -24,8 +24,7 @@ function makeNode(facts) {
     player: facts.player,
     over: facts.over,
     isChance,
-    // The result if the game is over, otherwise the network's value; before a roll, that after the most
-    // probable outcome.
+    // The result if the game is over, otherwise the network's value.
     value: facts.over ? facts.returns[0] : facts.player === 0 ? facts.value : -facts.value,
     legal,
     anyIllegal: legal.length < facts.legal.length,

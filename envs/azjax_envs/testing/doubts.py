@@ -4,11 +4,12 @@ import itertools
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
+import jax.numpy as jnp
 import numpy as np
 
-from azjax_envs.game import Game, HasClicks, observation_bounds
+from azjax_envs.game import Game, HasChance, HasClicks, State, observation_bounds
 from azjax_envs.testing.hidden import look
-from azjax_envs.testing.text import random_line
+from azjax_envs.testing.text import random_line, step
 
 _PLIES = 64  # the most moves that are looked at
 _FEW = 3  # a board with fewer pieces tells nothing about who draws it
@@ -23,6 +24,7 @@ def find_doubts(game: Game) -> Iterator[str]:
     )
     yield from _clicks(game, views, actions[:-1])
     yield from _sides(views, players)
+    yield from _before_dice(game, states, actions[:-1], planes)
     low, high = observation_bounds(game)
     if planes.min() < low or planes.max() > high:
         yield (
@@ -80,3 +82,21 @@ def _sides(views: np.ndarray, players: np.ndarray) -> Iterator[str]:
             "with every move the drawing changes cells that nobody touched: view should show "
             "player 0's side, whoever is to move (for BaseGame, override observe_other)"
         )
+
+
+def _before_dice(
+    game: Game, states: tuple[State, ...], actions: tuple[int, ...], seen: np.ndarray
+) -> Iterator[str]:
+    """Warns if a position before the dice looks like one in which a player is to move."""
+    if not isinstance(game, HasChance):
+        return
+    decisions = {x.tobytes() for x in seen}
+    for state, action in zip(states, actions, strict=False):
+        after = step(game, state, jnp.int32(action))
+        planes = np.asarray(look(game, after)["observation"])
+        if game.is_chance(after) and planes.tobytes() in decisions:
+            yield (
+                "observations do not show whether the dice are to be rolled: a network cannot "
+                "tell such positions apart, but learns the values of both"
+            )
+            return
