@@ -115,7 +115,8 @@ class HasChance(Protocol[State]):
     """A game in which chance decides between moves, such as a game with dice.
 
     `step` ends before the dice are rolled. Such a state is one like others: it can be observed and
-    valued, but no action is legal in it. `draw_chance` rolls the dice.
+    valued, but no action is legal in it. `draw_chance` rolls the dice. Networks learn to value
+    these states, so observations must tell them from those after the dice.
 
     - A state never holds a random key, or anything else that tells outcomes to come.
     - After an outcome a player is to move, or the game is over: chance never follows chance. A
