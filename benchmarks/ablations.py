@@ -18,8 +18,10 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
   trained on another machine, or next to other work.
 
 The result is the number of mistakes in the positions with exact values, by search and by the policy
-alone. For hex these are endgames. Existing runs are kept, so a stopped script continues where it
-was. Two scripts with different seeds can share a folder. Another budget needs another folder.
+alone. For hex these are endgames. For Ur it is what a choice gives up, in % of the points.
+
+Existing runs are kept, so a stopped script continues where it was. Two scripts with different seeds
+can share a folder. Another budget needs another folder.
 """
 
 import dataclasses
@@ -35,6 +37,7 @@ from typing import Annotated, Any, Literal
 
 import jax
 import tyro
+from azjax_envs import HasChance
 
 import azjax
 from azjax.config import Config
@@ -53,6 +56,7 @@ GAMES = {
     "kalah": ("mancala_4x3", {}),
     "dots_and_boxes": ("dots_and_boxes_3x3", {}),
     "hex": ("hex_5x5", {}),
+    "ur": ("ur_3", {}),
 }
 PUCT = {"search.algorithm": "puct"}
 # Global pooling belongs to residual towers of convolutions.
@@ -101,6 +105,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "32 simulations": {"search.num_simulations": 32, "selfplay.fast_simulations": 8},
     "64 simulations": {"search.num_simulations": 64, "selfplay.fast_simulations": 16},
     "rounds in a fixed number of steps": {},
+    "one outcome for each move": {"search.module": "benchmarks.one_outcome:search"},
     # Self-play
     "all searches in full": {"selfplay.full_search_fraction": 1.0, "search.num_simulations": 16},
     "no random openings": {"selfplay.opening_plies": 0},
@@ -152,7 +157,7 @@ _CALIBRATION_CYCLES = 10
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    game: tyro.conf.Positional[Literal["connect_four", "kalah", "dots_and_boxes", "hex"]]
+    game: tyro.conf.Positional[Literal["connect_four", "kalah", "dots_and_boxes", "hex", "ur"]]
     """The game whose exact values judge."""
     folder: Path
     """Folder of the runs and results."""
@@ -178,7 +183,7 @@ def main(options: Arguments) -> None:
     configs = {name: _config(options.game, VARIANTS[name]) for name in options.variants}
     for name, config in configs.items():
         if not _is_possible(config):
-            raise SystemExit(f"{name}: {options.game} lacks such targets")
+            raise SystemExit(f"{name}: {options.game} lacks such targets, or has no dice")
     for seed in options.seeds:
         for name in options.variants:
             run = _folder_of(options, name, seed)
@@ -213,7 +218,9 @@ def _variants(game: str) -> tuple[str, ...]:
 
 
 def _is_possible(config: Config) -> bool:
-    """Returns whether the game has the auxiliary targets of the config."""
+    """Returns whether the game has the auxiliary targets of the config, and dice for its search."""
+    if config.search.module and not isinstance(make_game(config), HasChance):
+        return False
     try:
         check_auxiliary(make_game(config), config.network.auxiliary)
     except UserError:
@@ -339,11 +346,15 @@ def _azjax(*arguments: str) -> None:
     subprocess.run([sys.executable, "-m", "azjax.cli", *arguments], check=True, stdout=sys.stderr)
 
 
-def _result(run: Path) -> dict[str, int]:
-    """Returns the cycles of a run and the mistakes of its player and its policy."""
+def _result(run: Path) -> dict[str, float]:
+    """Returns the cycles of a run and the mistakes of its player and its policy, or its losses."""
     report = json.loads((run / "report.json").read_text())
-    mistakes = {player["name"]: player["mistakes"] for player in report["players"][:2]}
-    return {"cycles": report["cycle"], **mistakes}
+    found: dict[str, float] = {"cycles": report["cycle"]}
+    for player in report["players"][:2]:
+        score = player["scores"][0]
+        loss = round(100 * score["loss"], 4)
+        found[player["name"]] = loss if score["expected"] else player["mistakes"]
+    return found
 
 
 if __name__ == "__main__":
