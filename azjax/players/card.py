@@ -113,7 +113,7 @@ def _headline(results: dict[str, Any]) -> str:
 
     It is the result of the match with the most simulations, or of one that shows a beginner.
     Without matches, and of a perfect player, it is the number of mistakes in the first position
-    suite. Without results it is "".
+    suite. Of a game of chance it is what moves give up there. Without results it is "".
     """
     if _is_perfect(results):
         score = results["report"][0]
@@ -121,6 +121,9 @@ def _headline(results: dict[str, Any]) -> str:
         return f"makes no mistake in any of the {positions}, {_how(score['player'])}"
     if lost := _lost_to_an_engine(results):
         return f"a beginner that {_outcome(lost)}"
+    if results["report"] and "loss" in results["report"][0]:
+        score = results["report"][0]
+        return f"gives up {_loss_text(score)}, {_how(score['player'])}"
     if matches := results["matches"]:
         # A longer name has more simulations.
         return _outcome(max(matches, key=lambda x: (len(x["player"]), x["player"])))
@@ -230,7 +233,13 @@ def _lines(config: PlayerConfig, results: dict[str, Any]) -> Iterator[str]:
         yield f"{match['player']}: {_match_text(match)}"
 
 
+def _loss_text(score: dict[str, Any]) -> str:
+    return f"{score['loss']:.3%} of the points a move in {score['positions']:,} {score['suite']}"
+
+
 def _score_text(score: dict[str, Any]) -> str:
+    if "loss" in score:
+        return f"{_loss_text(score)} given up"
     share = 1 - score["mistakes"] / score["positions"]
     positions = f"{score['positions']:,} {score['suite']}"
     if score["suite"].startswith("all reachable "):
@@ -277,6 +286,8 @@ def report_results(report: dict[str, Any]) -> dict[str, Any]:
         suites = {score["suite"] for score in player["scores"]}
         for score in player["scores"]:
             kept = {k: score[k] for k in ("suite", "positions", "mistakes")}
+            if score.get("expected"):
+                kept["loss"] = score["loss"]
             scores.append({"player": player["name"], **kept})
         for value in player["values"]:
             # Those of suites tell little: a wrong value may still lead to the right move. That of

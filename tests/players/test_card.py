@@ -67,6 +67,10 @@ def test_the_card_has_all_results():
             {"report": [RESULTS["report"][0] | {"mistakes": 0, "suite": "all reachable cells"}]},
             "makes no mistake in any of the 4,520 reachable cells, with 4 simulations",
         ),
+        (
+            {"report": [RESULTS["report"][0] | {"loss": 0.00052, "suite": "choices"}]},
+            "gives up 0.052% of the points a move in 4,520 choices, with 4 simulations",
+        ),
     ],
 )
 def test_the_card_begins_with_a_sentence_for_people(change, sentence):
@@ -81,6 +85,12 @@ def test_an_untrained_player_without_results_has_no_card():
     assert card_texts(PLAYER, nothing) == {"training": "0 cycles"}
     for told in ({"cycles": 1}, {"before": "9 cycles"}, {"report": RESULTS["report"]}):
         assert card_texts(PLAYER, nothing | told).keys() == {"training", "card", "short"}
+
+
+def test_a_game_of_chance_tells_what_moves_give_up():
+    score = RESULTS["report"][0] | {"loss": 0.00052, "suite": "choices"}
+    told = "search:4: 0.052% of the points a move in 4,520 choices given up"
+    assert told in lines(report=[score])
 
 
 def test_the_short_text_names_the_player_of_each_result():
