@@ -74,6 +74,7 @@ class Ur(BaseGame):
 
     player_names = ("the lower row", "the upper row")
     unobserved = ("player", "moves")
+    cell_names, click_choices = (), ("",)
     num_actions = 16
     observation_shape = (3, 8, 12)
 
@@ -189,6 +190,16 @@ class Ur(BaseGame):
         ends = np.zeros((1, 1), np.int32)
         return jnp.concatenate([ends, fields[:, None], ends + 1])
 
+    def clicks(self, state: UrState) -> Array:
+        """Returns the cells of `view` that each move leaves and enters; a pass has none."""
+        beside, player = len(_TILES), state.player.astype(jnp.int32)
+        fields = jnp.asarray(_FIELD_TILES)[player]
+        path = jnp.concatenate([beside + player[None], fields, beside + 2 + player[None]])
+        starts = np.arange(_PASS)
+        ends = jnp.minimum(starts + jnp.maximum(state.roll, 0).astype(jnp.int32), _OFF)
+        rows = jnp.stack([path[starts], path[ends], jnp.zeros(_PASS, jnp.int32)], axis=1)
+        return jnp.concatenate([rows, jnp.array([[-1, -1, 0]], jnp.int32)])
+
     def outcome_to_string(self, state: UrState, outcome: int) -> str:
         return str(int(outcome))
 
@@ -296,8 +307,6 @@ def _svg_board(pieces: int) -> str:
 
     for cell, tile in enumerate(_TILES):
         x, y = corner(tile)
-        (action,) = {1 + names.index(tile) for names in _NAMES if tile in names}
-        player = None if tile[0] == "b" else "ac".index(tile[0])
         content = [
             svg.element(
                 "rect", cls="field", x=x + 2, y=y + 2, width=size - 4, height=size - 4, rx=6
@@ -317,8 +326,7 @@ def _svg_board(pieces: int) -> str:
                 for turn in (0, 45, 90, 135)
             ]
         content.append(svg.element("circle", cls="piece", r=20, **middle))
-        numbers = {"data_cell": cell, "data_action": action, "data_player": player}
-        parts.append(svg.element("g", content, **numbers))
+        parts.append(svg.element("g", content, data_cell=cell))
     beside = len(_TILES)
     for kind, column, word in ((0, 5, "start"), (2, 6, "off")):
         for player, row in enumerate("ac"):
@@ -333,10 +341,7 @@ def _svg_board(pieces: int) -> str:
                 ),
             ]
             content.append(svg.label(word, x + size / 2, y + 54))
-            numbers = {"data_cell": beside + kind + player}
-            if not kind:
-                numbers |= {"data_action": 0, "data_player": player}
-            parts.append(svg.element("g", content, cls="beside", **numbers))
+            parts.append(svg.element("g", content, cls="beside", data_cell=beside + kind + player))
     x, y = margin + 8 * size + 20, margin + size
     dice = []
     for die in range(4):

@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from azjax_envs import make
 
+from tests.oracles.dice import rolled_positions
+
 ROLLS = np.array([1, 4, 6, 4, 1]) / 16
 PASS = 15
 
@@ -93,3 +95,24 @@ def test_moves_of_royalur(pieces, games):
         if over[i, n - 1]:
             winner = players[i, n - 1]
             assert returns[i, n - 1].tolist() == ([-1, 1] if winner else [1, -1])
+
+
+def test_clicks_are_the_fields_that_a_piece_leaves_and_enters():
+    game = make("ur_3")
+    states = rolled_positions(game, jax.random.key(1), 64, 60)
+    views = np.asarray(jax.vmap(game.view)(states))
+    clicks = np.asarray(jax.vmap(game.clicks)(states))
+    legal = np.asarray(jax.vmap(game.legal_action_mask)(states))
+    for action in range(PASS):
+        after = jax.vmap(game.step, in_axes=(0, None))(states, action)
+        changed = views != np.asarray(jax.vmap(game.view)(after))
+        for row in np.flatnonzero(legal[:, action]):
+            start, end, _ = clicks[row, action]
+            assert changed[row, [start, end]].all()
+            # What else changes: the captured piece is back beside the board.
+            others = {*np.flatnonzero(changed[row, :24]).tolist()} - {start, end}
+            mover = int(states.player[row])
+            assert others <= {20 + (1 - mover)}
+            assert views[row, start] == (views[row, 20 + mover] if action == 0 else 1 + mover)
+    assert (clicks[:, PASS] == [-1, -1, 0]).all()
+    assert legal[:, :PASS].any(0).sum() > 10

@@ -204,7 +204,9 @@ def test_a_network_rolls_and_searches_without_a_server(page_of, page_file, netwo
     page.click("#roll")
     wait(page, status_is("^Your move: rolled 2"))
     assert codes_of(page)[24] == 1 + 2
-    click(page, page.query_selector("#board .legal"))
+    click(page, page.query_selector('[data-cell="20"]'))  # the pieces to come
+    assert page.locator("#board circle.target").count() == 1
+    click(page, page.query_selector('[data-cell="2"]'))  # a3, where one lands
     wait(page, status_is("^Your roll") + " && document.querySelectorAll('#moves li').length > 2")
     assert moves_of(page) == ["2:", "new", "2:", "new"]
     assert page.inner_text("#detail") == "You play the lower row.\nThe network, 2: new"
@@ -272,7 +274,8 @@ def test_a_person_rolls_and_the_opponent_rolls_itself(page_of, perfect):
         picture(page, "ur_rolled", full_page=True)
         page.click("#hint")
         wait(page, "document.querySelector('#tried').textContent.includes('%')")
-        click(page, page.query_selector("#board .legal"))
+        click(page, page.query_selector('[data-cell="20"]'))
+        click(page, page.query_selector('[data-cell="1"]'))
         wait(page, "document.querySelectorAll('#moves li').length > 2")
         wait(page, MY_TURN)
         words = moves_of(page)
