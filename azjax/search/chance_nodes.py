@@ -117,11 +117,16 @@ def result_of_actions(result: Any, outcomes: int) -> Any:
     return result._replace(**{name: row[:, :-outcomes] for name, row in rows.items()})
 
 
-def with_chance(selection: Selection, outcomes: int) -> Selection:
+def with_chance(selection: Selection, outcomes: int, *, weighted: bool = False) -> Selection:
     """Returns a selection that also knows chance nodes, if the last actions are `outcomes`.
 
     A chance node takes the outcome with the largest probability / (visits + 1), the first among
     equals. Other nodes, and the root, select by the given rule, which sees the game's actions only.
+
+    Args:
+      weighted: whether a chance node's value is the mean of its outcomes' values by their
+        probabilities, with its own evaluation for those without visits. Otherwise it is the mean
+        by visits, as in mctx.
     """
     if not outcomes:
         return selection
@@ -139,7 +144,7 @@ def with_chance(selection: Selection, outcomes: int) -> Selection:
         action = selection.below(key, actions_only(tree, outcomes), node, depth)
         return jnp.where(jnp.any(logits > jnp.finfo(logits.dtype).min), outcome, action)
 
-    return Selection(at_root, below)
+    return Selection(at_root, below, outcomes if weighted else 0)
 
 
 _SAME = 1e-5  # relative difference of outcomes that are due alike; web/page/search.js has it, too

@@ -30,6 +30,9 @@ class Selection(NamedTuple):
     be visited bool [width])."""
     below: mctx.InteriorActionSelectionFn
     """mctx's (key, tree of one node, 0, depth) -> action int32 []."""
+    weighted_outcomes: int = 0
+    """How many of the last actions are outcomes of chance whose values count by their
+    probabilities; 0 where all values count by visits."""
 
 
 def one_at_the_root(select: mctx.RootActionSelectionFn) -> Callable[..., tuple[Array, Array]]:

@@ -142,7 +142,7 @@ def simulate_once(
     play = functools.partial(recurrent_fn, params, expand_key)
     step, embedding = _play_all(play, action, embedding)
     tree = add_nodes(tree, index, parent, action, step, pack(embedding))
-    return key, backup(tree, index, step, parent)
+    return key, backup(tree, index, step, parent, selection.weighted_outcomes)
 
 
 def _step(

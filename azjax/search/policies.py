@@ -136,7 +136,7 @@ class Gumbel:
             loop_fn=make_loop_fn(
                 params,
                 recurrent_fn,
-                with_chance(Selection(select_root, self._select), outcomes),
+                with_chance(Selection(select_root, self._select), outcomes, weighted=True),
                 phases=phases,
                 goes_on=goes_on,
                 deterministic=True,
@@ -192,7 +192,7 @@ class Gumbel:
         proportion to the improved policy (Danihelka et al. 2022, section 5).
         """
         select_root = functools.partial(select_behind, values=self.values, simulations=simulations)
-        return with_chance(Selection(select_root, self._select), outcomes)
+        return with_chance(Selection(select_root, self._select), outcomes, weighted=True)
 
     def scores(self, tree: mctx.Tree) -> Array:
         root = tree.ROOT_INDEX

@@ -76,7 +76,8 @@ def fixed_search(name, algorithm):
         root = functools.partial(interior, depth=0)
     else:
         algorithm = PUCT(SIMULATIONS, player(name).config.puct)
-        of_root, interior = algorithm.anytime_selection(SIMULATIONS)
+        selection = algorithm.anytime_selection(SIMULATIONS)
+        of_root, interior = selection.root, selection.below
 
         def root(key, tree, node):
             del node

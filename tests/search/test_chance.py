@@ -89,10 +89,10 @@ def test_puct_visits_what_stock_mctx_visits():
 )
 def test_trees_keep_the_rules_and_share_visits_by_the_dice(algorithm, steps):
     states, result, tree = found(UR, algorithm, steps)
-    check_tree(UR, states, result, tree)
+    check_tree(UR, states, result, tree, algorithm)
 
 
-def check_tree(game, states, result, tree):
+def check_tree(game, states, result, tree, algorithm):
     """Checks each edge against the rules, and each node's value against those below it."""
     rows = np.arange(BATCH)[:, None]
     above = np.maximum(tree.parents, 0)
@@ -117,13 +117,18 @@ def check_tree(game, states, result, tree):
     assert busy.sum() > 20
     for share, count in zip(shares[busy], counts[busy], strict=True):
         assert count.tolist() == visits_due(share, count.sum())
-    # A node's value is the mean of its evaluation and its children's values.
-    total = tree.evaluations.astype(float).copy()
+    # A node's value is the mean of its evaluation and its children's values. Gumbel's chance nodes
+    # have the mean of outcomes, and their own evaluation for those without visits.
+    mean, visits = tree.evaluations.astype(float).copy(), np.maximum(tree.visits, 1)
     for lane, place in zip(*np.nonzero(real), strict=True):
         value = tree.rewards[lane, place] + tree.discounts[lane, place] * tree.values[lane, place]
-        total[lane, tree.parents[lane, place]] += tree.visits[lane, place] * value
+        above_it = lane, tree.parents[lane, place]
+        share = tree.visits[lane, place] / visits[above_it]
+        if algorithm == "gumbel" and is_chance[above_it]:
+            share = shares[above_it][tree.actions[lane, place] - game.num_actions]
+        mean[above_it] += share * (value - tree.evaluations[above_it])
     seen = (tree.visits > 0) & ~over
-    np.testing.assert_allclose(total[seen] / tree.visits[seen], tree.values[seen], atol=1e-5)
+    np.testing.assert_allclose(mean[seen], tree.values[seen], atol=1e-5)
 
 
 def visits_due(shares, visits):
@@ -143,7 +148,7 @@ def test_lists_of_moves_make_no_difference(algorithm):
     np.testing.assert_array_equal(listed.visits, result.visits)
     np.testing.assert_array_equal(listed.action, result.action)
     np.testing.assert_allclose(listed.policy, result.policy, atol=1e-6)
-    check_tree(UR, states, listed, nodes)
+    check_tree(UR, states, listed, nodes, algorithm)
 
 
 def test_games_without_chance_have_no_chance_nodes():

@@ -6,7 +6,8 @@
 //
 // In a game of chance, facts have the probabilities of outcomes, `chance`, all 0 where a player is to move.
 // Outcome k is action A + k, after the A actions. Such a node shares its visits by the probabilities
-// (search/chance_nodes.py), and is never the root of a search.
+// (search/chance_nodes.py), and is never the root of a search. In Gumbel search its value is the mean of
+// its outcomes' values by their probabilities.
 
 const MAX_VISITS_INIT = 50; // Gumbel AlphaZero's
 const TINY = 1.1754944e-38; // the smallest prior, so that its logarithm is finite
@@ -38,7 +39,7 @@ function unsearched(legal) {
   return {
     children: new Array(legal.length),
     visits: 0,
-    total: 0, // sum of the values of all visits
+    total: 0, // the mean value times the visits
   };
 }
 
@@ -122,13 +123,24 @@ export async function simulate(root, evaluate, rule, most = Infinity) {
   const facts = asked.length ? await evaluate(asked) : [];
   grown.forEach(({ path, node, i }, at) => path.push((node.children[i] = makeNode(facts[at]))));
   for (const { path } of paths) {
-    const { value } = path.at(-1);
-    for (const passed of path) {
+    let { value } = path.at(-1);
+    for (const passed of path.reverse()) {
       passed.visits += 1;
+      if (passed.isChance && passed.visits > 1 && !isPuct(rule)) {
+        value = passed.visits * weightedMean(passed) - passed.total;
+      }
       passed.total += value;
     }
   }
   return paths.length;
+}
+
+/** A chance node's mean by the probabilities of its outcomes; those without visits have its own value. */
+function weightedMean({ priors, children, value }) {
+  return priors.reduce((mean, prior, i) => {
+    const child = children[i];
+    return child?.visits ? mean + prior * (child.total / child.visits - value) : mean;
+  }, value);
 }
 
 /** The way of a simulation that begins with the root's move number i: its nodes, the last one, and the
