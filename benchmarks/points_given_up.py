@@ -1,0 +1,106 @@
+"""What a player of a small game of chance gives up in games against perfect play.
+
+    python benchmarks/points_given_up.py runs/ur_3 --games 1024 --json FILE
+
+A move gives up the difference between the best expected result and its own, by exact values. The
+sum of these in a game tells how far below one half the player scores in the mean, without the luck
+of the dice: 1,000 games tell it more exactly than 1,000,000 results. A game has one point.
+"""
+
+import dataclasses
+import functools
+import json
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import numpy as np
+import tyro
+from azjax_envs import Game, draw_chance
+
+from azjax.evaluation.batch_evaluation import choose
+from azjax.evaluation.host_match import status, step
+from azjax.exact.chance_solver import solve_chance
+from azjax.players import Player
+from azjax.players.exact import ExactChancePlayer, exact_chance_player
+from azjax.players.load import load_player
+from azjax.players.network_players import PolicyPlayer, SearchPlayer
+from azjax.rollouts import starts
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    run: tyro.conf.Positional[str]
+    """A run or a file of a player."""
+    games: int = 1024
+    """Half with each seat."""
+    simulations: int = 64
+    value_scales: tuple[float, ...] = ()
+    """Other values of `search.gumbel.value_scale`, besides the player's own."""
+    seed: int = 0
+    json: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
+    """Write the results there."""
+
+
+def main(options: Arguments) -> None:
+    player = load_player(options.run, simulations=options.simulations)
+    assert isinstance(player, SearchPlayer)
+    perfect = exact_chance_player(solve_chance(player.game, max_states=3_000_000))
+    policy = PolicyPlayer(player.game, player.network, player.variables)
+    players: dict[str, Player] = {"policy": policy, player.name: player}
+    for scale in options.value_scales:
+        gumbel = dataclasses.replace(player.config.gumbel, value_scale=scale)
+        config = dataclasses.replace(player.config, gumbel=gumbel)
+        name = f"{player.name}, value_scale {scale:g}"
+        players[name] = dataclasses.replace(player, config=config)
+    found = {}
+    for name, each in players.items():
+        lost, choices = given_up(player.game, each, perfect, options.games, options.seed)
+        found[name] = {
+            "given up a game": round(float(lost.mean()), 5),
+            "standard error": round(float(lost.std() / len(lost) ** 0.5), 5),
+            "choices a game": round(float(choices.mean()), 2),
+        }
+        print(name, found[name], flush=True)
+        if options.json:
+            kept = {"run": options.run, "games": options.games, "seed": options.seed}
+            options.json.write_text(json.dumps(kept | {"players": found}, indent=1) + "\n")
+
+
+def given_up(
+    game: Game, player: Player, perfect: ExactChancePlayer, games: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Plays games against perfect play, and returns what the player gave up in each, float64 [G].
+
+    The second result is the number of its positions with several moves, int64 [G].
+    """
+    key = jax.random.key(seed)
+    states = starts(game, key, games)
+    seats = np.arange(games) % 2
+    mover = jax.jit(jax.vmap(game.current_player))
+    legal = jax.jit(jax.vmap(game.legal_action_mask))
+    values = jax.jit(perfect.move_values)
+    lost, choices = np.zeros(games), np.zeros(games, np.int64)
+    for ply in range(game.max_steps):
+        running = ~np.asarray(status(game, states)[0])
+        if not running.any():
+            break
+        ply_key = jax.random.fold_in(key, ply)
+        worth = np.asarray(values(states))
+        own = running & (np.asarray(mover(states)) == seats)
+        own &= np.asarray(legal(states)).sum(-1) > 1
+        actions = worth.argmax(-1)
+        if own.any():
+            chosen = choose(player, ply_key, states, games)
+            chosen = np.where(own, chosen, actions)
+            best, got = worth.max(-1), worth[np.arange(games), chosen]
+            lost += np.where(own, (best - np.maximum(got, -1)) / 2, 0)
+            choices += own
+            actions = chosen
+        dice = functools.partial(draw_chance, game, jax.random.fold_in(ply_key, 1))
+        states = dice(step(game, states, actions.astype(np.int32)))
+    return lost, choices
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments, description=__doc__))
