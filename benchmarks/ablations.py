@@ -105,7 +105,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "32 simulations": {"search.num_simulations": 32, "selfplay.fast_simulations": 8},
     "64 simulations": {"search.num_simulations": 64, "selfplay.fast_simulations": 16},
     "rounds in a fixed number of steps": {},
-    "one outcome for each move": {"search.module": "benchmarks.one_outcome:search"},
+    "one outcome for each move": {"search.module": "benchmarks.searches.one_outcome:search"},
     # Self-play
     "all searches in full": {"selfplay.full_search_fraction": 1.0, "search.num_simulations": 16},
     "no random openings": {"selfplay.opening_plies": 0},

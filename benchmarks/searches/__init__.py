@@ -1,0 +1,1 @@
+"""Searches that benchmarks compare with that of azjax."""
