@@ -8,8 +8,8 @@ some launches and a predicate that the host reads. There a tree stores the nodes
 and all nodes of all games are updated at once. Both forms give exactly the same numbers.
 
 In games of chance Gumbel's chance nodes weight the values of their outcomes by the probabilities.
-Visits follow these only in whole numbers, so a mean by visits would have an error that search after
-search learns anew. Such trees go level by level on all platforms.
+Visits follow these only in whole numbers, so a mean by visits would be less exact. Such trees go
+level by level on all platforms.
 
 The second form needs what `model.transition` returns: discounts of -1, 0 or 1, and rewards only
 where the discount is 0. Products with these are exact, so their order does not matter.
