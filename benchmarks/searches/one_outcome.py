@@ -33,13 +33,32 @@ class Drawn:
 
 @frozen
 class OneOutcome:
-    """The rules of a game of chance whose moves roll the dice, by the bits in the state."""
+    """The rules of a game of chance whose moves roll the dice, by the bits in the state.
+
+    It does not have the methods of chance, so the search takes it for a game without.
+    """
 
     game: Any
 
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.game, name)
-        return (lambda state: method(state.state)) if callable(method) else method
+    @property
+    def name(self) -> str:
+        return self.game.name
+
+    @property
+    def num_actions(self) -> int:
+        return self.game.num_actions
+
+    def legal_action_mask(self, state: Drawn) -> Array:
+        return self.game.legal_action_mask(state.state)
+
+    def current_player(self, state: Drawn) -> Array:
+        return self.game.current_player(state.state)
+
+    def is_terminal(self, state: Drawn) -> Array:
+        return self.game.is_terminal(state.state)
+
+    def returns(self, state: Drawn) -> Array:
+        return self.game.returns(state.state)
 
     def init(self, key: Array | None = None) -> Drawn:
         return Drawn(self.game.init(key), jnp.uint32(0))
