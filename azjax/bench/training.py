@@ -25,7 +25,7 @@ from azjax.config import Config, load_config
 from azjax.devices import describe_machine, use_all_cores
 from azjax.games import make_game
 from azjax.learning import Batch, LearnerState, alphazero_loss, make_optimizer, update
-from azjax.network import Network, Variables
+from azjax.network import Network, Variables, told_apart
 from azjax.plan.operations import count_evaluations, cycle_operations
 from azjax.running.loop import run_cycles
 from azjax.runs.checkpoint import Checkpoints
@@ -73,7 +73,7 @@ class TrainingBenchmark:
         trainer = make_trainer(game, config, mesh)
         operations = sum(cycle_operations(config, game, trainer.network))
         learning = LearningCycle(trainer.cycle, trainer.init(key))
-        parts = _parts(game, trainer.network, config, mesh, learning.state)
+        parts = parts_of_cycle(game, trainer.network, config, mesh, learning.state)
         contestants: dict[str, Callable[[], Any]] = {"cycle": learning, **parts}
         if mesh.size > 1:
             alone = make_trainer(game, config, make_mesh(jax.devices()[:1]))
@@ -180,7 +180,7 @@ def evaluate_repeatedly(
     return jax.lax.fori_loop(0, count, evaluate, jnp.zeros((), jnp.float32))
 
 
-def _parts(
+def parts_of_cycle(
     game: Game, network: Network, config: Config, mesh: Mesh, state: TrainState
 ) -> dict[str, Callable[[], Any]]:
     """Returns programs of a cycle's network evaluations alone and its gradient steps alone."""
@@ -201,12 +201,13 @@ def _parts(
 
         return jax.lax.scan(step, learner, length=config.learning.updates_per_cycle)
 
-    size = config.learning.batch_size
+    size, results = config.learning.batch_size, told_apart(game, config.network)
     batch = Batch(
         observations=jax.random.uniform(key, (size, *game.observation_shape)),
         masks=jnp.ones((size, game.num_actions), bool),
         policy=jnp.full((size, game.num_actions), 1 / game.num_actions),
-        outcome=jax.nn.one_hot(jax.random.randint(key, (size,), 0, 3), 3),
+        outcome=jax.nn.one_hot(jnp.arange(size) % len(results), len(results)),
+        results=results,
     )
     observations = jax.random.uniform(key, (games, *game.observation_shape))
     forwards = jax.jit(shard(forwards, mesh, (EVERYWHERE, SPLIT), SPLIT))

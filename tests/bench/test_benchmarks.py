@@ -5,15 +5,17 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from azjax_envs import make
 
 from azjax.bench.games import GamesBenchmark
 from azjax.bench.search import SearchBenchmark
 from azjax.bench.timing import interleave, matrix_share, peak_memory
-from azjax.bench.training import LearningCycle, TrainingBenchmark
+from azjax.bench.training import LearningCycle, TrainingBenchmark, parts_of_cycle
 from azjax.config import (
     Config,
+    GameConfig,
     LearningConfig,
     NetworkConfig,
     ReplayConfig,
@@ -21,8 +23,11 @@ from azjax.config import (
     SelfPlayConfig,
 )
 from azjax.errors import UserError
+from azjax.games import make_game
 from azjax.network.two_headed import make_network
 from azjax.plan.operations import count_evaluations, cycle_operations, forward_operations
+from azjax.sharding import make_mesh
+from azjax.training import make_trainer
 
 
 @pytest.fixture
@@ -83,6 +88,24 @@ def test_train_benchmark_prints_the_split(accelerator, tmp_path, capsys):
     assert facts["peak memory of the process in MiB"] > 100
     assert facts["cycle"]["median"] > 0
     assert facts["cycle in azjax train"]["median"] > 0
+
+
+def test_parts_of_a_cycle_know_the_results_of_a_game():
+    """Backgammon has six results, and a head of results learns their chances."""
+    config = Config(
+        game=GameConfig(name="hypergammon"),
+        network=NetworkConfig(architecture="mlp", blocks=1, channels=8, value_head="results"),
+        selfplay=SelfPlayConfig(parallel_games=4, plies_per_cycle=1),
+        replay=ReplayConfig(capacity_plies=8, min_positions=8),
+        learning=LearningConfig(batch_size=4, updates_per_cycle=1),
+    )
+    game, mesh = make_game(config), make_mesh(jax.devices()[:1])
+    trainer = make_trainer(game, config, mesh)
+    state = trainer.init(jax.random.PRNGKey(0))
+    steps = parts_of_cycle(game, trainer.network, config, mesh, state)["gradient steps alone"]
+    _, metrics = steps()
+    assert metrics
+    assert all(np.isfinite(x).all() for x in metrics.values())
 
 
 def test_cycles_are_measured_from_the_first_that_learns_on():
