@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import mctx
 from azjax_envs import Game
+from azjax_envs.xla_cpu import fusion_barrier
 
 from azjax.network.network import Network, Prediction
 from azjax.pytrees import batch_size
@@ -104,6 +105,7 @@ def make_recurrent_fn(game: Rules, evaluate: Evaluate) -> mctx.RecurrentFn:
         params: Params, key: Array, action: Array, states: State
     ) -> tuple[mctx.RecurrentFnOutput, State]:
         states, reward, discount = jax.vmap(functools.partial(transition, game))(states, action)
+        (states,) = fusion_barrier(states)
         logits, value = evaluate(params, key, states)
         output = mctx.RecurrentFnOutput(
             reward=reward,

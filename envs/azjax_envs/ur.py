@@ -10,6 +10,7 @@ from jax import Array
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
 from azjax_envs.game import require_range, returns_of, settle
+from azjax_envs.xla_cpu import fusion_barrier
 
 
 @jax.tree_util.register_dataclass
@@ -260,7 +261,7 @@ class Ur(BaseGame):
         roll = jnp.maximum(state.roll, 0).astype(jnp.uint32)
         free = (_PATH | (1 << _OFF)) & ~own & ~(other & _SAFE)
         bits = jnp.where(roll > 0, (((own | waiting) << roll) & free) >> roll, 0)
-        return jnp.where(bits == 0, np.uint32(1 << _PASS), bits)
+        return fusion_barrier(jnp.where(bits == 0, np.uint32(1 << _PASS), bits))[0]
 
 
 _PASS, _OFF = 15, 15

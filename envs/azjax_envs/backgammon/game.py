@@ -11,6 +11,7 @@ from azjax_envs.backgammon import board, drawing, moves
 from azjax_envs.backgammon.board import BAR, LAST_QUARTER, Words
 from azjax_envs.base_game import BaseGame
 from azjax_envs.game import find_legal, settle
+from azjax_envs.xla_cpu import fusion_barrier
 
 
 @jax.tree_util.register_dataclass
@@ -324,7 +325,7 @@ class Backgammon(BaseGame):
         return min(self.checkers, 6)
 
     def _observe(self, state: BackgammonState, own: Words, other: Words) -> Array:
-        mine, theirs = board.counts(own), board.counts(other)
+        mine, theirs = fusion_barrier(board.counts(own), board.counts(other))
         columns = [mine.at[0].set(0), theirs[::-1].at[25].set(0)]
         planes = []
         for column in columns:
@@ -353,7 +354,7 @@ class Backgammon(BaseGame):
         some, free = board.some(state.own), ~board.turned(board.several(state.other))
         dice = state.dice.astype(jnp.uint32)
         high, low = moves.legal(some, board.several(state.own), free, dice)
-        return high, low, (high | low) == 0
+        return fusion_barrier(high, low, (high | low) == 0)
 
 
 @dataclasses.dataclass(frozen=True)
