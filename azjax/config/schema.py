@@ -295,6 +295,9 @@ class LearningConfig:
     root_value_weight: Share = 0.0
     """Weight of the search's own value of a position in the value target. The rest is the game's
     result (AlphaZero: 0)."""
+    value_weight: Scale = 1.0
+    """Weight of the value's error in the loss (AlphaZero: 1). In games of dice moves differ by
+    hundredths of a point: with 8, a player of Ur gave up a sixth less a game."""
     clip_norm: Scale = 10.0
     """Largest global norm of a gradient."""
     symmetries: bool = True

@@ -27,14 +27,19 @@ _NO_WEIGHTS: Mapping[str, float] = {}
 
 
 def alphazero_loss(
-    prediction: Prediction, batch: Batch, *, weights: Mapping[str, float] = _NO_WEIGHTS
+    prediction: Prediction,
+    batch: Batch,
+    *,
+    weights: Mapping[str, float] = _NO_WEIGHTS,
+    value_weight: Array | float = 1.0,
 ) -> tuple[Array, Metrics]:
     """Returns AlphaZero's loss, the default of a run, and its parts.
 
     It is the policy's cross-entropy plus the value's error (Silver et al. 2017), plus half the
     squared errors of further targets, such as score and ownership (Wu 2019). Errors are over what
     is known. `weights` has other weights by name; with 0 a target is left to a loss of your own,
-    as one that is a policy. A loss with a term more calls it:
+    as one that is a policy. `value_weight` is that of the value's error. A loss with a term more
+    calls it:
 
         def loss(prediction, batch):
             total, metrics = azjax.alphazero_loss(prediction, batch)
@@ -49,7 +54,7 @@ def alphazero_loss(
         for name, share in shares.items()
         if isinstance(share, Array) or share
     }
-    total = policy + value + sum(shares[name] * x for name, x in more.items())
+    total = policy + value_weight * value + sum(shares[name] * x for name, x in more.items())
     error = prediction.value - expected_result(batch.outcome, batch.results)
     metrics = {
         "policy_loss": policy,
@@ -63,8 +68,11 @@ def resolve_loss(config: Config, given: Loss | None = None) -> Loss:
     """Returns a run's loss: the given one, the one that the config names, or AlphaZero's."""
     key, name = "learning.loss", config.learning.loss
     own = resolve_custom(name, given, key=key, argument="loss")
+    weight = config.learning.value_weight
     if own is None:
-        return alphazero_loss
+        return functools.partial(alphazero_loss, value_weight=weight)
+    if isinstance(weight, Array) or weight != 1:
+        raise UserError("learning.value_weight is of azjax's loss; a loss of your own has its own")
     if given is not None:
         return own
     return call_custom(own, config, options=config.learning.loss_options, key=key)

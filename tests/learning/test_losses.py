@@ -4,10 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 from azjax_envs import make
 
-from azjax.config import LearningConfig
-from azjax.learning.loss import policy_loss, value_loss
+from azjax.config import Config, LearningConfig
+from azjax.errors import UserError
+from azjax.learning.batch import Batch
+from azjax.learning.loss import alphazero_loss, policy_loss, resolve_loss, value_loss
 from azjax.learning.update import learning_rate_schedule, make_optimizer
 from azjax.network.network import Prediction
 
@@ -50,6 +53,30 @@ def test_policy_loss_and_its_gradient_are_those_over_the_legal_actions_alone():
         np.testing.assert_allclose(loss[row], expected, rtol=1e-5, atol=1e-6)
         softmax = np.exp(logits[row, legal]) / np.exp(logits[row, legal]).sum()
         np.testing.assert_allclose(gradient[row, legal], softmax - target[row, legal], atol=1e-6)
+
+
+def test_the_value_has_the_weight_of_the_config():
+    rng = np.random.default_rng(1)
+    prediction = Prediction(
+        jnp.asarray(rng.normal(size=(SIZE, 9))), jnp.zeros((SIZE, 1)), jnp.zeros(SIZE)
+    )
+    batch = Batch(
+        observations=jnp.zeros((SIZE, *GAME.observation_shape)),
+        masks=jnp.ones((SIZE, 9), bool),
+        policy=jnp.full((SIZE, 9), 1 / 9),
+        outcome=jnp.asarray(rng.dirichlet(np.ones(3), SIZE)),
+    )
+    once, parts = resolve_loss(Config())(prediction, batch)
+    thrice, same = resolve_loss(Config(learning=LearningConfig(value_weight=3)))(prediction, batch)
+    assert parts == same
+    np.testing.assert_allclose(once, parts["policy_loss"] + parts["value_loss"], rtol=1e-6)
+    np.testing.assert_allclose(thrice, once + 2 * parts["value_loss"], rtol=1e-6)
+
+
+def test_a_loss_of_ones_own_weighs_the_value_itself():
+    config = Config(learning=LearningConfig(value_weight=3))
+    with pytest.raises(UserError, match=r"^learning\.value_weight is of azjax's loss"):
+        resolve_loss(config, alphazero_loss)
 
 
 def test_value_loss_of_a_scalar_head():

@@ -57,6 +57,7 @@ LEARNING = {
     "weight_decay": [0.0, 0.1],
     "l2": [0.1, 0.2],
     "root_value_weight": [0.0, 0.5],
+    "value_weight": [1.0, 4.0],
 }
 SEARCH = {
     "gumbel": {"gumbel": {"value_scale": [0.1, 0.3]}},
