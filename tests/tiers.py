@@ -106,6 +106,7 @@ SLOW = (
     "exact/test_dots_and_boxes.py::test_late_scores_are_those_of_an_independent_search[table]",
     "exact/test_endgames.py::test_othello_endgames_are_worth_what_an_independent_search_says[8]",
     "exact/test_first_moves.py::test_results_are_those_of_the_solved_game[mancala_3x2]",
+    "exact/test_hypergammon.py::test_the_table_has_the_values_of_the_solver[2]",
     "exact/test_kalah.py::test_endgames_of_a_large_board_are_worth_what_an_independent_search_says",
     "exact/test_kalah.py::test_in_every_reachable",
     "examples/test_learn_from_games.py",

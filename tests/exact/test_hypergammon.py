@@ -1,14 +1,20 @@
 """Exact values of hypergammon with one checker of each player, by hand and by GNU Backgammon."""
 
+import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from azjax.exact.chance_solver import solve_chance
+from azjax.exact.chance_solver import chance_keys, solve_chance
+from azjax.exact.codec import join
+from azjax.exact.hypergammon import Boards, TablePlayer, find_moves, later, solve, start_value
+from azjax.players.exact import exact_chance_player
+from azjax.pytrees import take
 from tests import absent
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "hypergammon_values.py"
@@ -57,3 +63,27 @@ def test_values_are_those_of_gnu_backgammon(script, solution):
     found = script.differences(solution, script.make_database(1))
     assert len(found) == 495
     assert found.max() < 1e-5
+
+
+@pytest.mark.parametrize("checkers", [1, 2])
+def test_the_table_has_the_values_of_the_solver(script, checkers):
+    """Of all positions before a roll that games reach; two checkers can hold a point."""
+    game = script.FewCheckers(number=checkers)
+    solution = solve_chance(game)
+    boards = Boards(checkers)
+    points = solve(game, boards, find_moves(game, boards))
+    own, other = (x.ravel() for x in np.indices(points.shape))
+    going_on = (boards.places[own, -1] > 0) & (boards.places[other, -1] > 0)
+    own, other = own[going_on], other[going_on]
+    states = dataclasses.replace(
+        later(game, own.shape), own=boards.words(own), other=boards.words(other)
+    )
+    found = np.flatnonzero(np.isin(join(chance_keys(game, states)), solution.keys))
+    assert len(found) == {1: 495, 2: 96349}[checkers]
+    theirs = game.results[0] * solution.state_values(take(states, found))
+    np.testing.assert_allclose(points[own[found], other[found]], theirs, atol=1e-5)
+    assert start_value(game, boards, points) == pytest.approx(3 * solution.value, abs=1e-5)
+    few = take(states, found[:: len(found) // 50][:42])
+    rolled = jax.vmap(game.chance_step)(few, jnp.arange(42) % 21)
+    ours = TablePlayer(game, boards, points).move_values(rolled)
+    np.testing.assert_allclose(ours, exact_chance_player(solution).move_values(rolled), atol=1e-5)
