@@ -20,6 +20,7 @@ from azjax.rich_repr import RichRepr
 from azjax.types import Array, State
 
 _BATCH = 8192  # states that are stepped at once
+_PART = 1 << 18  # edges between two looks at the limit
 _DIGITS = 8  # of a value that is told
 _PRECISE = 1e-9  # values change less in the last sweep
 _MOST_SWEEPS = 10_000
@@ -105,9 +106,15 @@ def solve_chance(
         is_chance, weights, kept = in_chunks(chosen, _BATCH, words)
         rows, options = np.nonzero(kept)
         play = functools.partial(_outcomes, codec)
-        new_words, new_keys, signs, rewards, over = in_chunks(
-            play, _BATCH, words[rows], options.astype(np.int32)
-        )
+        parts, found = [], np.zeros(0, np.uint64)
+        for first in range(0, len(rows), _PART):
+            part = slice(first, first + _PART)
+            parts.append(in_chunks(play, _BATCH, words[rows[part]], options[part].astype(np.int32)))
+            # A layer of a game that is far too large would take minutes.
+            found = np.union1d(found, join(parts[-1][1])[~parts[-1][4]])
+            if len(found) > max_states:
+                raise _too_large(game, len(found), plies, max_states)
+        new_words, new_keys, signs, rewards, over = map(np.concatenate, zip(*parts, strict=True))
         new_keys = join(new_keys)
         unique, firsts, inverse = np.unique(new_keys[~over], return_index=True, return_inverse=True)
         place = np.searchsorted(sorted_keys, unique)
@@ -125,14 +132,18 @@ def solve_chance(
         count += len(layers[-1])
         plies += 1
         if count > max_states:
-            raise TooLargeError(
-                f"{game.name} is too large to solve: {count:,} states found within {plies} "
-                f"events and more to come (the limit is {max_states:,} states)"
-            )
+            raise _too_large(game, count, plies, max_states)
         if progress is not None:
             progress(count, plies)
     values = _iterate(edges, chance, count)
     return ChanceSolution(game, sorted_keys, order, values, np.concatenate(chance))
+
+
+def _too_large(game: Game, count: int, plies: int, limit: int) -> TooLargeError:
+    return TooLargeError(
+        f"{game.name} is too large to solve: {count:,} states found within {plies} events and "
+        f"more to come (the limit is {limit:,} states)"
+    )
 
 
 def _iterate(edges: list[tuple[np.ndarray, ...]], chance: list[np.ndarray], count: int) -> Any:
