@@ -73,6 +73,7 @@ MEASURED = {
     "hex_5x5": Measured(),
     "hex_6x6": Measured((Match("uct:1000", 100),)),
     "hex_7x7": Measured((Match("uct:1000", 100),), own_games=0),
+    "hypergammon": Measured((Match("uct:200", 200, opening_plies=0),), own_games=0),
     "mancala": Measured((Match("uct:1000", 100),)),
     "mancala_4x3": Measured(),
     "othello": Measured((Match("uct:1000", 200, opening_plies=6),)),
@@ -90,6 +91,7 @@ MEASURED = {
         (Match("uct:1000", 200, opening_plies=0), Match("random", 200, opening_plies=0)),
         own_games=0,
     ),
+    "ur_3": Measured((Match("exact", 1000, opening_plies=0),)),
 }
 
 

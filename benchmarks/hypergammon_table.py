@@ -2,7 +2,7 @@
 
     python benchmarks/hypergammon_table.py hypergammon.npy
 
-It takes half an hour on a core. `benchmarks/points_given_up.py` reads the file.
+It took 40 minutes on a shared core. `benchmarks/points_given_up.py` reads the file.
 """
 
 import dataclasses
