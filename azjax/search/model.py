@@ -105,6 +105,8 @@ def make_recurrent_fn(game: Rules, evaluate: Evaluate) -> mctx.RecurrentFn:
         params: Params, key: Array, action: Array, states: State
     ) -> tuple[mctx.RecurrentFnOutput, State]:
         states, reward, discount = jax.vmap(functools.partial(transition, game))(states, action)
+        # Else XLA plays the move again for each number of the observation: 11 times the time of a
+        # simulation of backgammon on a CPU, and twice that of connect four.
         (states,) = fusion_barrier(states)
         logits, value = evaluate(params, key, states)
         output = mctx.RecurrentFnOutput(
