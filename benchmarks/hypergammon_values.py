@@ -7,7 +7,6 @@ backgammons included. Those of all positions before a roll are compared that a g
 """
 
 import dataclasses
-import itertools
 import json
 import math
 import shutil
@@ -19,11 +18,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import tyro
-from azjax_envs.backgammon.board import Words
 from azjax_envs.backgammon.game import BackgammonState, Hypergammon
 
 from azjax.exact.chance_solver import ChanceSolution, chance_keys, solve_chance
 from azjax.exact.codec import join
+from azjax.exact.hypergammon import Boards, before_roll
 
 _POINTS = 25  # with the bar
 _HEADER, _ROW = 40, 28  # bytes of the file, and of each of its positions
@@ -59,17 +58,8 @@ class Arguments:
     """States that may be found, of positions before a roll and within it."""
 
 
-def all_boards(checkers: int) -> np.ndarray:
-    """Returns all boards of a player who has not won, int [M, 26]: checkers by point, 0 is off."""
-    boards = [
-        np.bincount(points, minlength=_POINTS + 1)
-        for points in itertools.combinations_with_replacement(range(_POINTS + 1), checkers)
-    ]
-    return np.array([board for board in boards if board[0] < checkers])
-
-
 def numbers_of(boards: np.ndarray) -> np.ndarray:
-    """Returns the number that GNU Backgammon gives each board of a player, int [M].
+    """Returns the number that GNU Backgammon gives each board, int [M], of checkers [M, 26].
 
     It is that of the combinatorial number system. Consider each point from the bar on: the r-th one
     with n checkers on it and on those before it counts C(r - 1 + n, r).
@@ -77,21 +67,6 @@ def numbers_of(boards: np.ndarray) -> np.ndarray:
     behind = np.cumsum(boards[:, :0:-1], axis=1)
     counts = [[math.comb(r + n, r + 1) for r, n in enumerate(row)] for row in behind.tolist()]
     return np.sum(counts, axis=1)
-
-
-def states_of(game: FewCheckers, own: np.ndarray, other: np.ndarray) -> BackgammonState:
-    """Returns the states before a roll that is not the first one, of boards [M, 26]."""
-
-    def words(boards: np.ndarray) -> Words:
-        places = np.arange(_POINTS + 1)
-        return tuple(
-            jnp.asarray(np.sum((boards >> k & 1) << places, axis=1), jnp.uint32) for k in (0, 1)
-        )
-
-    start = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(own), *x.shape)), game.init())
-    return dataclasses.replace(
-        start, own=words(own), other=words(other), moves=jnp.ones_like(start.moves)
-    )
 
 
 def read_database(path: Path, checkers: int) -> np.ndarray:
@@ -122,11 +97,12 @@ def make_database(checkers: int) -> np.ndarray:
 def differences(solution: ChanceSolution, database: np.ndarray) -> np.ndarray:
     """Returns how far the expected points of all reachable positions are apart, float64 [M]."""
     game = solution.game
-    boards = all_boards(game.checkers)
-    own, other = (x.ravel() for x in np.indices((len(boards), len(boards))))
-    states = states_of(game, boards[own], boards[other])
+    boards = Boards(game.checkers)
+    going_on = np.flatnonzero(boards.places[:, -1] > 0)
+    own, other = (going_on[x.ravel()] for x in np.indices((len(going_on),) * 2))
+    states = before_roll(game, boards.words(own), boards.words(other))
     found = np.isin(join(chance_keys(game, states)), solution.keys)
-    numbers = numbers_of(boards)
+    numbers = numbers_of(boards.counts(np.arange(len(boards))))
     theirs = database[numbers[own], numbers[other]][found]
     ours = solution.state_values(jax.tree.map(lambda x: x[np.flatnonzero(found)], states))
     return np.abs(game.results[0] * ours - theirs)

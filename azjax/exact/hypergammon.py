@@ -23,7 +23,6 @@ from azjax.pytrees import take
 from azjax.types import Array
 
 _PLACES = 26  # of a checker: 0 is off, 25 the bar
-_PASS = 50
 _BATCH = 1 << 12
 _PRECISE = 1e-6  # points
 
@@ -67,9 +66,13 @@ class Boards:
         wanted = np.arange(self.checkers)[:, None]
         return self.number((ends <= wanted).sum(-1))
 
+    def counts(self, numbers: np.ndarray) -> np.ndarray:
+        """Returns the checkers on each place of boards [...], int64 [..., 26]."""
+        return (self.places[numbers][..., None] == np.arange(_PLACES)).sum(-2)
+
     def words(self, numbers: np.ndarray) -> Words:
         """Returns the words of boards [...] for a game's states, uint32 [...] each."""
-        counts = (self.places[numbers][..., None] == np.arange(_PLACES)).sum(-2)
+        counts = self.counts(numbers)
         return tuple(
             np.sum((counts >> k & 1) << np.arange(_PLACES), axis=-1).astype(np.uint32)
             for k in (0, 1)
@@ -94,10 +97,11 @@ class Boards:
         return self.number(np.where(hits, _PLACES - 1, places))
 
 
-def later(game: Hypergammon, shape: tuple[int, ...] = ()) -> BackgammonState:
-    """Returns states like the start, but for the roll, which is not the first one."""
+def before_roll(game: Hypergammon, own: Words, other: Words) -> BackgammonState:
+    """Returns the states before a roll that is not the first one, of boards [M] as words."""
     state = dataclasses.replace(game.init(), moves=jnp.ones((), jnp.uint16))
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (*shape, *x.shape)), state)
+    many = jax.tree.map(lambda x: jnp.broadcast_to(x, (len(own[0]), *x.shape)), state)
+    return dataclasses.replace(many, own=own, other=other)
 
 
 def find_moves(game: Hypergammon, boards: Boards) -> Moves:
@@ -109,8 +113,7 @@ def find_moves(game: Hypergammon, boards: Boards) -> Moves:
     # Two checkers hold a point. Who holds none has one on the bar.
     one = jnp.asarray(np.where(point == 0, 1 << (_PLACES - 1), 0), jnp.uint32)
     several = jnp.asarray(np.where(point == 0, 0, 1 << point), jnp.uint32)
-    states = later(game, own.shape)
-    states = dataclasses.replace(states, own=boards.words(own), other=(one, several))
+    states = before_roll(game, boards.words(own), (one, several))
     states = jax.device_get(jax.vmap(game.chance_step)(states, jnp.asarray(roll)))
     group = (own * _PLACES + point) * len(rolls) + roll
     lands, found = np.zeros(len(group), np.int64), []
@@ -160,7 +163,8 @@ def solve(
     values[over] = -boards.points_lost()
     masks, mask = np.unique(moves.lands, return_inverse=True)
     hits = boards.hit(masks)  # [masks, M]
-    chances = np.asarray(game.chance_probabilities(later(game)), np.float32)
+    later = dataclasses.replace(game.init(), moves=jnp.ones((), jnp.uint16))
+    chances = np.asarray(game.chance_probabilities(later), np.float32)
     # The ways of a board, a point and a roll stand together.
     key = (moves.own * len(chances) + moves.roll) * _PLACES + moves.held
     order = np.argsort(key, kind="stable")
@@ -277,7 +281,8 @@ def _legal(game: Hypergammon, states: BackgammonState) -> tuple[Array]:
 def _play(game: Hypergammon, states: BackgammonState, actions: Array) -> tuple[Array, ...]:
     point, dice = actions % 25 + 1, states.dice.astype(jnp.uint32)
     die = jnp.where(actions >= 25, lower(dice), higher(dice)).astype(jnp.int32)
-    moves_on = (actions < _PASS) & (point > die)
+    passes = game.num_actions - 1
+    moves_on = (actions < passes) & (point > die)
     # Point i is the other's point 25 - i.
     lands = jnp.where(moves_on, 1 << jnp.clip(25 + die - point, 0, 24), 0)
     return lands, *jax.tree.leaves(jax.vmap(game.step)(states, actions))

@@ -1,6 +1,5 @@
 """Exact values of hypergammon with one checker of each player, by hand and by GNU Backgammon."""
 
-import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 
 from azjax.exact.chance_solver import chance_keys, solve_chance
 from azjax.exact.codec import join
-from azjax.exact.hypergammon import Boards, TablePlayer, find_moves, later, solve, start_value
+from azjax.exact.hypergammon import Boards, TablePlayer, before_roll, find_moves, solve, start_value
 from azjax.players.exact import exact_chance_player
 from azjax.pytrees import take
 from tests import absent
@@ -42,8 +41,9 @@ def test_chances_of_bearing_off(script, solution):
     start no double is rolled, but later on it is.
     """
     rolls = np.array([36, 36, 36, 34, 31, 27])
-    own = np.eye(26, dtype=int)[1:7]
-    states = script.states_of(solution.game, own, np.repeat(own[:1], 6, axis=0))
+    own = np.arange(1, 7)  # with one checker, a board has the number of its point
+    words = Boards(1).words
+    states = before_roll(solution.game, words(own), words(np.ones_like(own)))
     values = solution.state_values(states)
     np.testing.assert_allclose(values, (2 * rolls / 36 - 1) * 2 / 3, atol=1e-6)
 
@@ -75,9 +75,7 @@ def test_the_table_has_the_values_of_the_solver(script, checkers):
     own, other = (x.ravel() for x in np.indices(points.shape))
     going_on = (boards.places[own, -1] > 0) & (boards.places[other, -1] > 0)
     own, other = own[going_on], other[going_on]
-    states = dataclasses.replace(
-        later(game, own.shape), own=boards.words(own), other=boards.words(other)
-    )
+    states = before_roll(game, boards.words(own), boards.words(other))
     found = np.flatnonzero(np.isin(join(chance_keys(game, states)), solution.keys))
     assert len(found) == {1: 495, 2: 96349}[checkers]
     theirs = game.results[0] * solution.state_values(take(states, found))
