@@ -2,11 +2,13 @@
 
     python benchmarks/points_given_up.py runs/ur_3 --games 1024 --json FILE
     python benchmarks/points_given_up.py runs/hypergammon --table hypergammon.npy
+    python benchmarks/points_given_up.py runs/ur --table ur.npy
 
 A move gives up the difference between the best expected result and its own, by exact values. The
 sum of these in a game tells how far below one half the player scores in the mean, without the luck
 of the dice: 1,000 games tell it more exactly than 1,000,000 results. A game has one point; in
-hypergammon it has one to three, as many as are won. `hypergammon_table.py` makes its table.
+hypergammon it has one to three, as many as are won. `hypergammon_table.py` and `ur_table.py` make
+the tables.
 """
 
 import dataclasses
@@ -21,11 +23,12 @@ import numpy as np
 import tyro
 from azjax_envs import Game, HasResults, draw_chance
 from azjax_envs.backgammon import Hypergammon
+from azjax_envs.ur import Ur
 
 from azjax.evaluation.batch_evaluation import choose
 from azjax.evaluation.host_match import status, step
+from azjax.exact import hypergammon, ur
 from azjax.exact.chance_solver import solve_chance
-from azjax.exact.hypergammon import Boards, TablePlayer
 from azjax.players import Player
 from azjax.players.exact import exact_chance_player
 from azjax.players.load import load_player
@@ -43,7 +46,7 @@ class Arguments:
     """Half with each seat."""
     simulations: int = 64
     table: Annotated[Path | None, tyro.conf.arg(metavar="FILE")] = None
-    """Exact values of hypergammon."""
+    """Exact values, where the game has more positions than the solver takes."""
     value_scales: tuple[float, ...] = ()
     """Other values of `search.gumbel.value_scale`, besides the player's own."""
     seed: int = 0
@@ -82,10 +85,17 @@ def main(options: Arguments) -> None:
 def exact_values(game: Game, table: Path | None) -> Values:
     """Returns a function that gives the exact value of each move in states [B, ...], [B, A]."""
     if isinstance(game, Hypergammon):
-        if table is None:
-            raise SystemExit("--table is missing: benchmarks/hypergammon_table.py makes it")
-        return TablePlayer(game, Boards(game.checkers), np.load(table)).move_values
+        points = load_table(table, "hypergammon_table.py")
+        return hypergammon.TablePlayer(game, hypergammon.Boards(game.checkers), points).move_values
+    if isinstance(game, Ur) and game.pieces > 3:
+        return ur.TablePlayer(game, load_table(table, "ur_table.py")).move_values
     return jax.jit(exact_chance_player(solve_chance(game, max_states=3_000_000)).move_values)
+
+
+def load_table(file: Path | None, script: str) -> np.ndarray:
+    if file is None:
+        raise SystemExit(f"--table is missing: benchmarks/{script} makes it")
+    return np.load(file, mmap_mode="r")
 
 
 def given_up(
