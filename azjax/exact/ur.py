@@ -20,9 +20,11 @@ from azjax.types import Array
 
 _FIELDS = 14
 _OFF = 15
+_PATH = (1 << _FIELDS) - 1
 _SHARED = range(5, 13)
 _SAFE = 8
 _ROSETTES = (4, 8, 14)
+_ROLLS = np.array([1, 4, 6, 4, 1], np.float32) / 16
 _BATCH = 1 << 9
 _PRECISE = 1e-6
 
@@ -41,7 +43,7 @@ class Boards:
         self.bits = order[on[order] <= pieces]  # int64 [N], bit i is field i + 1
         self.numbers = np.argsort(order)  # int64 [2^14], of all boards as bits
         self.counts = [int((on <= pieces - off).sum()) for off in range(pieces + 1)]
-        self.shared = self.bits & sum(1 << field - 1 for field in _SHARED)
+        self.shared = self.bits & sum(map(_bit, _SHARED))
         sizes = np.outer(self.counts[:-1], self.counts[:-1])
         self.firsts = np.concatenate([[0], sizes.ravel().cumsum()])
 
@@ -89,64 +91,94 @@ def solve(game: Ur, progress: Callable[[int, int, int], None] | None = None) -> 
     return values
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Layer:
+    """The values of positions with some numbers of pieces off, and those that moves lead to.
+
+    Each array is [own boards, other boards], from the perspective of who has `own`.
+    """
+
+    here: np.ndarray  # before a roll of the own player
+    passed: np.ndarray  # before a roll of the other
+    borne_off: np.ndarray | None  # the same with one piece more off, or None: the game is won
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Others:
+    """The M boards of the other player that share no field with the own board."""
+
+    numbers: np.ndarray  # int64 [M]
+    captured: dict[int, np.ndarray]  # int64 [M], by shared field: the boards without a piece there
+    safe: np.ndarray  # bool [M], a piece stands on the safe field
+
+
 def _sweep(boards: Boards, values: np.ndarray, own_off: int, other_off: int) -> float:
     """Values the positions of a layer once more, and returns the largest change of one."""
-    here = boards.layer(values, own_off, other_off)
-    # Of the mover, once the turn has passed to the other.
-    passed = _passed(boards, values, own_off, other_off)
-    borne_off = None
-    if own_off + 1 < boards.pieces:
-        borne_off = _passed(boards, values, own_off + 1, other_off)
-    others = boards.bits[: boards.counts[other_off]]
+    layer = _layer(boards, values, own_off, other_off)
+    other_bits = boards.bits[: boards.counts[other_off]]
     shared = boards.shared[: boards.counts[own_off]]
     change = 0.0
     # Pieces move to higher fields, so this order comes upon most of the values of this sweep.
     for mask in np.unique(shared)[::-1]:
-        apart = np.flatnonzero(others & mask == 0)
-        captured = {f: boards.numbers[others[apart] & ~(1 << f - 1)] for f in _SHARED}
-        blocked = others[apart] >> _SAFE - 1 & 1 == 1
+        numbers = np.flatnonzero(other_bits & mask == 0)
+        bits = other_bits[numbers]
+        captured = {field: boards.numbers[bits & ~_bit(field)] for field in _SHARED}
+        others = _Others(numbers, captured, bits & _bit(_SAFE) != 0)
         group = np.flatnonzero(shared == mask)
         for own in group[np.argsort(-boards.bits[group])]:
-            bits = int(boards.bits[own])
-            turned = passed[own].take(apart)
-            new = np.float32(1 / 16) * turned
-            for roll, chance in ((1, 4), (2, 6), (3, 4), (4, 1)):
-                best = None
-                for after, end in _moves(bits, roll, boards.pieces - own_off):
-                    row = boards.numbers[after]
-                    if end == _OFF:
-                        value = borne_off[row].take(apart) if borne_off is not None else np.float32(1)
-                    elif end == _SAFE:
-                        value = here[row].take(apart)
-                        value[blocked] = -2
-                    elif end in _ROSETTES:
-                        value = here[row].take(apart)
-                    else:
-                        value = passed[row].take(captured.get(end, apart))
-                    best = value if best is None else np.maximum(best, value)
-                if best is None:
-                    best = turned
-                elif np.ndim(best):
-                    best = np.where(best < -1.5, turned, best)
-                new += np.float32(chance / 16) * best
-            change = max(change, float(np.abs(new - here[own].take(apart)).max()))
-            here[own, apart] = new
+            new = _mean_value(boards, layer, int(own), boards.pieces - own_off, others)
+            change = max(change, float(np.abs(new - layer.here[own].take(numbers)).max()))
+            layer.here[own, numbers] = new
     return change
 
 
-def _passed(boards: Boards, values: np.ndarray, own_off: int, other_off: int) -> np.ndarray:
-    return np.ascontiguousarray(-boards.layer(values, other_off, own_off).T)
+def _layer(boards: Boards, values: np.ndarray, own_off: int, other_off: int) -> _Layer:
+    def passed(own_off: int) -> np.ndarray:
+        return np.ascontiguousarray(-boards.layer(values, other_off, own_off).T)
+
+    wins = own_off + 1 == boards.pieces
+    here = boards.layer(values, own_off, other_off)
+    return _Layer(here, passed(own_off), None if wins else passed(own_off + 1))
+
+
+def _mean_value(
+    boards: Boards, layer: _Layer, own: int, pieces: int, others: _Others
+) -> np.ndarray:
+    """Returns the mean over the rolls of the values after the best moves, float32 [M]."""
+    passed = layer.passed[own].take(others.numbers)
+    mean = _ROLLS[0] * passed
+    for roll, chance in enumerate(_ROLLS[1:], start=1):
+        best = np.full_like(passed, -np.inf)
+        for after, end in _moves(int(boards.bits[own]), roll, pieces):
+            row = boards.numbers[after]
+            np.maximum(best, _value_after(layer, row, end, others), out=best)
+        mean += chance * np.where(np.isinf(best), passed, best)
+    return mean
+
+
+def _value_after(layer: _Layer, own: int, end: int, others: _Others) -> np.ndarray | float:
+    """Returns the values after a move to a field, float32 [M]; -inf where it is illegal."""
+    if end == _OFF:
+        return 1.0 if layer.borne_off is None else layer.borne_off[own].take(others.numbers)
+    if end in _ROSETTES:
+        again = layer.here[own].take(others.numbers)
+        return np.where(others.safe, -np.inf, again) if end == _SAFE else again
+    return layer.passed[own].take(others.captured.get(end, others.numbers))
 
 
 def _moves(bits: int, roll: int, pieces: int) -> Iterator[tuple[int, int]]:
     """Yields the boards after the moves of a roll, and the fields where a piece lands."""
     for start in range(_FIELDS + 1):
         end = start + roll
-        here = bits.bit_count() < pieces if start == 0 else bits >> start - 1 & 1
-        if not here or end > _OFF or (end < _OFF and bits >> end - 1 & 1):
+        there = bits.bit_count() < pieces if start == 0 else bits & _bit(start)
+        if not there or end > _OFF or bits & _bit(end):
             continue
-        after = bits & ~(1 << start - 1) if start else bits
-        yield (after if end == _OFF else after | 1 << end - 1), end
+        # A piece that begins stands on no field, and one that is borne off neither.
+        yield (bits & ~_bit(start) | _bit(end)) & _PATH, end
+
+
+def _bit(field: int) -> int:
+    return 1 << field >> 1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
