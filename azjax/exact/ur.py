@@ -37,7 +37,7 @@ class Boards:
 
     def __init__(self, pieces: int) -> None:
         bits = np.arange(1 << _FIELDS)
-        on = sum(bits >> field & 1 for field in range(_FIELDS))
+        on = np.bitwise_count(bits).astype(np.int64)
         order = np.argsort(on, kind="stable")
         self.pieces = pieces
         self.bits = order[on[order] <= pieces]  # int64 [N], bit i is field i + 1
