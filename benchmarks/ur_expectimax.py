@@ -1,10 +1,10 @@
 """Plays the Royal Game of Ur against expectimax with a hand-made evaluation.
 
-    python benchmarks/ur_expectimax.py runs/ur --games 2000 --table ur.npy
+    python -m benchmarks.ur_expectimax runs/ur --games 2000 --table ur.npy
 
 Expectimax looks at all moves and rolls of some plies, and values the positions after them by how
-far the pieces of each player have come, and whether they are safe. With a table of exact values it also tells what expectimax
-gives up against perfect play.
+far the pieces of each player have come, and whether they are safe. With a table of exact values it
+also tells what expectimax gives up against perfect play.
 """
 
 import dataclasses
@@ -121,7 +121,7 @@ def main(options: Arguments) -> None:
     found: dict = {"run": options.run, "opponent": opponent.name}
     if options.table is not None:
         values = exact_values(game, options.table)
-        lost, choices, _ = given_up(game, opponent, values, 512, options.seed)
+        lost, *_ = given_up(game, opponent, values, 512, options.seed)
         found["given up a game by the opponent"] = round(float(lost.mean()), 5)
         found["standard error of that"] = round(float(lost.std() / len(lost) ** 0.5), 5)
     key = jax.random.key(options.seed)
