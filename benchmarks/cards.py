@@ -91,6 +91,7 @@ MEASURED = {
         (Match("uct:1000", 200, opening_plies=0), Match("random", 200, opening_plies=0)),
         own_games=0,
     ),
+    "ur": Measured((Match("uct:200", 200, opening_plies=0),), own_games=0),
     "ur_3": Measured((Match("exact", 1000, opening_plies=0),)),
 }
 
