@@ -135,32 +135,24 @@ def test_the_results_are_the_records():
         assert first["right"] == first["positions"] == 37
     told = "the start and all 36 first moves judged correctly, also without search"
     assert results["hex 6x6"] == told
-    fast, full = (
-        json.loads((RESULTS / "go_9x9_2_cores" / f"gnugo_{simulations}.json").read_text())
-        for simulations in (64, 400)
-    )
-    assert fast["opponent"] == full["opponent"] == "gtp:gnugo --level 10"
-    assert (fast["player"], fast["games"]) == ("search:64", 100)
-    assert (full["player"], full["games"]) == ("search:400", 100)
+    fast, full = (match_of("cards/go_9x9.json", f"search:{n}") for n in (64, 400))
+    assert fast["player_b"] == full["player_b"] == "gtp:gnugo --level 10"
     told = f"{fast['score']:.1%} of 100 games against GNU Go level 10"
     assert results["go 9x9"] == f"{told} (400 simulations: {full['score']:.1%})"
-    match = match_of("gardner_chess_1_core")
-    file = RESULTS / "gardner_chess_1_core" / "fairy_stockfish_400.json"
-    more = json.loads(file.read_text())
-    assert match["player_b"] == more["opponent"] == "uci:fairy-stockfish?depth=2"
-    assert (match["player_a"], match["games"]) == ("search:64", 100)
-    told = f"{match['score']:.1%} of 100 games against Fairy-Stockfish at depth 2"
-    most = max(more["matches"], key=lambda each: each["games"])
-    shown = f"(400 simulations: {most['score']:.1%} of {most['games']})"
+    assert fast["games"] == full["games"] == 100
+    fast, full = (match_of("cards/gardner_chess.json", f"search:{n}") for n in (64, 400))
+    assert fast["player_b"] == full["player_b"] == "uci:fairy-stockfish?depth=2"
+    told = f"{fast['score']:.1%} of {fast['games']} games against Fairy-Stockfish at depth 2"
+    shown = f"(400 simulations: {full['score']:.1%} of {full['games']})"
     assert results["Gardner's chess"] == f"{told} {shown}"
-    match = match_of("gomoku_1_core")
+    match = match_of("gomoku_1_core/report.json")
     assert (match["player_a"], match["player_b"]) == ("search:64", "uct:1000")
     text = f"{match['score']:.1%} of {match['games']} games against UCT-1000"
     assert results["gomoku 15x15"] == text
 
 
-def match_of(record):
-    """Returns the only match by search in a recorded report."""
-    report = json.loads((RESULTS / record / "report.json").read_text())
-    (match,) = report["players"][0]["matches"]
+def match_of(file, player="search:64"):
+    """Returns the only match of a player in a recorded report."""
+    players = json.loads((RESULTS / file).read_text())["players"]
+    (match,) = next(entry["matches"] for entry in players if entry["name"] == player)
     return match
