@@ -47,11 +47,11 @@ class Boards:
         sizes = np.outer(self.counts[:-1], self.counts[:-1])
         self.firsts = np.concatenate([[0], sizes.ravel().cumsum()])
 
-    def __len__(self) -> int:
-        return len(self.bits)
-
     def layer(self, values: np.ndarray, own_off: int, other_off: int) -> np.ndarray:
-        """Returns a view of the values with so many pieces off, [own boards, other boards]."""
+        """Returns the values of one layer as a view, float32 [own boards, other boards].
+
+        A layer has the positions in which the two players have borne off these numbers of pieces.
+        """
         number = own_off * self.pieces + other_off
         shape = self.counts[own_off], self.counts[other_off]
         return values[self.firsts[number] : self.firsts[number + 1]].reshape(shape)
