@@ -26,7 +26,7 @@ from azjax.replay import (
     TopPolicy,
     Transition,
     final_points,
-    pack_policy,
+    pack_actions,
     project,
     value_targets,
 )
@@ -331,4 +331,4 @@ def _record(game: Game, mover: Array, states: State, over: Array) -> dict[str, A
 
 @functools.partial(jax.jit, static_argnums=0)
 def _pack(num_actions: int, actions: Array) -> Array | TopPolicy:
-    return pack_policy(jax.nn.one_hot(actions, num_actions))
+    return pack_actions(actions, num_actions)

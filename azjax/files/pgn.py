@@ -6,6 +6,7 @@ cannot, such as "ch" or "resigns", is a comment.
 Source: Edwards, "Portable Game Notation Specification and Implementation Guide", 1994.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,8 @@ from azjax_envs.chess import Chess
 from azjax.errors import UserError
 from azjax.files.game_record import GameRecord, record_from_state, start_game
 from azjax.files.notation import numbered, shown_moves
-from azjax.files.played_game import PlayedGame
+from azjax.files.played_game import PlayedGame, Unplayed
+from azjax.files.played_positions import Line
 from azjax.files.positions import read_position
 
 _HALF = r"(?:½|1/2|0[.,]5)"
@@ -162,25 +164,43 @@ def _standard_result(text: str) -> str:
     return sides if sides in _ENDS else ""
 
 
-def read_game(pgn: Pgn) -> PlayedGame:
-    """Returns a game of a file up to its first move that is not legal.
+def read_game(pgn: Pgn) -> Unplayed:
+    """Reads a game of a file.
 
     Raises:
-      UserError: it has no legal move, or it is no game of standard chess.
+      UserError: it is no game of standard chess, or has no moves.
     """
     tags = pgn.tags
     variant = tags.get("Variant", "Standard").lower()
     if variant not in ("", "standard", "chess", "normal", "from position"):
         raise UserError(f"its variant is {tags['Variant']!r}; only standard chess can be analysed")
-    game: Any = Chess()
-    record, early, remarks = start_game(game), "", list[str]()
+    if not pgn.moves:
+        raise UserError("it has no moves")
+    game = Chess()
+    record, remarks = start_game(game), list[str]()
     if "FEN" in tags:
         try:
             state, remark = read_position(game, tags["FEN"])
         except ValueError as error:
             raise UserError(str(error)) from error
         record, remarks = record_from_state(game, state), [remark] if remark else []
-    for number, text in enumerate(pgn.moves, 1):
+    line = game.read_line(record.current.state, pgn.moves)
+    actions, names = [action for action, _ in line], [name for _, name in line]
+    return Unplayed(
+        Line(game, game, record.positions, actions, names),
+        functools.partial(_finish, pgn, remarks),
+    )
+
+
+def _finish(pgn: Pgn, remarks: Sequence[str], record: GameRecord) -> PlayedGame:
+    """Returns a game after `record`, which has the first moves, up to one that is not legal.
+
+    Raises:
+      UserError: it has no legal move.
+    """
+    game: Any = record.game
+    early, remarks = "", [*remarks]
+    for number, text in enumerate(pgn.moves[record.num_moves :], record.num_moves + 1):
         if record.current.over:
             early = f"the game is over by its rules after {record.num_moves} moves"
             break
@@ -191,9 +211,10 @@ def read_game(pgn: Pgn) -> PlayedGame:
             break
         record = record.play(action)
     if not record.num_moves:
-        raise UserError(early or "it has no moves")
+        raise UserError(early)
     if pgn.unclosed:
         remarks.append(f"{pgn.unclosed} is not closed")
+    tags = pgn.tags
     named = [tags.get(side, "?") for side in ("White", "Black")]
     title = "" if "" in named or named == ["?", "?"] else " - ".join(named)
     end = _standard_result(pgn.result or tags.get("Result", ""))

@@ -8,6 +8,7 @@ from azjax.replay.buffer import TopPolicy as TopPolicy
 from azjax.replay.buffer import Transition as Transition
 from azjax.replay.buffer import add as add
 from azjax.replay.buffer import init as init
+from azjax.replay.buffer import pack_actions as pack_actions
 from azjax.replay.buffer import pack_policy as pack_policy
 from azjax.replay.custom_targets import RunTargets as RunTargets
 from azjax.replay.custom_targets import TargetFunction as TargetFunction

@@ -72,6 +72,20 @@ def pack_policy(policy: Array) -> Array | TopPolicy:
     )
 
 
+def pack_actions(actions: Array, num_actions: int) -> Array | TopPolicy:
+    """Returns what `pack_policy` returns of policies that are sure of one action, int32 [N]."""
+    if num_actions <= _MANY_ACTIONS:
+        return pack_policy(jax.nn.one_hot(actions, num_actions))
+    # Choosing the likeliest of thousands takes a thousand times as long.
+    others = jnp.arange(_KEPT_ACTIONS - 1)
+    others = others + (others >= actions[:, None])
+    kept = jnp.concatenate([actions[:, None], others], axis=1)
+    return TopPolicy(
+        actions=kept.astype(jnp.int16 if num_actions <= 2**15 else jnp.int32),
+        probabilities=jax.nn.one_hot(jnp.zeros_like(actions), _KEPT_ACTIONS, dtype=jnp.float16),
+    )
+
+
 def unpack_policy(policy: Array | TopPolicy, num_actions: int) -> Array:
     """Returns the policies of N transitions, float32 [N, A]."""
     if not isinstance(policy, TopPolicy):

@@ -128,3 +128,55 @@ def test_moves_are_numbered_as_players_do():
     assert GAME.number_moves(state, ["Nf3", "Nc6", "O-O"]) == ["4. Nf3", "Nc6", "5. O-O"]
     after = GAME.step(state, GAME.string_to_action(state, "Nf3"))
     assert GAME.number_moves(after, ["Nc6", "O-O"]) == ["4... Nc6", "5. O-O"]
+
+
+def played_at_random(seed, plies):
+    """Returns the moves of a game in UCI's letters and in SAN, by python-chess."""
+    board, chance = chess.Board(), random.Random(seed)
+    ucis, sans = [], []
+    while len(ucis) < plies and not board.is_game_over():
+        move = chance.choice([*board.legal_moves])
+        ucis.append(move.uci())
+        sans.append(board.san(move))
+        board.push(move)
+    return ucis, sans
+
+
+def test_lines_are_read_as_python_chess_does():
+    start = GAME.init()
+    for seed in range(60):
+        ucis, sans = played_at_random(seed, 300)
+        line = GAME.read_line(start, sans)
+        assert [name for _, name in line] == ucis
+        assert GAME.read_line(start, ucis) == line
+
+
+def test_actions_of_a_line_are_those_of_its_moves_one_by_one():
+    for fen in SPECIAL:
+        state = GAME.from_fen(fen, strict=False)
+        for action, name in GAME.shown_moves(state).items():
+            assert GAME.read_line(state, [name]) == [(action, GAME.action_to_string(state, action))]
+
+
+@pytest.mark.parametrize(
+    ("fen", "text"),
+    [
+        (OPEN, "nf3"),
+        (OPEN, "exd"),
+        (OPEN, "Ng1-f3"),
+        (OPEN, "Nd2"),
+        (OPEN, "e4e5x"),
+        (CASTLES, "Kh1"),
+        (CASTLES, "e1h1"),
+        (PROMOTES, "a8"),
+        (PROMOTES, "a8K"),
+        (BISHOPS, "Bxc3"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", "O-O-O"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", "e1g1"),
+        ("4k3/8/8/8/8/8/8/4K3 w - - 0 1", "e8e7"),
+        ("4k3/8/8/8/8/8/8/1N2KN2 w - - 0 1", "Nd2"),
+    ],
+)
+def test_lines_end_where_a_move_is_not_plain(fen, text):
+    state = GAME.from_fen(fen, strict=False)
+    assert GAME.read_line(state, [text, "e4"]) == []

@@ -68,7 +68,7 @@ def random_game(seed, plies):
 
 def test_pgn_of_another_program_is_read_and_written_back():
     text = "\n\n".join(str(random_game(seed, 60)) for seed in range(2))
-    played = [read_game(pgn) for pgn in split_games(text)]
+    played = [read_game(pgn).play() for pgn in split_games(text)]
     assert len(played) == 2
     for seed, one in enumerate(played):
         game = random_game(seed, 60)
@@ -92,7 +92,8 @@ def test_ambiguous_moves_castling_and_promotions():
     1. O-O-O 0-0 2. bxa8=Q (2. b8=N Rxb8) 2... Rfxa8 $1 3.Rhf1 ; a comment
     3... Kg7 4 Rfe1 *"""
     [pgn] = split_games(text)
-    assert read_game(pgn).record.moves == ("e1c1", "e8g8", "b7a8q", "f8a8", "h1f1", "g8g7", "f1e1")
+    moves = read_game(pgn).play().record.moves
+    assert moves == ("e1c1", "e8g8", "b7a8q", "f8a8", "h1f1", "g8g7", "f1e1")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ def test_ambiguous_moves_castling_and_promotions():
 def test_pgn_that_is_refused(text, message):
     [pgn] = split_games(text)
     with pytest.raises(UserError, match=message):
-        read_game(pgn)
+        read_game(pgn).play()
 
 
 def random_shogi(seed):

@@ -18,7 +18,7 @@ ITALIAN = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Nf6 4. d3 Be7"
 
 
 def games(text):
-    return [read_game(pgn) for pgn in split_games(text)]
+    return [read_game(pgn).play() for pgn in split_games(text)]
 
 
 def moves_of(text):
@@ -203,7 +203,7 @@ a second line} 2. Nf3! (2. f4 exf4 3. Nf3 {King's ( gambit} (3. Bc4 Qh4+) 3... g
 
 def test_what_was_in_the_file_stays():
     [pgn] = split_games(KEPT)
-    one = read_game(pgn)
+    one = read_game(pgn).play()
     given = python_chess(KEPT)
     text = write_pgn(judged(one.record, {3}), pgn)
     written = python_chess(text)
@@ -225,7 +225,7 @@ def test_what_was_in_the_file_stays():
 
 def test_moves_that_cannot_be_played_stay_as_a_comment():
     [pgn] = split_games("1. e4 e5 2. Ke3 Nf6 1-0")
-    text = write_pgn(judged(read_game(pgn).record, set()), pgn)
+    text = write_pgn(judged(read_game(pgn).play().record, set()), pgn)
     assert text.endswith("{the file goes on: Ke3 Nf6} 1-0\n\n")
     assert len([*python_chess(text).mainline_moves()]) == 2
 
@@ -238,7 +238,7 @@ def test_generated_games_come_back_whole():
             node.comment = chance.choice(["", "[%clk 0:01:02]", "é ( ; x", "a " * 60])
             node.nags = set(chance.sample(range(1, 20), 2))
         [pgn] = split_games(str(game))
-        one = read_game(pgn)
+        one = read_game(pgn).play()
         again = python_chess(write_pgn(judged(one.record, set()), pgn))
         for old, new in zip(game.mainline(), again.mainline(), strict=True):
             assert (new.move, new.nags) == (old.move, old.nags)

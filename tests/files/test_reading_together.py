@@ -75,29 +75,32 @@ def test_each_game_is_as_if_it_were_read_alone(tmp_path):
 
 
 def test_games_are_read_in_order_and_when_they_are_asked_for(tmp_path, monkeypatch):
-    """Go in groups; others, which take long, one by one."""
+    """Go and chess in groups; others, which take long, one by one."""
     begun = []
     monkeypatch.setattr(read, "_GROUP", 4)
-    for kind in (read.sgf, read.pgn):
 
-        def counted(*args, name=kind.__name__[-3:], read_game=kind.read_game):
+    def counted(name, function):
+        def called(*args):
             begun.append(name)
-            return read_game(*args)
+            return function(*args)
 
-        monkeypatch.setattr(kind, "read_game", counted)
+        return called
+
+    monkeypatch.setattr(read.sgf, "read_game", counted("sgf", read.sgf.read_game))
+    monkeypatch.setattr(read, "read_list", counted("txt", read.read_list))
     (tmp_path / "a.sgf").write_text("".join(f"(;SZ[5];B[a{x}])" for x in "abcdeabcde"))
-    (tmp_path / "b.pgn").write_text("1. e4 *\n\n1. d4 *\n\n1. c4 *\n")
+    (tmp_path / "b.txt").write_text("# tic_tac_toe\na1\nb2\nc3\n")
     (tmp_path / "c.sgf").write_text("".join(f"(;SZ[5];B[b{x}])" for x in "ab"))
-    games = read_games([tmp_path / name for name in ("a.sgf", "b.pgn", "c.sgf")])
+    games = read_games([tmp_path / name for name in ("a.sgf", "b.txt", "c.sgf")])
     assert begun == []
     first = next(games)
     assert begun == ["sgf"] * 8  # a group is played while the next one is read
     rest = [next(games) for _ in range(10)]
-    assert begun == ["sgf"] * 10 + ["pgn"]
+    assert begun == ["sgf"] * 10 + ["txt"]
     rest += games
-    assert begun == ["sgf"] * 10 + ["pgn"] * 3 + ["sgf"] * 2
+    assert begun == ["sgf"] * 10 + ["txt"] * 3 + ["sgf"] * 2
     moves = " ".join(" ".join(game.record.moves) for game in (first, *rest))
-    assert moves == "A5 A4 A3 A2 A1 A5 A4 A3 A2 A1 e2e4 d2d4 c2c4 B5 B4"
+    assert moves == "A5 A4 A3 A2 A1 A5 A4 A3 A2 A1 a1 b2 c3 B5 B4"
 
 
 def test_a_run_of_moves_can_be_continued_after_its_variations(tmp_path):

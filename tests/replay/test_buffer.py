@@ -5,7 +5,15 @@ import numpy as np
 import pytest
 
 from azjax.learning.batch import make_batch
-from azjax.replay.buffer import TopPolicy, Transition, add, init, pack_policy, unpack_policy
+from azjax.replay.buffer import (
+    TopPolicy,
+    Transition,
+    add,
+    init,
+    pack_actions,
+    pack_policy,
+    unpack_policy,
+)
 from azjax.replay.sampling import Sample, draw_indices, examples_at
 from azjax.replay.targets import value_targets
 from tests.oracles.searches import random_positions
@@ -153,6 +161,14 @@ def test_few_actions_are_kept_whole():
     packed = pack_jit(policy)
     np.testing.assert_array_equal(packed, policy.astype(np.float16))
     np.testing.assert_array_equal(unpack_jit(packed, 512), policy.astype(np.float16))
+
+
+@pytest.mark.parametrize("count", [9, MANY])
+def test_policies_that_are_sure_of_an_action_are_packed_alike(count):
+    actions = jnp.array([0, 5, count - 1, min(KEPT, count - 1)])
+    expected = pack_policy(jax.nn.one_hot(actions, count))
+    chex.assert_trees_all_equal(pack_actions(actions, count), expected)
+    chex.assert_trees_all_equal_dtypes(pack_actions(actions, count), expected)
 
 
 def test_policies_of_few_weights_come_back_as_if_kept_whole():

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
@@ -12,7 +13,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs.base_game import BaseGame
-from azjax_envs.chess import actions, clicks, drawing, notation, observation, san
+from azjax_envs.chess import actions, clicks, drawing, notation, observation, san, san_line
 from azjax_envs.chess.state import ChessState, play, set_up
 from azjax_envs.game import Symmetries, legal_actions, not_legal, returns_of, settle
 from azjax_envs.symmetry import mirrored
@@ -95,6 +96,25 @@ class _ChessGame(BaseGame):
         if text.strip() in san.NULL_MOVES:
             raise ValueError(f"{text!r} is a null move, and nobody may pass in chess")
         raise not_legal(text, list(self.shown_moves(state).values()))
+
+    def read_line(self, state: ChessState, texts: Sequence[str]) -> list[tuple[int, str]]:
+        """Returns moves in a row with their names in UCI, many times as fast as one by one.
+
+        Args:
+          texts: the moves from `state` on, in plain SAN or in UCI's letters.
+
+        Returns:
+          Those before the first that is written in another way, or not clear. They may be illegal.
+        """
+        state = jax.device_get(state)
+        white = bool(state.ply % 2 == 0)
+        board = notation.to_board(self._size, state)
+        names = san_line.read_plain_line(texts, board, white=white)
+        sides = itertools.cycle([white, not white])
+        tables = (notation.actions_by_name(self._size, is_white=side) for side in sides)
+        moves = zip(tables, names, strict=False)
+        known = itertools.takewhile(lambda move: move[1] in move[0], moves)
+        return [(table[name], name) for table, name in known]
 
     def shown_moves(self, state: ChessState) -> dict[int, str]:
         """Returns the legal actions with their names in standard algebraic notation: "Nf3"."""

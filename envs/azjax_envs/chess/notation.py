@@ -1,5 +1,6 @@
 """Chess in text: FEN, UCI's names of moves, and a board for the terminal. Plain numpy."""
 
+import functools
 import re
 
 import numpy as np
@@ -112,6 +113,24 @@ def action_to_uci(size: int, state: ChessState, action: int) -> str:
         promotion = "q"
     is_white = bool(state.ply % 2 == 0)
     return _square_name(size, start, is_white) + _square_name(size, target, is_white) + promotion
+
+
+@functools.cache
+def actions_by_name(size: int, *, is_white: bool) -> dict[str, int]:
+    """Returns the actions of all moves that a side may ever make, by their names in UCI.
+
+    Those that take a pawn to the last row have a name with "q" and one without.
+    """
+    found = {}
+    for start, planes in enumerate(actions.targets(size)):
+        for plane in np.flatnonzero(planes >= 0):
+            ends = (_square_name(size, square, is_white) for square in (start, planes[plane]))
+            name = "".join(ends)
+            under = int(plane) - actions.first_underpromotion(size)
+            promotions = [actions.UNDERPROMOTIONS[under // 3]] if under >= 0 else ["", "q"]
+            action = start * len(planes) + int(plane)
+            found |= {name + promotion: action for promotion in promotions}
+    return found
 
 
 def to_board(size: int, state: ChessState) -> san.Board:

@@ -21,9 +21,9 @@ _CHECKS = re.compile(r"(e\.?p\.?|(dbl|dis)?\.?ch\.?|mate|[^\w)])+$", re.IGNORECA
 NULL_MOVES = ("--", "Z0", "0000", "@@@@", "null", "pass")
 """How programs write a move that changes nothing but the side to move."""
 
-_STRAIGHT, _DIAGONAL = ((0, 1), (0, -1), (1, 0), (-1, 0)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
-_JUMPS = tuple((x, y) for x in (-2, -1, 1, 2) for y in (-2, -1, 1, 2) if abs(x) != abs(y))
-_STEPS = {"R": _STRAIGHT, "B": _DIAGONAL, "Q": _STRAIGHT + _DIAGONAL, "N": _JUMPS}
+STRAIGHT, DIAGONAL = ((0, 1), (0, -1), (1, 0), (-1, 0)), ((1, 1), (1, -1), (-1, 1), (-1, -1))
+JUMPS = tuple((x, y) for x in (-2, -1, 1, 2) for y in (-2, -1, 1, 2) if abs(x) != abs(y))
+_STEPS = {"R": STRAIGHT, "B": DIAGONAL, "Q": STRAIGHT + DIAGONAL, "N": JUMPS}
 _STEPS["K"] = _STEPS["Q"]
 
 
@@ -75,7 +75,7 @@ def write_san(move: str, board: Board, moves: Sequence[str], size: int) -> str:
     """Returns the name of a legal move; `moves` are all legal ones, in UCI's letters."""
     start, target, promotion = move[:2], move[2:4], move[4:].upper()
     piece = board[start].upper()
-    after = _after(move, board)
+    later = after(move, board)
     if side := _castles(move, board):
         name = "O-O" if side == "g" else "O-O-O"
     else:
@@ -86,12 +86,12 @@ def write_san(move: str, board: Board, moves: Sequence[str], size: int) -> str:
             name = piece + _distinction(start, _twins(move, board, moves))
         name += "x" * takes + target + (f"={promotion}" if promotion else "")
     their_white = not board[start].isupper()
-    if not _in_check(after, their_white, size):
+    if not in_check(later, their_white, size):
         return name
     passed = start[0] + str((int(start[1]) + int(target[1])) // 2)
     is_double = piece == "P" and abs(int(start[1]) - int(target[1])) == 2
     return name + (
-        "+" if _can_escape(after, their_white, size, passed if is_double else "") else "#"
+        "+" if _can_escape(later, their_white, size, passed if is_double else "") else "#"
     )
 
 
@@ -115,19 +115,19 @@ def _distinction(start: str, twins: list[str]) -> str:
     return start[1] if all(twin[1] != start[1] for twin in twins) else start
 
 
-def _after(move: str, board: Board) -> Board:
+def after(move: str, board: Board) -> Board:
     """Returns the board after a move in UCI's letters."""
     start, target = move[:2], move[2:4]
-    after = {square: piece for square, piece in board.items() if square != start}
+    later = {square: piece for square, piece in board.items() if square != start}
     piece = board[start]
     if piece in "Pp" and start[0] != target[0] and target not in board:  # en passant
-        after.pop(target[0] + start[1])
+        later.pop(target[0] + start[1], None)
     if side := _castles(move, board):
         rook, corner = ("f", "h") if side == "g" else ("d", "a")
-        after[rook + start[1]] = after.pop(corner + start[1])
+        later[rook + start[1]] = later.pop(corner + start[1])
     promoted = move[4:].upper() if piece.isupper() else move[4:]
-    after[target] = promoted or piece
-    return after
+    later[target] = promoted or piece
+    return later
 
 
 def _reached(square: str, board: Board, size: int) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _reached(square: str, board: Board, size: int) -> Iterator[str]:
                 break
 
 
-def _in_check(board: Board, white: bool, size: int) -> bool:
+def in_check(board: Board, white: bool, size: int) -> bool:
     king = next(square for square, piece in board.items() if piece == ("K" if white else "k"))
     theirs = [square for square, piece in board.items() if piece.isupper() != white]
     return any(king in _reached(square, board, size) for square in theirs)
@@ -161,7 +161,7 @@ def _can_escape(board: Board, white: bool, size: int, passed: str) -> bool:
         if piece in "Pp":
             targets = [t for t in targets if t in board or t == passed]
             targets += _pushes(start, board, white, size)
-        if any(not _in_check(_after(start + t, board), white, size) for t in targets):
+        if any(not in_check(after(start + t, board), white, size) for t in targets):
             return True
     return False
 

@@ -1,0 +1,163 @@
+"""Lets an engine play chess or go against itself, as games to learn from.
+
+    python benchmarks/engine_games.py chess --games 8500 --seed 0 --out games.pgn
+    python benchmarks/engine_games.py go_9x9 --games 1000 --seed 0 --out games.sgf
+
+Stockfish searches a fixed number of nodes; three in four of its games end where both sides see
+that one is winning by ten pawns. GNU Go plays at level 10 until no dead stone is left. Games begin
+with random moves. Files of chess begin after them. Each game is written as it ends, so that a run
+can be stopped, and begun again with another seed.
+"""
+
+import dataclasses
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import chess
+import tyro
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    game: tyro.conf.Positional[Literal["chess", "go_9x9"]]
+    games: int
+    out: Path
+    """Games are appended to this file."""
+    seed: int = 0
+    nodes: int = 400
+    """Of Stockfish, for each move."""
+    random_moves: int = 16
+    """The most at the start of a game; their number is drawn."""
+
+
+WON = 1000  # hundredths of a pawn
+SEEN = 4  # plies in a row with such a score
+MOST_PLIES = 300
+SIZE, KOMI = 9, 7.5
+STOCKFISH = ("stockfish",)
+GNU_GO = ("gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--positional-superko")
+GNU_GO = (*GNU_GO, "--forbid-suicide", "--capture-all-dead")
+LETTERS = "ABCDEFGHJ"  # of GTP, which has no I
+
+
+class Engine:
+    """A program that is spoken to in lines."""
+
+    def __init__(self, command: tuple[str, ...]):
+        """Starts the program."""
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def send(self, *lines: str) -> None:
+        """Writes lines."""
+        assert self._process.stdin is not None
+        self._process.stdin.write("".join(f"{line}\n" for line in lines))
+        self._process.stdin.flush()
+
+    def lines(self) -> Iterator[str]:
+        """Yields the lines that it writes."""
+        assert self._process.stdout is not None
+        return iter(self._process.stdout.readline, "")
+
+
+def play_chess(engine: Engine, rng: random.Random, arguments: Arguments) -> str | None:
+    """Returns a game in PGN; None if it is over at its start, or not after 300 plies."""
+    board = chess.Board()
+    for _ in range(rng.randint(0, arguments.random_moves)):
+        if not board.is_game_over():
+            board.push(rng.choice([*board.legal_moves]))
+    start, to_the_end = board.fen(), rng.random() < 0.25
+    board = chess.Board(start)
+    sans, decided, result = list[str](), 0, ""
+    engine.send("ucinewgame")
+    while not result:
+        if len(sans) == MOST_PLIES:
+            return None
+        score, move = _search(engine, start, board, arguments.nodes)
+        decided = decided + 1 if abs(score) >= WON else 0
+        winner = "1-0" if (score > 0) == board.turn else "0-1"
+        sans.append(board.san(move))
+        board.push(move)
+        if board.is_game_over() or board.is_repetition(3) or board.is_fifty_moves():
+            result = board.result(claim_draw=True)
+        elif decided >= SEEN and not to_the_end:
+            result = winner
+    return f'[SetUp "1"]\n[FEN "{start}"]\n[Result "{result}"]\n\n{" ".join(sans)} {result}\n\n'
+
+
+def _search(engine: Engine, start: str, board: chess.Board, nodes: int) -> tuple[int, chess.Move]:
+    """Returns Stockfish's score in hundredths of a pawn for the mover, and its move."""
+    moves = [move.uci() for move in board.move_stack]
+    engine.send(f"position fen {start} moves {' '.join(moves)}", f"go nodes {nodes}")
+    score = 0
+    for line in engine.lines():
+        words = line.split()
+        if "score" in words:
+            kind, number = words[words.index("score") + 1 :][:2]
+            score = int(number) * (10000 if kind == "mate" else 1)
+        if words and words[0] == "bestmove":
+            return score, chess.Move.from_uci(words[1])
+    raise RuntimeError("Stockfish has ended")
+
+
+def play_go(engine: Engine, rng: random.Random, arguments: Arguments) -> str | None:
+    """Returns a game in SGF."""
+    _ask(engine, f"boardsize {SIZE}")
+    _ask(engine, "clear_board")
+    _ask(engine, f"komi {KOMI}")
+    opening, vertices = rng.randint(0, arguments.random_moves), list[str]()
+    while vertices[-2:] != ["PASS", "PASS"]:
+        colour = "BW"[len(vertices) % 2]
+        if len(vertices) < opening:
+            vertex = rng.choice(_ask(engine, f"all_legal {colour}").split())
+            _ask(engine, f"play {colour} {vertex}")
+        else:
+            vertex = _ask(engine, f"genmove {colour}").upper()
+        vertices.append(vertex)
+    nodes = [f";{'BW'[i % 2]}[{_sgf_point(vertex)}]" for i, vertex in enumerate(vertices)]
+    result = _ask(engine, "final_score").split()[0]
+    return f"(;GM[1]FF[4]SZ[{SIZE}]KM[{KOMI}]RE[{result}]{''.join(nodes)})\n"
+
+
+def _ask(engine: Engine, command: str) -> str:
+    """Returns GNU Go's answer to a command of GTP."""
+    engine.send(command)
+    answer = next(engine.lines())
+    next(engine.lines())
+    if not answer.startswith("="):
+        raise RuntimeError(f"GNU Go: {command}: {answer.strip()}")
+    return answer[1:].strip()
+
+
+def _sgf_point(vertex: str) -> str:
+    if vertex == "PASS":
+        return ""
+    return chr(97 + LETTERS.index(vertex[0])) + chr(97 + SIZE - int(vertex[1:]))
+
+
+def main(arguments: Arguments) -> None:
+    rng = random.Random(arguments.seed)
+    of_chess = arguments.game == "chess"
+    engine, play = Engine(STOCKFISH if of_chess else GNU_GO), play_chess if of_chess else play_go
+    if of_chess:
+        engine.send("setoption name Hash value 4", "setoption name Threads value 1")
+    began, made = time.monotonic(), 0
+    with arguments.out.open("a") as out:
+        while made < arguments.games:
+            if (text := play(engine, rng, arguments)) is None:
+                continue
+            out.write(text)
+            out.flush()
+            made += 1
+            if made % 100 == 0:
+                print(f"{made} games in {time.monotonic() - began:.0f} s", flush=True)
+    engine.send("quit")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Arguments))
