@@ -11,14 +11,14 @@ can be stopped, and begun again with another seed.
 
 import dataclasses
 import random
-import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import chess
 import tyro
+
+from azjax.players.engines.process import EngineProcess
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,35 +37,16 @@ class Arguments:
 WON = 1000  # hundredths of a pawn
 SEEN = 4  # plies in a row with such a score
 MOST_PLIES = 300
-SIZE, KOMI = 9, 7.5
+SIZE, KOMI = 9, 7  # as in configs/go_9x9.toml
 STOCKFISH = ("stockfish",)
-GNU_GO = ("gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--positional-superko")
-GNU_GO = (*GNU_GO, "--forbid-suicide", "--capture-all-dead")
+GNU_GO = (
+    *("gnugo", "--mode", "gtp", "--level", "10", "--chinese-rules", "--positional-superko"),
+    *("--forbid-suicide", "--capture-all-dead", "--never-resign"),
+)
 LETTERS = "ABCDEFGHJ"  # of GTP, which has no I
 
 
-class Engine:
-    """A program that is spoken to in lines."""
-
-    def __init__(self, command: tuple[str, ...]):
-        """Starts the program."""
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def send(self, *lines: str) -> None:
-        """Writes lines."""
-        assert self._process.stdin is not None
-        self._process.stdin.write("".join(f"{line}\n" for line in lines))
-        self._process.stdin.flush()
-
-    def lines(self) -> Iterator[str]:
-        """Yields the lines that it writes."""
-        assert self._process.stdout is not None
-        return iter(self._process.stdout.readline, "")
-
-
-def play_chess(engine: Engine, rng: random.Random, arguments: Arguments) -> str | None:
+def play_chess(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:
     """Returns a game in PGN; None if it is over at its start, or not after 300 plies."""
     board = chess.Board()
     for _ in range(rng.randint(0, arguments.random_moves)):
@@ -74,7 +55,7 @@ def play_chess(engine: Engine, rng: random.Random, arguments: Arguments) -> str 
     start, to_the_end = board.fen(), rng.random() < 0.25
     board = chess.Board(start)
     sans, decided, result = list[str](), 0, ""
-    engine.send("ucinewgame")
+    engine.send(["ucinewgame"])
     while not result:
         if len(sans) == MOST_PLIES:
             return None
@@ -90,22 +71,21 @@ def play_chess(engine: Engine, rng: random.Random, arguments: Arguments) -> str 
     return f'[SetUp "1"]\n[FEN "{start}"]\n[Result "{result}"]\n\n{" ".join(sans)} {result}\n\n'
 
 
-def _search(engine: Engine, start: str, board: chess.Board, nodes: int) -> tuple[int, chess.Move]:
+def _search(
+    engine: EngineProcess, start: str, board: chess.Board, nodes: int
+) -> tuple[int, chess.Move]:
     """Returns Stockfish's score in hundredths of a pawn for the mover, and its move."""
     moves = [move.uci() for move in board.move_stack]
-    engine.send(f"position fen {start} moves {' '.join(moves)}", f"go nodes {nodes}")
+    engine.send([f"position fen {start} moves {' '.join(moves)}", f"go nodes {nodes}"])
     score = 0
-    for line in engine.lines():
-        words = line.split()
+    while (words := engine.read().split())[:1] != ["bestmove"]:
         if "score" in words:
             kind, number = words[words.index("score") + 1 :][:2]
             score = int(number) * (10000 if kind == "mate" else 1)
-        if words and words[0] == "bestmove":
-            return score, chess.Move.from_uci(words[1])
-    raise RuntimeError("Stockfish has ended")
+    return score, chess.Move.from_uci(words[1])
 
 
-def play_go(engine: Engine, rng: random.Random, arguments: Arguments) -> str | None:
+def play_go(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:
     """Returns a game in SGF."""
     _ask(engine, f"boardsize {SIZE}")
     _ask(engine, "clear_board")
@@ -124,13 +104,13 @@ def play_go(engine: Engine, rng: random.Random, arguments: Arguments) -> str | N
     return f"(;GM[1]FF[4]SZ[{SIZE}]KM[{KOMI}]RE[{result}]{''.join(nodes)})\n"
 
 
-def _ask(engine: Engine, command: str) -> str:
+def _ask(engine: EngineProcess, command: str) -> str:
     """Returns GNU Go's answer to a command of GTP."""
-    engine.send(command)
-    answer = next(engine.lines())
-    next(engine.lines())
+    engine.send([command])
+    answer = engine.read()
+    engine.read()
     if not answer.startswith("="):
-        raise RuntimeError(f"GNU Go: {command}: {answer.strip()}")
+        raise engine.failure(f"{command}: {answer}")
     return answer[1:].strip()
 
 
@@ -143,9 +123,10 @@ def _sgf_point(vertex: str) -> str:
 def main(arguments: Arguments) -> None:
     rng = random.Random(arguments.seed)
     of_chess = arguments.game == "chess"
-    engine, play = Engine(STOCKFISH if of_chess else GNU_GO), play_chess if of_chess else play_go
+    engine = EngineProcess(STOCKFISH if of_chess else GNU_GO, timeout=300)
+    play = play_chess if of_chess else play_go
     if of_chess:
-        engine.send("setoption name Hash value 4", "setoption name Threads value 1")
+        engine.send(["setoption name Hash value 4", "setoption name Threads value 1"])
     began, made = time.monotonic(), 0
     with arguments.out.open("a") as out:
         while made < arguments.games:
@@ -156,7 +137,7 @@ def main(arguments: Arguments) -> None:
             made += 1
             if made % 100 == 0:
                 print(f"{made} games in {time.monotonic() - began:.0f} s", flush=True)
-    engine.send("quit")
+    engine.close()
 
 
 if __name__ == "__main__":

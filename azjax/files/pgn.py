@@ -189,6 +189,7 @@ def read_game(pgn: Pgn) -> Unplayed:
     return Unplayed(
         Line(game, game, record.positions, actions, names),
         functools.partial(_finish, pgn, remarks),
+        finish_alone=True,
     )
 
 

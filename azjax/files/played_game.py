@@ -36,6 +36,8 @@ class Unplayed(NamedTuple):
 
     line: Line
     finish: Callable[[GameRecord], PlayedGame]  # after the legal ones; may raise a UserError
+    # Whether `finish` plays a game alone sooner than a loop over its moves is compiled.
+    finish_alone: bool = False
 
     def play(self) -> PlayedGame:
         """Plays the moves of this game alone.
@@ -43,8 +45,9 @@ class Unplayed(NamedTuple):
         Raises:
           UserError: the game cannot be read.
         """
-        played = play_lines([self.line], lanes=1, whole=True)() if self.line.actions else [None]
-        return self.with_positions(played[0])
+        if self.finish_alone or not self.line.actions:
+            return self.with_positions(None)
+        return self.with_positions(play_lines([self.line], lanes=1, whole=True)()[0])
 
     def with_positions(self, positions: PlayedPositions | None) -> PlayedGame:
         """Returns the game, given the positions of its line; None if no move of it is legal.

@@ -12,6 +12,7 @@ from typing import Any
 
 from azjax.config import PlayerConfig
 from azjax.errors import UserError, printable
+from azjax.files.dataset import GAMES_FILE, count_games
 from azjax.runs.metrics import training_time
 
 _FEW = 20  # positions, of which a share says little
@@ -43,6 +44,7 @@ def run_metadata(
       UserError: the report is not as `azjax report` writes it.
     """
     results: dict[str, Any] = {"cycles": cycle, "before": before, "report": [], "matches": []}
+    results["games"] = count_games(run_dir / GAMES_FILE)
     seconds, results["machine"] = training_time(run_dir, cycle)
     if seconds:
         results["minutes"] = seconds / 60
@@ -73,7 +75,8 @@ def card_texts(config: PlayerConfig, results: dict[str, Any]) -> dict[str, str]:
 
     Args:
       results: "cycles" or the whole text "training", "report" and "matches", and where they are
-        known "minutes", "machine", "before", "values" and "weakest"; see `report_results`.
+        known "games" (recorded ones that it learned from), "minutes", "machine", "before", "values"
+        and "weakest"; see `report_results`.
 
     Returns:
       "training", how long and where; if there was a training or there are results, "card", a
@@ -270,6 +273,8 @@ def _training(results: dict[str, Any]) -> str:
     if "training" in results:
         return results["training"]
     how = f"{results['cycles']} cycles"
+    if games := results.get("games"):
+        how += f" with {games:,} recorded game{'s' * (games != 1)}"
     if "minutes" in results:
         how += f" in {results['minutes']:,.0f} minutes"
     if results.get("machine"):

@@ -77,7 +77,7 @@ def pack_actions(actions: Array, num_actions: int) -> Array | TopPolicy:
     if num_actions <= _MANY_ACTIONS:
         return pack_policy(jax.nn.one_hot(actions, num_actions))
     # Choosing the likeliest of thousands takes a thousand times as long.
-    others = jnp.arange(_KEPT_ACTIONS - 1)
+    others = jnp.arange(_KEPT_ACTIONS - 1)[None]
     others = others + (others >= actions[:, None])
     kept = jnp.concatenate([actions[:, None], others], axis=1)
     return TopPolicy(

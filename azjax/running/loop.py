@@ -17,7 +17,7 @@ from rich.console import Console
 from azjax.config import Config, resume_command, save_config, with_given
 from azjax.devices import describe_machine
 from azjax.errors import UserError
-from azjax.files.dataset import Dataset, load_dataset
+from azjax.files.dataset import GAMES_FILE, Dataset, load_dataset
 from azjax.games import game_config, make_game, resolve_game
 from azjax.learning import Loss, Optimizer
 from azjax.network import Network, dtype_of
@@ -32,7 +32,7 @@ from azjax.running.memory import check_memory
 from azjax.running.pipeline import Pipeline
 from azjax.running.processes import failing_together
 from azjax.running.progress import OnCycle
-from azjax.running.recorded_games import GAMES_FILE, fill_replay, learning_from
+from azjax.running.recorded_games import fill_replay, learning_from
 from azjax.running.resumed_config import OPENINGS_FILE, check_changes, with_own_openings
 from azjax.running.saved_state import restore_state
 from azjax.running.start import (

@@ -16,8 +16,6 @@ from azjax.sharding import local
 from azjax.training import Trainer, TrainState
 from azjax.types import Metrics
 
-GAMES_FILE = "games.npz"
-"""The examples of a run that learns from recorded games."""
 HELD_OUT = 0.05
 _MOST_HELD_OUT = 2048  # positions on which predictions are measured after each cycle
 

@@ -9,7 +9,7 @@ from azjax_envs.game import legal_actions
 import azjax
 from azjax.compact_states import restore_unobserved
 from azjax.errors import UserError
-from azjax.files.dataset import load_dataset
+from azjax.files.dataset import count_games, load_dataset
 from azjax.files.game_record import replay, start_game
 from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import unpack_policy
@@ -55,9 +55,19 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, again.sample, data.sample)
     with pytest.raises(UserError, match=r"games\.npz: its examples are not of connect_four"):
         load_dataset(make("connect_four"), tmp_path / "games.npz")
+    assert count_games(tmp_path / "games.npz") == 70
     learned, held = data.split(0.1, seed=0)
     assert (learned.num_games, held.num_games) == (63, 7)
     assert len(learned) + len(held) == len(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 cut off", b"no archive"])
+def test_damaged_examples_are_named(data, tmp_path):
+    file = tmp_path / "games.npz"
+    file.write_bytes(data)
+    with pytest.raises(UserError, match=r"games\.npz: damaged"):
+        load_dataset(make("tic_tac_toe"), file)
+    assert count_games(file) == 0
 
 
 def take_first(states):

@@ -103,6 +103,61 @@ def test_games_are_read_in_order_and_when_they_are_asked_for(tmp_path, monkeypat
     assert moves == "A5 A4 A3 A2 A1 A5 A4 A3 A2 A1 a1 b2 c3 B5 B4"
 
 
+def test_games_of_chess_are_as_if_each_were_read_alone(tmp_path):
+    """Also those whose moves are not plain, and those that end early."""
+    (tmp_path / "games.pgn").write_text(
+        """1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Nxe4 1-0
+
+        [FEN "8/P6k/8/8/8/8/8/7K w - - 0 40"]
+
+        40. a8=Q Kg6 41. Qg8+ Kf6 1-0
+
+        [FEN "4k3/8/8/8/8/8/3p4/R3K2R w KQ - 0 1"]
+
+        1. Kxd2 Ke7 2. O-O Kf7 *
+
+        1. e4 e5 2. ng1f3 Nc6 3. Bb5 a6 1/2
+
+        1. f3 e5 2. g4 Qh4# 3. Kf2 0-1
+
+        1. Nc3 Nf6 2. Nb5 Ng8 3. Nbc3 Nf6 4. Nb5 Ng8 5. Nc3 Nf6 6. Nb5 Ng8 7. Nc3 Nf6 8. Nb5 *
+
+        [FEN "4k3/4r3/8/4N3/8/8/8/2N1K3 w - - 0 1"]
+
+        1. Nd3 Re6 2. Kd1 Re7 *
+
+        1. Ke3 e5 *
+
+        1. d4 d5 2. c4 e6 3. Nc3 Bb4 4. Nf3 Bxc3+ 5. bxc3 *
+
+        [Variant "Atomic"]
+
+        1. e4 *
+        """
+    )
+    together = list(read_games(tmp_path / "games.pgn"))
+    alone = [one() for one in open_games(tmp_path / "games.pgn", None)]
+    assert len(together) == 10
+    for ours, theirs in zip(together, alone, strict=True):
+        assert (ours.error, ours.ends_early) == (theirs.error, theirs.ends_early)
+        assert (ours.result, ours.where) == (theirs.result, theirs.where)
+        if ours.record is None:
+            continue
+        assert ours.record.moves == theirs.record.moves
+        for mine, other in zip(ours.record.positions, theirs.record.positions, strict=True):
+            jax.tree.map(np.testing.assert_array_equal, mine.state, other.state)
+            assert (mine.action, mine.mover, mine.over) == (other.action, other.mover, other.over)
+    told = [game.error or game.ends_early for game in together]
+    ended_early = [number for number, text in enumerate(told) if text]
+    assert ended_early == [2, 4, 5, 7, 9]
+    assert together[6].record.moves == (
+        "c1d3",
+        "e7e6",
+        "e1d1",
+        "e6e7",
+    )  # the other knight is pinned
+
+
 def test_a_run_of_moves_can_be_continued_after_its_variations(tmp_path):
     file = tmp_path / "a.sgf"
     file.write_text("(;SZ[5];B[aa];W[bb];B[cc](;W[dd])C[late];W[ee](;B[ab]))")

@@ -60,6 +60,10 @@ def test_the_card_has_all_results():
         ({"matches": []}, "made 452 mistakes in 4,520 all positions, with 4 simulations"),
         ({"matches": [], "report": []}, "was trained for 6 cycles in 12 minutes on 2 cores"),
         (
+            {"matches": [], "report": [], "games": 17000},
+            "was trained for 6 cycles with 17,000 recorded games in 12 minutes on 2 cores",
+        ),
+        (
             {"matches": [RESULTS["matches"][0] | {"score": 0.5}]},
             "is as strong as UCT-100, with 4 simulations",
         ),
