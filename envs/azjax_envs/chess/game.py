@@ -97,25 +97,6 @@ class _ChessGame(BaseGame):
             raise ValueError(f"{text!r} is a null move, and nobody may pass in chess")
         raise not_legal(text, list(self.shown_moves(state).values()))
 
-    def read_line(self, state: ChessState, texts: Sequence[str]) -> list[tuple[int, str]]:
-        """Returns moves in a row with their names in UCI, many times as fast as one by one.
-
-        Args:
-          texts: the moves from `state` on, in plain SAN or in UCI's letters.
-
-        Returns:
-          Those before the first that is written in another way, or not clear. They may be illegal.
-        """
-        state = jax.device_get(state)
-        white = bool(state.ply % 2 == 0)
-        board = notation.to_board(self._size, state)
-        names = san_line.read_plain_line(texts, board, white=white)
-        sides = itertools.cycle([white, not white])
-        tables = (notation.actions_by_name(self._size, is_white=side) for side in sides)
-        moves = zip(tables, names, strict=False)
-        known = itertools.takewhile(lambda move: move[1] in move[0], moves)
-        return [(table[name], name) for table, name in known]
-
     def shown_moves(self, state: ChessState) -> dict[int, str]:
         """Returns the legal actions with their names in standard algebraic notation: "Nf3"."""
         moves, board = self._uci_moves(state)
@@ -236,6 +217,25 @@ class Chess(_ChessGame):
     max_legal_actions = 218  # N. Petrovic's position, 1964; none with more is known
     _size: ClassVar[int] = 8
     _start: ClassVar[str] = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+    def read_line(self, state: ChessState, texts: Sequence[str]) -> list[tuple[int, str]]:
+        """Returns moves in a row with their names in UCI, many times as fast as one by one.
+
+        Args:
+          texts: the moves from `state` on, in plain SAN or in UCI's letters.
+
+        Returns:
+          Those before the first that is written in another way, or not clear. They may be illegal.
+        """
+        state = jax.device_get(state)
+        white = bool(state.ply % 2 == 0)
+        board = notation.to_board(self._size, state)
+        names = san_line.read_plain_line(texts, board, white=white)
+        sides = itertools.cycle([white, not white])
+        tables = (notation.actions_by_name(self._size, is_white=side) for side in sides)
+        moves = zip(tables, names, strict=False)
+        known = itertools.takewhile(lambda move: move[1] in move[0], moves)
+        return [(table[name], name) for table, name in known]
 
 
 @dataclasses.dataclass(frozen=True)
