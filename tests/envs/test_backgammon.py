@@ -192,7 +192,7 @@ def test_moves_of_pgx(games):
         return jnp.concatenate([legal, ~jnp.any(legal, keepdims=True)])
 
     def ply(carry, key):
-        ours, theirs = carry
+        ours, theirs, first = carry
         rolled = draw_chance(game, key, ours)
         faces = jnp.sort(jnp.where((rolled.dice[:, None] >> np.arange(1, 7)) & 1, np.arange(6), -1))
         dice = jnp.stack([faces[:, -1], jnp.where(faces[:, -2] < 0, faces[:, -1], faces[:, -2])], 1)
@@ -230,15 +230,14 @@ def test_moves_of_pgx(games):
         only_bar = (jax.vmap(board.some)(after.other) >> 19) == (board.BAR >> 19)
         reward = jnp.where(only_bar & (jnp.abs(reward) == 2), reward * 1.5, reward)
         faults.append(open_ & over & (jnp.abs(points - reward) > 1e-4))
-        return (after, moved), (jnp.any(jnp.stack(faults), axis=1), jnp.all(over))
+        return (after, moved, first), (jnp.any(jnp.stack(faults), axis=1), jnp.all(over))
 
+    play = jax.jit(lambda carry, keys: jax.lax.scan(ply, carry, keys))
     for seed in range(games // block):
         keys = jax.random.split(jax.random.key(seed), 2)
         theirs = jax.vmap(env.init)(jax.random.split(keys[0], block))
-        first = theirs.current_player
         states = jax.vmap(game.init)(jax.random.split(keys[0], block))
-        play = jax.jit(lambda carry, keys: jax.lax.scan(ply, carry, keys))
-        carry, faults, over = (states, theirs), np.zeros(5, bool), False
+        carry, faults, over = (states, theirs, theirs.current_player), np.zeros(5, bool), False
         while not over:
             keys = jax.random.split(keys[1], 129)
             carry, (found, all_over) = play(carry, keys[1:])
