@@ -1,7 +1,6 @@
 """Recorded games as examples to learn from: their positions, moves and results."""
 
 import functools
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,13 +30,10 @@ from azjax.replay import (
     project,
     value_targets,
 )
+from azjax.runs.recorded_games import DAMAGED
 from azjax.types import Array, State
 
-GAMES_FILE = "games.npz"
-"""The examples of a run that learns from recorded games, in its folder."""
 _ROWS = 1024  # of one call of a compiled function
-# How reading a file that `Dataset.save` wrote can fail.
-_DAMAGED = (OSError, ValueError, LookupError, EOFError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,21 +159,12 @@ def load_dataset(game: Game, path: Path) -> Dataset:
         with path.open("rb") as data, np.load(data) as file:
             games = file["games"]
             leaves = [file[f"array_{i}"] for i in range(len(file.files) - 1)]
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise UserError(f"{path}: damaged ({error})") from error
     wanted = jax.tree.leaves(expected)
     if [(x.shape[1:], x.dtype) for x in leaves] != [(x.shape[1:], x.dtype) for x in wanted]:
         raise UserError(f"{path}: its examples are not of {game.name}")
     return Dataset(jax.tree.unflatten(jax.tree.structure(expected), leaves), games)
-
-
-def count_games(path: Path) -> int:
-    """Returns how many games `Dataset.save` wrote into a file; 0 if there is none to read."""
-    try:
-        with path.open("rb") as data, np.load(data) as file:
-            return int(file["games"][-1]) + 1
-    except _DAMAGED:
-        return 0
 
 
 def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:

@@ -12,8 +12,8 @@ from typing import Any
 
 from azjax.config import PlayerConfig
 from azjax.errors import UserError, printable
-from azjax.files.dataset import GAMES_FILE, count_games
 from azjax.runs.metrics import training_time
+from azjax.runs.recorded_games import count_games
 
 _FEW = 20  # positions, of which a share says little
 _SEATS = ("first", "second")
@@ -44,7 +44,7 @@ def run_metadata(
       UserError: the report is not as `azjax report` writes it.
     """
     results: dict[str, Any] = {"cycles": cycle, "before": before, "report": [], "matches": []}
-    results["games"] = count_games(run_dir / GAMES_FILE)
+    results["games"] = count_games(run_dir)
     seconds, results["machine"] = training_time(run_dir, cycle)
     if seconds:
         results["minutes"] = seconds / 60

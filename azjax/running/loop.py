@@ -17,7 +17,7 @@ from rich.console import Console
 from azjax.config import Config, resume_command, save_config, with_given
 from azjax.devices import describe_machine
 from azjax.errors import UserError
-from azjax.files.dataset import GAMES_FILE, Dataset, load_dataset
+from azjax.files.dataset import Dataset, load_dataset
 from azjax.games import game_config, make_game, resolve_game
 from azjax.learning import Loss, Optimizer
 from azjax.network import Network, dtype_of
@@ -48,6 +48,7 @@ from azjax.runs.checkpoint import Checkpoints
 from azjax.runs.lock import LOCK_FILES, run_lock
 from azjax.runs.loggers import Logger
 from azjax.runs.metrics import METRICS_FILE, read_metrics
+from azjax.runs.recorded_games import GAMES_FILE
 from azjax.runs.run_logger import RunLogger
 from azjax.search import Search
 from azjax.sharding import local

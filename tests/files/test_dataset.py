@@ -9,11 +9,12 @@ from azjax_envs.game import legal_actions
 import azjax
 from azjax.compact_states import restore_unobserved
 from azjax.errors import UserError
-from azjax.files.dataset import count_games, load_dataset
+from azjax.files.dataset import load_dataset
 from azjax.files.game_record import replay, start_game
 from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import unpack_policy
 from azjax.replay.custom_targets import RunTargets
+from azjax.runs.recorded_games import count_games
 
 GO = "(;GM[1]SZ[5]KM[0.5]{result};B[cc];W[bb];B[];W[])"
 
@@ -55,7 +56,7 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, again.sample, data.sample)
     with pytest.raises(UserError, match=r"games\.npz: its examples are not of connect_four"):
         load_dataset(make("connect_four"), tmp_path / "games.npz")
-    assert count_games(tmp_path / "games.npz") == 70
+    assert count_games(tmp_path) == 70
     learned, held = data.split(0.1, seed=0)
     assert (learned.num_games, held.num_games) == (63, 7)
     assert len(learned) + len(held) == len(data)
@@ -67,7 +68,7 @@ def test_damaged_examples_are_named(data, tmp_path):
     file.write_bytes(data)
     with pytest.raises(UserError, match=r"games\.npz: damaged"):
         load_dataset(make("tic_tac_toe"), file)
-    assert count_games(file) == 0
+    assert count_games(tmp_path) == 0
 
 
 def take_first(states):
