@@ -168,6 +168,7 @@ def test_actions_of_a_line_are_those_of_its_moves_one_by_one():
         (OPEN, "e4e5x"),
         (CASTLES, "Kh1"),
         (CASTLES, "e1h1"),
+        (CASTLES, "e1g2"),
         (PROMOTES, "a8"),
         (PROMOTES, "a8K"),
         (BISHOPS, "Bxc3"),
@@ -180,3 +181,8 @@ def test_actions_of_a_line_are_those_of_its_moves_one_by_one():
 def test_lines_end_where_a_move_is_not_plain(fen, text):
     state = GAME.from_fen(fen, strict=False)
     assert GAME.read_line(state, [text, "e4"]) == []
+
+
+def test_lines_end_where_a_king_would_be_taken():
+    texts = ["Nc3", "a6", "Nb5", "a5", "Nxc7", "a4", "Nxe8", "a3", "Nf3"]
+    assert len(GAME.read_line(GAME.init(), texts)) == 6

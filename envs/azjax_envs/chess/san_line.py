@@ -13,7 +13,7 @@ _MOVE = re.compile(r"([KQRBN]?)([a-h]?)([1-8]?)x?([a-h][1-8])(?:=?([QRBNqrbn]))?
 _CASTLING = {"O-O": "g", "0-0": "g", "O-O-O": "c", "0-0-0": "c"}
 
 
-def _reached(square: str, step: tuple[int, int], far: int) -> tuple[str, ...]:
+def _way(square: str, step: tuple[int, int], far: int) -> tuple[str, ...]:
     """Returns the squares that steps in one direction lead to, the nearest first."""
     column, rank = FILES.index(square[0]), int(square[1])
     places = [(column + i * step[0], rank + i * step[1]) for i in range(1, far + 1)]
@@ -23,7 +23,7 @@ def _reached(square: str, step: tuple[int, int], far: int) -> tuple[str, ...]:
 _SQUARES = [f"{file}{rank}" for file in FILES for rank in range(1, _SIZE + 1)]
 _RIDES = {"R": STRAIGHT, "B": DIAGONAL, "Q": STRAIGHT + DIAGONAL}
 _WAYS = {  # by piece and square: lines of squares from which it comes, if none before is occupied
-    (piece, square): tuple(filter(None, (_reached(square, step, far) for step in steps)))
+    (piece, square): tuple(filter(None, (_way(square, step, far) for step in steps)))
     for far, kinds in ((_SIZE, _RIDES), (1, {"N": JUMPS, "K": STRAIGHT + DIAGONAL}))
     for piece, steps in kinds.items()
     for square in _SQUARES
@@ -55,13 +55,14 @@ def _read_move(text: str, board: Board, white: bool) -> str | None:
     if match is None:
         return None
     piece, file, rank, target, promotion = match.groups()
-    if (taken := board.get(target)) and taken.isupper() == white:
+    if (taken := board.get(target)) and (taken.isupper() == white or taken in "Kk"):
         return None
     if not piece and file and rank:
         starts = [file + rank]
         piece = board.get(starts[0], "").upper()
         if piece == "K" and abs(ord(file) - ord(target[0])) == 2:
-            return _castling(target[0], board, white)
+            move = _castling(target[0], board, white)
+            return move if move == starts[0] + target else None
     elif piece:
         starts = _starts(piece if white else piece.lower(), target, board)
         starts = [s for s in starts if s[0] == (file or s[0]) and s[1] == (rank or s[1])]
