@@ -61,7 +61,8 @@ def read_games(
         cannot be read, and so is a file without games.
 
     Returns:
-      An iterator that reads each game when it is asked for, and many games of go in groups.
+      An iterator that reads each game when it is asked for. It reads many games of go or chess in
+      groups.
 
     Raises:
       UserError: a file cannot be opened, or its format is of another game, and `strict`.
