@@ -28,7 +28,7 @@ def match_on_host(
     opening_plies: int,
     say: Callable[[int, float, int], None] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, State]:
-    """Plays `azjax.matches.match_scores` with a loop on the host.
+    """Plays the games of `azjax.matches.match_scores` with a loop on the host.
 
     Players that follow the history receive all moves of each game, with its opening.
 
@@ -37,8 +37,8 @@ def match_on_host(
         the number of plies since the openings.
 
     Returns:
-      Player a's scores and the lengths, both [2, num_pairs] by its seat, and the states after the
-      openings, [num_pairs, ...].
+      Player a's results, float32 in [-1, 1], and the lengths, both [2, num_pairs] by its seat, and
+      the states after the openings, [num_pairs, ...].
     """
     opening_key, play_key = jax.random.split(key)
     follows = any(follows_history(player) for player in (player_a, player_b))
@@ -70,22 +70,21 @@ def match_on_host(
             _write_down(game, states, np.where(ended, -1, actions), moves)
         states, plies = after, plies + 1
         if say is not None:
-            points = _scores(game, states, seats, declared)[ended].sum()
-            say(int(ended.sum()), float(points), plies)
-    scores = _scores(game, states, seats, declared)
+            results = _results(game, states, seats, declared)[ended]
+            say(int(ended.sum()), float(score_of(game, results).sum()), plies)
+    results = _results(game, states, seats, declared)
     start = take(lines, -1)
-    return scores.reshape(2, -1), lengths.reshape(2, -1), start
+    return results.reshape(2, -1), lengths.reshape(2, -1), start
 
 
-def scores_of_seats(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
-    """Returns the scores of the players in the given seats, float32 [N] in {0, 1/2, 1}."""
-    returns = np.asarray(_returns(game, states))
-    return np.asarray(score_of(game, returns[np.arange(len(seats)), seats]))
+def results_of_seats(game: Game, states: State, seats: np.ndarray) -> np.ndarray:
+    """Returns the results of the players in the given seats, float32 [N] in [-1, 1]."""
+    return np.asarray(_returns(game, states))[np.arange(len(seats)), seats]
 
 
-def _scores(game: Game, states: State, seats: np.ndarray, declared: np.ndarray) -> np.ndarray:
-    scores = scores_of_seats(game, states, seats)
-    return np.where(declared, 1 - scores, scores)
+def _results(game: Game, states: State, seats: np.ndarray, declared: np.ndarray) -> np.ndarray:
+    results = results_of_seats(game, states, seats)
+    return np.where(declared, -results, results)
 
 
 def _fill_actions(

@@ -8,15 +8,15 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from azjax_envs import Game, HasChance
+from azjax_envs import Game, HasChance, HasResults
 from jax.sharding import Mesh, NamedSharding
 
 from azjax.errors import UserError
 from azjax.evaluation.batch_evaluation import ask_on_mesh
 from azjax.evaluation.elo import effective_pairs, estimate_elo
-from azjax.evaluation.host_match import match_on_host, scores_of_seats
+from azjax.evaluation.host_match import match_on_host, results_of_seats
 from azjax.evaluation.match_result import MatchResult, different_names, percent
-from azjax.matches import Games, after_ply, dice_key, whose_turns
+from azjax.matches import Games, after_ply, dice_key, score_of, whose_turns
 from azjax.players.base import Player, is_jittable
 from azjax.pytrees import take
 from azjax.rollouts import random_openings
@@ -41,10 +41,11 @@ def play_match(
     """Plays `num_games` games in pairs and counts the results.
 
     The two games of a pair start from one opening and swap the seats. In a game of chance they have
-    the same dice. A player gets a key for every
-    move, so random players vary their games by themselves. Between deterministic players only
-    `opening_plies` makes the pairs differ. Without them, all pairs of such players are copies of
-    one pair, which the intervals do not take into account.
+    the same dice. A player gets a key for every move, so random players vary their games by
+    themselves. Between deterministic players only `opening_plies` makes the pairs differ. Without
+    them, all pairs of such players are copies of one pair, which the intervals do not take into
+    account. Where games have several points, as in backgammon, a win is a win, and the result also
+    tells the points a game.
 
     Args:
       player_a: called as `player(key, states) -> actions`. If both players are jittable, a ply of
@@ -72,9 +73,9 @@ def play_match(
     chunks = -(-num_pairs // batch)
     # Equal chunks compile once, and divide evenly; the surplus at the end is dropped.
     size = devices * -(-num_pairs // (chunks * devices))
-    scores, lengths, openings = [], [], []
+    returns, lengths, openings = list[np.ndarray](), [], []
     for chunk in range(chunks):
-        points = float(sum(map(np.sum, scores)))
+        points = sum(float(score_of(game, x).sum()) for x in returns)
         say = functools.partial(_say, progress, num_games, 2 * chunk * size, points)
         say(0, 0.0, 0)
         chunk_key = jax.random.fold_in(key, chunk)
@@ -82,10 +83,11 @@ def play_match(
             out = _match_on_devices(game, player_a, player_b, chunk_key, size, opening_plies)
         else:
             out = match_on_host(game, player_a, player_b, chunk_key, size, opening_plies, say)
-        scores.append(np.asarray(out[0]))
+        returns.append(np.asarray(out[0]))
         lengths.append(np.asarray(out[1]))
         openings.append(jax.device_get(out[2]))
-    scores = np.concatenate(scores, 1)[:, :num_pairs]  # [2, num_pairs]
+    results_a = np.concatenate(returns, 1)[:, :num_pairs]  # [2, num_pairs]
+    scores = np.asarray(score_of(game, results_a))
     lengths = np.concatenate(lengths, 1)[:, :num_pairs]
     starts = jax.tree.map(lambda *x: np.concatenate(x)[:num_pairs], *openings)
     _, first, opening = np.unique(_rows(starts), axis=0, return_index=True, return_inverse=True)
@@ -97,6 +99,10 @@ def play_match(
         lost = _losses_of_lost_openings(results(take(starts, first))[opening.reshape(-1)], scores)
     name_a, name_b = different_names([player_a.name, player_b.name])
     result = _result(name_a, name_b, scores, lengths, opening.reshape(-1))
+    if isinstance(game, HasResults):
+        points = results_a.mean(0) * game.results[0]  # of each pair
+        error = float(points.std(ddof=1) / num_pairs**0.5) if num_pairs > 1 else None
+        result = dataclasses.replace(result, points=float(points.mean()), points_error=error)
     return dataclasses.replace(result, opening_plies=opening_plies, losses_of_lost_openings=lost)
 
 
@@ -129,7 +135,7 @@ def _say(
 def _match_on_devices(
     game: Game, player_a: Player, player_b: Player, key: Array, num_pairs: int, opening_plies: int
 ) -> tuple[np.ndarray, np.ndarray, State]:
-    """Plays `azjax.matches.match_scores` with the pairs split over this process's devices.
+    """Plays the games of `azjax.matches.match_scores`, split over this process's devices.
 
     Each player has a compiled program of its own, which its other matches share. The host calls
     them ply by ply, so that Ctrl-C ends a match after a ply.
@@ -152,10 +158,10 @@ def _match_on_devices(
                 for player, turn in zip(players, turns, strict=True)
             ]
             games = _play_on_mesh(game, mesh, games, turns[0].theirs, *actions)
-        points = scores_of_seats(game, games.states, np.full(num_pairs, seat))
-        found.append((points, games.lengths))
-    scores, lengths = (np.stack(x) for x in zip(*found, strict=True))
-    return scores, lengths, starts[0].states
+        results = results_of_seats(game, games.states, np.full(num_pairs, seat))
+        found.append((results, games.lengths))
+    results, lengths = (np.stack(x) for x in zip(*found, strict=True))
+    return results, lengths, starts[0].states
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))

@@ -14,6 +14,7 @@ from azjax.rich_repr import RichRepr
 _PLAYERS = ("player", "opponent")
 _FIGURES = ("moving first", "moving second", "score", "Elo (95%)", "plies")
 _LOST = "from lost openings"  # shown where the openings' results are known
+_POINTS = "points a game"  # shown where a game may have several
 _UNLIMITED = 10_000  # columns
 _ENGINE = re.compile("(gtp|uci|usi):")
 
@@ -34,6 +35,8 @@ class MatchResult(RichRepr):
     elo_high: float
     opening_plies: int = 0  # random plies before the players started
     losses_of_lost_openings: int | None = None  # games that a lost from openings lost already
+    points: float | None = None  # a game of player a, where games have several, as backgammon's
+    points_error: float | None = None  # the standard error of that; unknown with one pair
 
     @property
     def wins(self) -> int:
@@ -82,8 +85,10 @@ class MatchTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         known = any(match.losses_of_lost_openings is not None for match in self.matches)
-        rows, title = self._rows(known), "matches (wins/draws/losses)"
-        figures_shown = (*_FIGURES[:2], _LOST, *_FIGURES[2:]) if known else _FIGURES
+        counted = any(match.points is not None for match in self.matches)
+        rows, title = self._rows(known, counted), "matches (wins/draws/losses)"
+        figures_shown = [*_FIGURES[:2], *[_LOST] * known, _FIGURES[2], *[_POINTS] * counted]
+        figures_shown += _FIGURES[3:]
         title = f"{self.game}: {title}" if self.game else title
         table = Table(title=title, title_justify="left")
         for heading in _PLAYERS:
@@ -104,7 +109,7 @@ class MatchTable:
                 listed.add_row(f"  {heading}", figure)
             yield listed
 
-    def _rows(self, known: bool) -> list[list[str]]:
+    def _rows(self, known: bool, counted: bool) -> list[list[str]]:
         names = [name for each in self.matches for name in (each.player_a, each.player_b)]
         shown = dict(zip(names, short_names(names), strict=True))
         return [
@@ -115,6 +120,7 @@ class MatchTable:
                 "/".join(map(str, match.as_second)),
                 *lost_openings_text(match, known),
                 percent(match.score),
+                *[points_text(match)] * counted,
                 elo_text(match),
                 f"{match.mean_length:.1f}",
             ]
@@ -128,6 +134,14 @@ def lost_openings_text(match: MatchResult, known: bool = True) -> tuple[str, ...
         return ()
     lost = match.losses_of_lost_openings
     return ("" if lost is None else f"{lost} of {match.losses} losses",)
+
+
+def points_text(match: MatchResult) -> str:
+    """Returns the points a game with their standard error: "+0.132 ± 0.031"."""
+    if match.points is None:
+        return ""
+    error = "" if match.points_error is None else f" ± {match.points_error:.3f}"
+    return f"{match.points:+.3f}{error}"
 
 
 def elo_text(match: MatchResult) -> str:

@@ -209,6 +209,9 @@ def _outcome(match: dict[str, Any]) -> str:
     result = f"scored {score:.1%} against"
     if score in (0, 1):
         result = f"{'won' if score else 'lost'} all {match['games']} games against"
+    elif points := match.get("points"):
+        verb = f"{'won' if points > 0 else 'lost'} {abs(points):.2f} points a game"
+        result = f"{verb} {'from' if points > 0 else 'to'}"
     elif _EQUAL[0] <= score <= _EQUAL[1]:
         result = "as strong as"
     return f"{result} {opponent}, {_how(match['player'])}"
@@ -255,9 +258,10 @@ def _values_text(values: dict[str, Any]) -> str:
 
 
 def _match_text(match: dict[str, Any]) -> str:
-    return (
-        f"{match['score']:.1%} of the points in {match['games']} games against {match['opponent']}"
-    )
+    games, won = f"{match['games']} games against {match['opponent']}", f"{match['score']:.1%}"
+    if "points" in match:
+        return f"{match['points']:+.3f} points a game in {games}, of which it won {won}"
+    return f"{won} of the points in {games}"
 
 
 def _how(name: str) -> str:
@@ -302,6 +306,8 @@ def report_results(report: dict[str, Any]) -> dict[str, Any]:
                 values.append({"player": player["name"], **kept})
         for match in player["matches"]:
             kept = {k: match[k] for k in ("games", "score")}
+            if match.get("points") is not None:
+                kept["points"] = match["points"]
             for seat in _SEATS:
                 wins, draws, losses = match[f"as_{seat}"]
                 kept[seat] = (wins + draws / 2) / (wins + draws + losses)

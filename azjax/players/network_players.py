@@ -75,15 +75,22 @@ class ValuePlayer(_NetworkPlayer):
     def __call__(self, key: Array, states: State) -> Array:
         del key
         check_states(self.game, states)
-        actions = jnp.arange(self.game.num_actions)
+        move = jax.vmap(functools.partial(transition, self.game))
+        legal = jax.vmap(self.game.legal_action_mask)(states)
+        rows, legal_first = jnp.arange(len(legal)), jnp.argsort(~legal, axis=-1, stable=True)
 
-        def value_after(action: Array) -> Array:
-            move = jax.vmap(functools.partial(transition, self.game), in_axes=(0, None))
-            after, reward, discount = move(states, action)
-            return reward + discount * self.predict(after).value
+        def look(looked: tuple[Array, Array]) -> tuple[Array, Array]:
+            number, values = looked
+            actions = legal_first[:, number]
+            after, reward, discount = move(states, actions)
+            value = reward + discount * self.predict(after).value
+            return number + 1, values.at[rows, actions].set(value)
 
-        # One action at a time: all at once would need num_actions times the memory.
-        return self.best(states, jax.lax.map(value_after, actions).T)
+        # One legal action at a time: all at once would need num_actions times the memory.
+        looked = jnp.int32(0), jnp.zeros(legal.shape)
+        most = legal.sum(-1).max(initial=0)
+        _, values = jax.lax.while_loop(lambda looked: looked[0] < most, look, looked)
+        return self.best(states, values)
 
 
 @register_player

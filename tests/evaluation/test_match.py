@@ -10,6 +10,7 @@ from azjax_envs import make
 from rich.console import Console
 
 from azjax.errors import UserError
+from azjax.evaluation.host_match import match_on_host
 from azjax.evaluation.match import play_match
 from azjax.evaluation.match_result import (
     MatchResult,
@@ -251,3 +252,40 @@ def test_both_games_of_a_pair_have_the_same_dice():
 def test_a_game_of_several_points_counts_once():
     scores = score_of(make("hypergammon"), np.array([1, 1 / 3, -2 / 3, 0]))
     np.testing.assert_array_equal(scores, [1, 1, 0, 0.5])
+
+
+def test_points_are_told_where_a_game_has_several():
+    game = make("hypergammon")
+    key, lowest, random = jax.random.key(3), Lowest(game), RandomPlayer(game)
+    found = play_match(game, lowest, random, key, num_games=16)
+    host_lowest, chunk_key = HostLowest(game, []), jax.random.fold_in(key, 0)
+    results, _, _ = match_on_host(game, host_lowest, random, chunk_key, 8, 0)
+    assert set(np.rint(3 * results.ravel())) - {-1, 1}  # some gammons
+    host = play_match(game, HostLowest(game, []), random, key, num_games=16)
+    points = 3 * results.mean(0)
+    assert host.points == pytest.approx(points.mean(), abs=1e-6)
+    assert host.points_error == pytest.approx(points.std(ddof=1) / 8**0.5, abs=1e-6)
+    assert abs(found.points) <= 3
+    text = f"{found.points:+.3f} ± {found.points_error:.3f}"
+    for width in (60, 1000):
+        assert text in _printed(found, width)
+    pair = play_match(game, HostLowest(game, []), random, key, num_games=2)
+    assert pair.points_error is None
+    assert f"{pair.points:+.3f} " in _printed(pair, 60)
+    assert "±" not in _printed(pair, 60)
+    assert RESULT.points is None
+    assert "points a game" not in _printed(RESULT, 1000)
+
+
+class Passes(HostLowest):
+    """A player that passes where it can't, which loses three points."""
+
+    def __call__(self, key, states):
+        return np.full(len(super().__call__(key, states)), 50, np.int32)
+
+
+def test_an_illegal_move_loses_all_points():
+    game = make("hypergammon")
+    passes, random = Passes(game, []), RandomPlayer(game)
+    result = play_match(game, passes, random, jax.random.key(0), num_games=4)
+    assert (result.points, result.points_error, result.score) == (-3, 0, 0)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from azjax.players.card import card_texts, run_metadata
+from azjax.players.card import card_texts, report_results, run_metadata
 from azjax.players.weights_file import SavedPlayer, load_saved, pretrained
 from tests import tiny
 
@@ -68,6 +68,10 @@ def test_the_card_has_all_results():
             "is as strong as UCT-100, with 4 simulations",
         ),
         (
+            {"matches": [RESULTS["matches"][1] | {"player": "search:64", "points": -0.128}]},
+            "lost 0.13 points a game to UCT-100, with 64 simulations",
+        ),
+        (
             {"report": [RESULTS["report"][0] | {"mistakes": 0, "suite": "all reachable cells"}]},
             "makes no mistake in any of the 4,520 reachable cells, with 4 simulations",
         ),
@@ -82,6 +86,22 @@ def test_the_card_begins_with_a_sentence_for_people(change, sentence):
     assert first == f"tic_tac_toe {sentence}."
     assert details[0].startswith("tic_tac_toe: a 1 x 16 mlp")
     assert ("weakest" in "".join(details)) == ("any of" not in sentence)
+
+
+def test_a_match_of_several_points_tells_them():
+    match = RESULTS["matches"][0] | {"points": 0.5175}
+    assert lines(matches=[match])[-1] == (
+        "search:4: +0.517 points a game in 8 games against uct:100, of which it won 75.0%"
+    )
+    assert lines(matches=[match])[0].endswith(
+        "won 0.52 points a game from UCT-100, with 4 simulations."
+    )
+    rows = [{"player_b": "uct:100", "games": 4, "score": 0.5, "points": x} for x in (None, -0.25)]
+    rows = [row | {"as_first": [1, 0, 1], "as_second": [1, 0, 1]} for row in rows]
+    player = {"name": "search:4", "scores": [], "values": [], "matches": rows}
+    found = report_results({"players": [player]})["matches"]
+    assert [match.get("points") for match in found] == [None, -0.25]
+    assert "points" not in found[0]
 
 
 def test_an_untrained_player_without_results_has_no_card():
