@@ -5,8 +5,9 @@
 
 Stockfish searches a fixed number of nodes; three in four of its games end where both sides see
 that one is winning by ten pawns. GNU Go plays at level 10 until no dead stone is left. Games begin
-with random moves. Files of chess begin after them. Each game is written as it ends, so that a run
-can be stopped, and begun again with another seed.
+with random moves. Files of chess begin after them, and tell Stockfish's score before each move as
+lichess does, "[%eval 0.35]". Each game is written as it ends, so that a run can be stopped, and
+begun again with another seed.
 """
 
 import dataclasses
@@ -17,6 +18,7 @@ from typing import Literal
 
 import chess
 import tyro
+from chess.engine import Cp, Mate, PovScore, Score
 
 from azjax.players.engines.process import EngineProcess
 
@@ -35,6 +37,7 @@ class Arguments:
 
 
 WON = 1000  # hundredths of a pawn
+MATE = 100_000  # in hundredths of a pawn
 SEEN = 4  # plies in a row with such a score
 MOST_PLIES = 300
 SIZE, KOMI = 9, 7  # as in configs/go_9x9.toml
@@ -54,35 +57,37 @@ def play_chess(engine: EngineProcess, rng: random.Random, arguments: Arguments) 
             board.push(rng.choice([*board.legal_moves]))
     start, to_the_end = board.fen(), rng.random() < 0.25
     board = chess.Board(start)
-    sans, decided, result = list[str](), 0, ""
+    words, decided, result = list[str](), 0, ""
     engine.send(["ucinewgame"])
     while not result:
-        if len(sans) == MOST_PLIES:
+        if len(board.move_stack) == MOST_PLIES:
             return None
         score, move = _search(engine, start, board, arguments.nodes)
-        decided = decided + 1 if abs(score) >= WON else 0
-        winner = "1-0" if (score > 0) == board.turn else "0-1"
-        sans.append(board.san(move))
+        centipawns = score.white().score(mate_score=MATE)
+        decided = decided + 1 if abs(centipawns) >= WON else 0
+        winner = "1-0" if centipawns > 0 else "0-1"
+        told = f"#{score.white().mate()}" if score.is_mate() else f"{centipawns / 100:.2f}"
+        words += [f"{{[%eval {told}]}}", board.san(move)]
         board.push(move)
         if board.is_game_over() or board.is_repetition(3) or board.is_fifty_moves():
             result = board.result(claim_draw=True)
         elif decided >= SEEN and not to_the_end:
             result = winner
-    return f'[SetUp "1"]\n[FEN "{start}"]\n[Result "{result}"]\n\n{" ".join(sans)} {result}\n\n'
+    return f'[SetUp "1"]\n[FEN "{start}"]\n[Result "{result}"]\n\n{" ".join(words)} {result}\n\n'
 
 
 def _search(
     engine: EngineProcess, start: str, board: chess.Board, nodes: int
-) -> tuple[int, chess.Move]:
-    """Returns Stockfish's score in hundredths of a pawn for the mover, and its move."""
+) -> tuple[PovScore, chess.Move]:
+    """Returns Stockfish's score of a position, and its move."""
     moves = [move.uci() for move in board.move_stack]
     engine.send([f"position fen {start} moves {' '.join(moves)}", f"go nodes {nodes}"])
-    score = 0
+    score: Score = Cp(0)
     while (words := engine.read().split())[:1] != ["bestmove"]:
         if "score" in words:
             kind, number = words[words.index("score") + 1 :][:2]
-            score = int(number) * (10000 if kind == "mate" else 1)
-    return score, chess.Move.from_uci(words[1])
+            score = Mate(int(number)) if kind == "mate" else Cp(int(number))
+    return PovScore(score, board.turn), chess.Move.from_uci(words[1])
 
 
 def play_go(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:

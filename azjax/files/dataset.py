@@ -71,7 +71,11 @@ class Dataset:
         return replace(self, sample=replace(self.sample, transitions=transitions))
 
     def with_targets(
-        self, game: Game, targets: RunTargets, results: Results = WIN_DRAW_LOSS
+        self,
+        game: Game,
+        targets: RunTargets,
+        results: Results = WIN_DRAW_LOSS,
+        root_value_weight: float = 0.0,
     ) -> "Dataset":
         """Returns the examples with a run's targets, for updates.
 
@@ -80,6 +84,8 @@ class Dataset:
           results: what the value head tells apart, see `told_apart`. The outcome is that of the
             ring: a gammon, 2 of 3 points, is a win with the chance 2/3 and a draw otherwise, if
             these are not the game's own results.
+          root_value_weight: weight of the values that the files tell of positions, next to the
+            results.
 
         Raises:
           UserError: they need something recorded in self-play that is not known here.
@@ -89,7 +95,7 @@ class Dataset:
         def compute(rows: Transition) -> dict[str, Any]:
             size = jnp.int32(len(rows.reward))
             replay = Replay(rows, position=jnp.int32(0), filled=size)
-            found = value_targets(replay, root_value_weight=0.0, results=results)
+            found = value_targets(replay, root_value_weight=root_value_weight, results=results)
             return targets(game, replay, found).extra
 
         # One lane of a ring, which holds the games one after the other.
@@ -104,6 +110,9 @@ class Dataset:
         own = possible_results(game)
         if tuple(results) != own:
             outcome = np.asarray(project(expected_result(outcome, own), results))
+        if root_value_weight:
+            told = np.asarray(project(transitions.value, results))
+            outcome = (1 - root_value_weight) * outcome + root_value_weight * told
         return replace(self, sample=Sample(transitions, outcome, found))
 
     def plies(self, lanes: int, most: int, multiple: int) -> Transition | None:
@@ -172,7 +181,8 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
 
     A game counts if it is over by its rules, or if its file tells the result. `left_out` names the
     others, and `unread` the files of which no game can be read. Scores and owners of cells are
-    known where a game is over by its rules.
+    known where a game is over by its rules. The value of a position is that which its file tells,
+    such as an engine's in PGN, or else the result.
 
     In a game of dice each position is one after a roll. Outcomes are chances of the K
     `possible_results` of the game, such as six in backgammon.
@@ -208,7 +218,7 @@ def dataset(game: Game, games: Iterable[PlayedGame | GameRecord]) -> Dataset:
         elif result is None:
             left_out.append((None, f"{name}: it has no result"))
         else:
-            parts.append(_moves(record, result))
+            parts.append(_moves(record, result, played.values))
     if not parts:
         first = f": {left_out[0][1]}" if left_out else ""
         more = f"; {len(left_out) - 1:,} more are left out" if len(left_out) > 1 else ""
@@ -245,11 +255,12 @@ class _Moves(NamedTuple):
     end: State  # the last state
     over: bool  # by the rules
     result: float  # in points of the first player
+    values: Sequence[float]  # [N] of the first player, in [-1, 1], or nan; none if none is known
 
 
-def _moves(record: GameRecord, result: float) -> _Moves:
+def _moves(record: GameRecord, result: float, values: Sequence[float] = ()) -> _Moves:
     last = record.current
-    return _Moves(*record.stacked(), jax.device_get(last.state), last.over, result)
+    return _Moves(*record.stacked(), jax.device_get(last.state), last.over, result, values)
 
 
 def _sample(game: Game, parts: Sequence[_Moves]) -> Sample:
@@ -261,23 +272,26 @@ def _sample(game: Game, parts: Sequence[_Moves]) -> Sample:
     results = np.array([part.result for part in parts])
     shares = np.repeat(results.astype(np.float32) / np.float32(points[0]), counts)
     outcomes = np.repeat((results[:, None] == points).astype(np.float32), counts, axis=0)
-    value = np.where(first, shares, -shares).astype(np.float16)
+    told = [part.values or [np.nan] * len(part.actions) for part in parts]
+    values = np.concatenate(told)
+    values = np.where(np.isnan(values), shares, values)
+    values, shares = (np.where(first, x, -x).astype(np.float16) for x in (values, shares))
     discount = np.where(np.append(first[1:] == first[:-1], False), 1, -1).astype(np.int8)
     discount[ends] = 0
-    reward = np.zeros_like(value)
-    reward[ends] = value[ends]
+    reward = np.zeros_like(shares)
+    reward[ends] = shares[ends]
     end = jax.tree.map(lambda *x: np.stack(x), *[part.end for part in parts])
     over = np.array([part.over for part in parts])
-    told = _in_blocks(functools.partial(_record, game), (movers[ends], end, over))
+    recorded = _in_blocks(functools.partial(_record, game), (movers[ends], end, over))
     fields: dict[str, Any] = {
         "states": states,
         "before_dice": _before_dice(game, states, movers, actions, ends),
         "policy": _in_blocks(functools.partial(_pack, game.num_actions), (actions,)),
         "reward": reward,
         "discount": discount,
-        "value": value,
+        "value": values,
         "learn": np.ones(len(actions), bool),
-        "recorded": jax.tree.map(lambda x: np.repeat(x, counts, axis=0), told),
+        "recorded": jax.tree.map(lambda x: np.repeat(x, counts, axis=0), recorded),
     }
     outcome: Any = np.where(first[:, None], outcomes, outcomes[:, ::-1])
     return Sample(Transition(**fields), outcome)

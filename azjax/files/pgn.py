@@ -7,6 +7,7 @@ Source: Edwards, "Portable Game Notation Specification and Implementation Guide"
 """
 
 import functools
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -43,6 +44,7 @@ _MOVE = re.compile(  # also of other languages, so that no move is passed over
 _MARKS = {"!": 1, "?": 2, "!!": 3, "??": 4, "!?": 5, "?!": 6, "□": 7, "=": 10, "∞": 13, "N": 146}
 _MARKS |= {"+/=": 14, "+=": 14, "⩲": 14, "=/+": 15, "=+": 15, "⩱": 15, "+/-": 16, "±": 16}
 _MARKS |= {"-/+": 17, "∓": 17, "+-": 18, "-+": 19}
+_SCORE = re.compile(r"\[%eval\s+(?:#(?P<mate>[+-]?0*[1-9])|(?P<pawns>[+-]?\d{1,9}(?:\.\d*)?))")
 _WIDTH = 80
 RESULTS = {0: "1-0", 1: "0-1", None: "1/2-1/2"}
 """How PGN writes who has won."""
@@ -220,8 +222,35 @@ def _finish(pgn: Pgn, remarks: Sequence[str], record: GameRecord) -> PlayedGame:
     title = "" if "" in named or named == ["?", "?"] else " - ".join(named)
     end = _standard_result(pgn.result or tags.get("Result", ""))
     result = {"1-0": 1, "1/2-1/2": 0, "0-1": -1}.get(end)
-    remark = "; ".join(remarks)
-    return PlayedGame(record, title, ends_early=early, result=result, source=pgn, remark=remark)
+    return PlayedGame(
+        record,
+        title,
+        ends_early=early,
+        result=result,
+        values=_values(pgn.notes[: record.num_moves]),
+        source=pgn,
+        remark="; ".join(remarks),
+    )
+
+
+def _values(notes: Sequence[Sequence[str]]) -> tuple[float, ...]:
+    """Returns White's expected results where comments tell an engine's score, as "[%eval 0.35]".
+
+    Scores are White's, in pawns or as moves to mate, "#-3", of the position in which they stand.
+    An expected result of x centipawns is 2 / (1 + exp(-0.00368208 x)) - 1, by games of people.
+
+    Source: https://lichess.org/page/accuracy
+    """
+    values = []
+    for texts in notes:
+        score = next(filter(None, map(_SCORE.search, texts)), None)
+        value = math.nan
+        if score is not None:
+            mate, pawns = score["mate"], score["pawns"]
+            centipawns = 100 * float(pawns) if mate is None else math.copysign(math.inf, int(mate))
+            value = math.tanh(0.00368208 / 2 * centipawns)
+        values.append(value)
+    return () if all(map(math.isnan, values)) else tuple(values)
 
 
 def format_pgn(record: GameRecord, moves: list[str], result: str) -> str:

@@ -19,6 +19,9 @@ class PlayedGame:
     error: str = ""  # why it cannot be read, in one line
     ends_early: str = ""  # why later moves of the file were left out, in one line
     result: float | None = None  # of the first player, in points, where the file tells it
+    # The first player's expected results before each move, in [-1, 1], where the file tells them;
+    # nan before the moves where it does not.
+    values: tuple[float, ...] = ()
     remark: str = ""  # what in the file was read in another way than it is written
     path: Path = Path()  # of the file
     number: int = 1  # among the games of its file

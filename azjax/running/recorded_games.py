@@ -39,8 +39,14 @@ def learning_from(trainer: Trainer, games: Dataset) -> Trainer:
             'selfplay.actor must be "latest" to learn from recorded games without self-play'
         )
     results = told_apart(trainer.game, config.network)
-    games = games.with_targets(trainer.game, trainer.targets, results)
-    learned, held_out = games.split(HELD_OUT, config.seed)
+    learned, held_out = (
+        part.with_targets(trainer.game, trainer.targets, results, weight)
+        for part, weight in zip(
+            games.split(HELD_OUT, config.seed),
+            (config.learning.root_value_weight, 0.0),  # predictions are of results
+            strict=True,
+        )
+    )
     if len(learned) < config.learning.batch_size:
         raise UserError(
             f"the games have {len(learned)} positions to learn from; learning.batch_size = "

@@ -3,6 +3,7 @@
 import shutil
 
 import chess.pgn
+import numpy as np
 from azjax_envs import make
 
 import azjax
@@ -30,6 +31,10 @@ def test_games_of_chess_have_results_and_no_wrong_moves(tmp_path):
             assert game.record.moves == tuple(x.uci() for x in expected.mainline_moves())
             assert game.result == {"1-0": 1, "0-1": -1}.get(expected.headers["Result"], 0)
             assert not game.ends_early
+            assert len(game.values) == game.record.num_moves
+            assert not np.isnan(game.values).any()
+            if game.result:
+                assert game.values[-1] * game.result > 0.5
             if game.record.current.over:
                 assert game.record.current.returns[0] == game.result
     assert len({game.source.tags["FEN"] for game in games}) == 8

@@ -116,3 +116,22 @@ def test_what_is_left_out(tmp_path):
     assert names[2:] == ["game 4: it has no result", "game 5: it is of hex_3x3, not tic_tac_toe"]
     with pytest.raises(UserError, match="no game of tic_tac_toe to learn from: game 1: it has no"):
         azjax.dataset(game, [part])
+
+
+def test_a_file_tells_values_of_positions(tmp_path):
+    """A run mixes them with the results, as it does with the values of its own searches."""
+    texts = "f3 {[%eval -1]} e5 g4 {[%eval #-1]} Qh4# 0-1", "e4 e5 1/2-1/2"
+    (tmp_path / "a.pgn").write_text("\n\n".join(f'[Event "?"]\n\n1. {x}\n' for x in texts))
+    game, told = make("chess"), 2 / (1 + np.exp(-0.368208)) - 1
+    data = azjax.dataset(game, azjax.read_games(tmp_path / "a.pgn"))
+    values = data.sample.transitions.value
+    np.testing.assert_allclose(values, [-1, told, -1, 1, 0, 0], atol=1e-3)
+    assert data.sample.transitions.reward.tolist() == [0, 0, 0, 1, 0, 0]
+    results = data.sample.outcome
+    assert results.argmax(-1).tolist() == [2, 0, 2, 0, 1, 1]
+    plain = data.with_targets(game, RunTargets(()))
+    np.testing.assert_array_equal(plain.sample.outcome, results)
+    mixed = data.with_targets(game, RunTargets(()), root_value_weight=0.75).sample.outcome
+    assert mixed.dtype == results.dtype
+    np.testing.assert_array_equal(mixed[[0, 2, 3, 4, 5]], results[[0, 2, 3, 4, 5]])
+    np.testing.assert_allclose(mixed[1], [0.25 + 0.75 * told, 0.75 * (1 - told), 0], atol=1e-3)

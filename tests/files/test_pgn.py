@@ -2,10 +2,12 @@
 
 import io
 import itertools
+import math
 import random
 
 import chess
 import chess.pgn
+import numpy as np
 import pytest
 
 from azjax.analysis.annotated_files import write_pgn
@@ -257,3 +259,24 @@ def test_generated_games_come_back_whole():
 def test_games_without_a_legal_move_are_refused(text, says):
     with pytest.raises(UserError, match=says):
         games(text)
+
+
+SCORED = """[Result "1-0"]
+
+{[%eval 0.31]} 1. e4 {[%eval +0.25] [%clk 0:03:00]} e5 {a plan [%eval -1.5,18]} 2. Bc4 Nc6
+{[%eval x]} 3. Qh5 { [%eval #-3] } Nf6?? {[%eval 0] first, then [%eval #2]} 4. Qxf7# {[%eval 9]} 1-0
+"""
+
+
+def test_scores_of_engines_are_values_of_positions():
+    """The scores are python-chess's; lichess tells the share of points that they stand for."""
+    (read,) = games(SCORED)
+    expected = []
+    for node in [python_chess(SCORED), *python_chess(SCORED).mainline()][:-1]:
+        score = node.eval() and node.eval().white().score(mate_score=100_000)
+        points = 50 + 50 * (2 / (1 + math.exp(-0.00368208 * (score or 0))) - 1)
+        expected.append(math.nan if score is None else points / 50 - 1)
+    assert np.isnan(expected).tolist() == [False, False, False, True, True, False, False]
+    np.testing.assert_allclose(read.values, expected, atol=1e-6)
+    assert games(SCORED.replace("%eval", "eval"))[0].values == ()
+    assert games(f"1. e4 {{[%eval #{'9' * 5000}] [%eval {'9' * 5000}]}} e5 *")[0].values[1] == 1
