@@ -1,6 +1,6 @@
 """Measures players that come with azjax anew, and writes their cards.
 
-    python benchmarks/cards.py hex_5x5 hex_6x6 --out benchmarks/results/cards
+    python -m benchmarks.cards hex_5x5 hex_6x6 --out benchmarks/results/cards
 
 Run it where the search of players has changed: a card must tell of the search that people meet.
 Each player is measured on positions with exact values, and in the matches of `MEASURED`, by search
@@ -23,8 +23,10 @@ import tyro
 import azjax
 from azjax.config import PlayerConfig
 from azjax.evaluation.match import play_match
+from azjax.players import Player
 from azjax.players.card import card_texts, report_results
 from azjax.players.weights_file import file_bytes, file_header, load_saved
+from benchmarks import gnubg_matches
 
 PRETRAINED = Path(azjax.__file__).parent / "pretrained"
 
@@ -50,6 +52,13 @@ class Measured:
 GNU_GO = "gtp:gnugo --level 10"
 FAIRY = "fairy-stockfish?depth="
 MEASURED = {
+    "backgammon": Measured(
+        (
+            Match("GNU Backgammon at 0 ply", 2000, opening_plies=0),
+            Match("pubeval", 2000, opening_plies=0),
+        ),
+        own_games=0,
+    ),
     "chess": Measured(
         (
             Match("uct:1000", 10, (64,)),
@@ -129,7 +138,7 @@ def measure(name: str, how: Measured) -> dict[str, Any]:
     report = azjax.report(game, named, own_games=how.own_games, progress=say).to_dict()
     rows = {row["name"]: row for row in report["players"]}
     for number, match in enumerate(how.matches):
-        opponent = azjax.load_player(match.opponent, game=game)
+        opponent = load_opponent(match.opponent, game)
         for simulations in match.simulations:
             shown = f"search:{simulations}" if simulations else "policy"
             player = players.get(simulations) or azjax.load_player(name, simulations=simulations)
@@ -145,7 +154,14 @@ def measure(name: str, how: Measured) -> dict[str, Any]:
             result = dataclasses.replace(result, player_a=shown, player_b=match.opponent)
             empty = {"name": shown, "scores": [], "values": [], "matches": []}
             rows.setdefault(shown, empty)["matches"].append(result.to_dict())
-    return {"command": f"python benchmarks/cards.py {name}", **report, "players": [*rows.values()]}
+    return {"command": f"python -m benchmarks.cards {name}", **report, "players": [*rows.values()]}
+
+
+def load_opponent(name: str, game: Any) -> Player:
+    """Returns a player by its name, also one that only this comparison has."""
+    if name in gnubg_matches.ENGINES:
+        return gnubg_matches.GnuBackgammon(game, name)
+    return azjax.load_player(name, game=game)
 
 
 def card(config: PlayerConfig, told: dict[str, str], report: dict[str, Any]) -> dict[str, str]:

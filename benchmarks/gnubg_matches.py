@@ -13,7 +13,6 @@ import json
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal, NamedTuple
 
-import gnubg_nn
 import jax
 import numpy as np
 import tyro
@@ -25,7 +24,7 @@ from azjax.players.load import load_player
 from azjax.pytrees import take
 from azjax.types import Array
 
-OpponentName = Literal["gnubg", "pubeval"]
+ENGINES = ("GNU Backgammon at 0 ply", "pubeval")
 Step = tuple[int, int]  # the points where a checker starts and lands: 25 is the bar, 0 is off
 
 PASS = 50
@@ -37,7 +36,7 @@ class Arguments:
     """A run, or a player that comes with azjax."""
     games: int = 2000
     """Of each match, in pairs with the same dice."""
-    opponents: tuple[OpponentName, ...] = ("gnubg", "pubeval")
+    opponents: tuple[Literal["gnubg", "pubeval"], ...] = ("gnubg", "pubeval")
     how: tuple[str, ...] = ("64", "value", "policy")
     """Simulations, the network's values after one move of a checker, or its policy."""
     batch: int = 500
@@ -67,13 +66,11 @@ class GnuBackgammon:
 
     jittable: ClassVar[bool] = False
 
-    def __init__(self, game: Backgammon, engine: OpponentName) -> None:
-        self.game, self.engine = game, engine
-        self._rest: dict[bytes, list[Step]] = {}
+    def __init__(self, game: Backgammon, name: str) -> None:
+        import gnubg_nn  # which has no release for Python 3.14
 
-    @property
-    def name(self) -> str:
-        return "GNU Backgammon at 0 ply" if self.engine == "gnubg" else self.engine
+        self.game, self.name, self._gnubg = game, name, gnubg_nn
+        self._rest: dict[bytes, list[Step]] = {}
 
     def __call__(self, key: Array, states: BackgammonState) -> np.ndarray:
         count = len(states.left)
@@ -107,11 +104,11 @@ class GnuBackgammon:
     def _turn(self, position: Position, faces: list[int]) -> list[Step]:
         """Returns the steps that the engine plays with a roll, from the back to the front."""
         mover, other = position.boards.tolist()
-        if self.engine == "gnubg":
-            steps = gnubg_nn.best_move([other, mover], faces[0], faces[-1])
-        else:
-            points = gnubg_nn.pub_best_move([other, mover], faces[0], faces[-1])
+        if self.name == "pubeval":
+            points = self._gnubg.pub_best_move([other, mover], faces[0], faces[-1])
             steps = [(a + 1, b + 1) for a, b in zip(points[::2], points[1::2], strict=True)]
+        else:
+            steps = self._gnubg.best_move([other, mover], faces[0], faces[-1])
         return sorted(((int(a), int(b)) for a, b in steps), reverse=True)
 
 
@@ -144,7 +141,8 @@ def main(options: Arguments) -> None:
         game = player.game
         assert isinstance(game, Backgammon)
         for name in options.opponents:
-            opponent, key = GnuBackgammon(game, name), jax.random.key(options.seed)
+            engine = ENGINES[name == "pubeval"]
+            opponent, key = GnuBackgammon(game, engine), jax.random.key(options.seed)
             games, batch = options.games, options.batch
             result = play_match(
                 game, player, opponent, key, num_games=games, batch=batch, progress=print
