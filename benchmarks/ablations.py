@@ -18,7 +18,11 @@ that a few minutes are many cycles. All variants get equal time or equal numbers
   trained on another machine, or next to other work.
 
 The result is the number of mistakes in the positions with exact values, by search and by the policy
-alone. For hex these are endgames. For Ur it is what a choice gives up, in % of the points.
+alone. For hex and othello these are endgames. For Ur it is what a choice gives up, in % of the
+points. With `--against` it is also the score in matches after six random plies:
+
+    python benchmarks/ablations.py othello --folder runs/league --minutes 8 \\
+        --variants "as it is" "a league" --against uct:1000 othello_6x6
 
 Existing runs are kept, so a stopped script continues where it was. Two scripts with different seeds
 can share a folder. Another budget needs another folder.
@@ -56,6 +60,7 @@ GAMES = {
     "kalah": ("mancala_4x3", {}),
     "dots_and_boxes": ("dots_and_boxes_3x3", {}),
     "hex": ("hex_5x5", {}),
+    "othello": ("othello_6x6", {}),
     "ur": ("ur_3", {}),
 }
 PUCT = {"search.algorithm": "puct"}
@@ -111,6 +116,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no random openings": {"selfplay.opening_plies": 0},
     "12 plies with noise": {"selfplay.sampled_plies": 12},
     "nobody resigns": {"selfplay.resign_false_positive_rate": 0},
+    "a league": {"league.every": 50},
+    "a league in half of the games": {"league.every": 50, "league.fraction": 0.5},
     "a gate every 20 cycles": {"selfplay.actor": "gated", "gate.every": 20},
     # Replay and targets
     "results alone": {"learning.root_value_weight": 0},
@@ -157,7 +164,9 @@ _CALIBRATION_CYCLES = 10
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    game: tyro.conf.Positional[Literal["connect_four", "kalah", "dots_and_boxes", "hex", "ur"]]
+    game: tyro.conf.Positional[
+        Literal["connect_four", "kalah", "dots_and_boxes", "hex", "othello", "ur"]
+    ]
     """The game whose exact values judge."""
     folder: Path
     """Folder of the runs and results."""
@@ -171,6 +180,10 @@ class Arguments:
     """Seeds; every variant is trained with each."""
     variants: tuple[str, ...] = ()
     """Names of the variants; by default all that the game can have and that change its config."""
+    against: tuple[str, ...] = ()
+    """Opponents of matches, such as uct:1000."""
+    games: int = 200
+    """Of each match."""
 
 
 def main(options: Arguments) -> None:
@@ -190,8 +203,9 @@ def main(options: Arguments) -> None:
             if not (run / "report.json").is_file():
                 run.parent.mkdir(parents=True, exist_ok=True)
                 _train(run, name, dataclasses.replace(configs[name], seed=seed), options)
-                flags = "--simulations 64 --own-games 0 --baselines --against"
-                _azjax("report", str(run), *flags.split())
+                flags = f"--games {options.games} --opening-plies 6 --baselines --against"
+                measured = *flags.split(), *options.against
+                _azjax("report", str(run), "--simulations", "64", "--own-games", "0", *measured)
             print(f"{name}, seed {seed}: {_result(run)}", flush=True)
     table = {}
     for name in options.variants:
@@ -347,13 +361,15 @@ def _azjax(*arguments: str) -> None:
 
 
 def _result(run: Path) -> dict[str, float]:
-    """Returns the cycles of a run and the mistakes of its player and its policy, or its losses."""
+    """Returns a run's cycles, what its player and its policy lose, and their scores in matches."""
     report = json.loads((run / "report.json").read_text())
     found: dict[str, float] = {"cycles": report["cycle"]}
     for player in report["players"][:2]:
         score = player["scores"][0]
         loss = round(100 * score["loss"], 4)
         found[player["name"]] = loss if score["expected"] else player["mistakes"]
+        for match in player["matches"]:
+            found[f"{player['name']} against {match['player_b']}"] = match["score"]
     return found
 
 
