@@ -158,7 +158,7 @@ def measure(name: str, how: Measured) -> dict[str, Any]:
 
 
 def load_opponent(name: str, game: Any) -> Player:
-    """Returns a player by its name, also one that only this comparison has."""
+    """Returns a player by its name: one that azjax loads, or an engine of `gnubg_matches`."""
     if name in gnubg_matches.ENGINES:
         return gnubg_matches.GnuBackgammon(game, name)
     return azjax.load_player(name, game=game)

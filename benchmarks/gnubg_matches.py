@@ -139,7 +139,8 @@ def main(options: Arguments) -> None:
     for how in options.how:
         player: Player = load_player(f"{options.player}:{how}")
         game = player.game
-        assert isinstance(game, Backgammon)
+        if not isinstance(game, Backgammon):
+            raise SystemExit(f"{options.player} plays {game.name}, and not backgammon")
         for name in options.opponents:
             engine = ENGINES[name == "pubeval"]
             opponent, key = GnuBackgammon(game, engine), jax.random.key(options.seed)

@@ -294,7 +294,7 @@ class LearningConfig:
     """AdamW: decoupled weight decay (Loshchilov and Hutter 2019)."""
     root_value_weight: Share = 0.0
     """Weight of the search's own value of a position in the value target. The rest is the game's
-    result (AlphaZero: 0)."""
+    result (AlphaZero: 0). In recorded games it is that of the scores which a file tells."""
     value_weight: Scale = 1.0
     """Weight of the value's error in the loss (AlphaZero: 1). In games of dice moves differ by
     hundredths of a point: with 8, a player of Ur gave up a sixth less a game."""
