@@ -18,6 +18,8 @@ from azjax.types import Array, State
 Moves = list[list[tuple[int, str]]]
 """The history of each game so far, see `azjax.players.base.History`."""
 
+_CPU_BATCH = 128
+
 
 def match_on_host(
     game: Game,
@@ -90,19 +92,23 @@ def _results(game: Game, states: State, seats: np.ndarray, declared: np.ndarray)
 def _fill_actions(
     player: Player, key: Array, states: State, turn: np.ndarray, actions: np.ndarray, moves: Moves
 ) -> None:
-    """Writes the player's actions where it is its turn.
+    """Writes the player's actions where it is its turn; it sees only these positions, in numpy.
 
-    A jittable player sees the whole batch, so that it compiles once. Other players see only the
-    positions where they are to move, in numpy.
+    A jittable player sees them in batches of one size, so that it compiles once. On CPUs they are
+    small: a player is to move in half of the games, and in few near the end of a match.
     """
-    if not turn.any():
+    rows, states = np.flatnonzero(turn), jax.device_get(states)
+    if not is_jittable(player):
+        history = ([moves[i] for i in rows],) if follows_history(player) else ()
+        if len(rows):
+            actions[rows] = np.asarray(player(key, take(states, rows), *history))
         return
-    if is_jittable(player):
-        actions[turn] = np.asarray(act(player, key, states))[turn]
-        return
-    rows = np.flatnonzero(turn)
-    history = ([moves[i] for i in rows],) if follows_history(player) else ()
-    actions[rows] = np.asarray(player(key, take(jax.device_get(states), rows), *history))
+    size = min(_CPU_BATCH, len(turn)) if jax.default_backend() == "cpu" else len(turn)
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        filled = np.pad(part, (0, size - len(part)), mode="edge")
+        batch_key = jax.random.fold_in(key, start)
+        actions[part] = np.asarray(act(player, batch_key, take(states, filled)))[: len(part)]
 
 
 def _write_down(game: Game, states: State, actions: np.ndarray | Array, moves: Moves) -> None:

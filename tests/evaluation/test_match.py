@@ -112,6 +112,16 @@ def test_a_player_on_the_host_plays_the_same_games(game):
     assert sum(asked) == here.mean_length * 4 / 2
 
 
+def test_a_jittable_player_plays_in_several_batches_on_the_host():
+    """It is to move in some 300 games at once, and in few at the end."""
+    game, key = BOXES, jax.random.key(1)
+    player, on_host = Lowest(game), HostLowest(game, [])
+    mixed = play_match(game, on_host, player, key, num_games=600, opening_plies=3)
+    on_host_alone = play_match(game, on_host, on_host, key, num_games=600, opening_plies=3)
+    names = {"player_a": "", "player_b": ""}
+    assert mixed.to_dict() | names == on_host_alone.to_dict() | names
+
+
 def test_chunks_and_devices_change_no_count():
     """18 pairs in chunks of at most 8 on four devices: surplus pairs are played, not counted."""
     assert jax.local_device_count() == 4
@@ -271,8 +281,9 @@ def test_points_are_told_where_a_game_has_several():
         assert text in _printed(found, width)
     pair = play_match(game, HostLowest(game, []), random, key, num_games=2)
     assert pair.points_error is None
-    assert f"{pair.points:+.3f} " in _printed(pair, 60)
-    assert "±" not in _printed(pair, 60)
+    text = _printed(pair, 60)
+    assert f"{pair.points:+.3f}" in text
+    assert "±" not in text
     assert RESULT.points is None
     assert "points a game" not in _printed(RESULT, 1000)
 
