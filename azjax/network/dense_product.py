@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from azjax_envs.xla_cpu import reshape_barrier
 
 from azjax.types import Array
 
@@ -21,7 +22,7 @@ def dense_product(x: Array, kernel: Array, *_: Any, **__: Any) -> Array:
     """Multiplies [B, inputs] by [inputs, outputs] for an `flax.nnx.Linear`; the sums are float32.
 
     Only reverse-mode differentiation is supported. JAX's own gradient of bfloat16 operands with a
-    float32 result multiplies in float32, which takes twice as long on CPUs with bfloat16.
+    float32 result multiplies in float32, which takes several times as long on CPUs with bfloat16.
     """
     return _product(x, kernel)
 
@@ -80,9 +81,33 @@ def _forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
 def _backward(residuals: tuple[Array, Array], gradient: Array) -> tuple[Array, Array]:
     x, kernel = residuals
     gradient = gradient.astype(kernel.dtype)
-    inputs = jnp.matmul(gradient, kernel.T, preferred_element_type=jnp.float32)
-    weights = jnp.matmul(x.T, gradient, preferred_element_type=jnp.float32)
+    inputs = _contract(gradient, kernel, 1, 1)
+    weights = _weights_gradient(x, gradient)
     return inputs.astype(x.dtype), weights.astype(kernel.dtype)
 
+
+def _contract(a: Array, b: Array, axis_a: int, axis_b: int) -> Array:
+    """Returns the sums over an axis of each array, float32, without a transposition."""
+    axes = (((axis_a,), (axis_b,)), ((), ()))
+    return jax.lax.dot_general(a, b, axes, preferred_element_type=jnp.float32)
+
+
+def _weights_gradient(x: Array, gradient: Array) -> Array:
+    if x.dtype != jnp.bfloat16 or min(x.shape) < 2:
+        return _contract(x, gradient, 0, 0)
+
+    # XLA on a CPU multiplies in bfloat16 only where the rows of both arrays lie in order and a sum
+    # is over the first one's columns; it converts other arrays to float32. The gradient of
+    # 512 x 598 by 512 x 256 takes 0.4 ms instead of 1.3 (Intel Xeon with AMX, one busy core,
+    # 2026-12-01).
+    def from_rows(x: Array, gradient: Array) -> Array:
+        return _contract(_in_order(x.T), gradient, 1, 0)
+
+    contract = functools.partial(_contract, axis_a=0, axis_b=0)
+    return jax.lax.platform_dependent(x, gradient, cpu=from_rows, default=contract)
+
+
+# Of a call, because an argument of one has its rows in order.
+_in_order = jax.jit(reshape_barrier)
 
 _product.defvjp(_forward, _backward)

@@ -13,7 +13,7 @@ from flax import nnx
 from azjax.config import NetworkConfig
 from azjax.devices import bfloat16_is_slow
 from azjax.errors import UserError
-from azjax.network.dense_product import few_rows_product
+from azjax.network.dense_product import dense_product, few_rows_product
 from azjax.network.inference import InferenceVariables, inference_variables
 from azjax.network.network import Network, Prediction, Variables
 from azjax.network.nnx_arrays import ModuleNetwork, plain_dicts, typed_key
@@ -155,7 +155,8 @@ class _TwoHeads(nnx.Module):
         # Small last layers make the priors of an untrained network nearly uniform and its values
         # nearly zero. So the rules guide the first searches, not the initialisation's noise.
         small = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
-        layer = functools.partial(nnx.Linear, dtype=dtype, dot_general=few_rows_product, rngs=rngs)
+        product = few_rows_product if is_conv else dense_product
+        layer = functools.partial(nnx.Linear, dtype=dtype, dot_general=product, rngs=rngs)
         last = functools.partial(layer, kernel_init=small)
         policy_inputs = cells * policy_filters if is_conv else config.channels
         value_inputs = cells * value_filters if is_conv else config.channels
