@@ -107,7 +107,7 @@ def _weights_gradient(x: Array, gradient: Array) -> Array:
     return jax.lax.platform_dependent(x, gradient, cpu=from_rows, default=contract)
 
 
-# Of a call, because an argument of one has its rows in order.
+# A call, because XLA lays out the rows of its argument in order.
 _in_order = jax.jit(reshape_barrier)
 
 _product.defvjp(_forward, _backward)

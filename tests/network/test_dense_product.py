@@ -53,9 +53,9 @@ def gradient_of(weights):
 def test_all_products_are_in_bfloat16():
     x, kernel, weights = operands("bfloat16")
     program = jax.jit(gradient_of(weights)).lower(x, kernel).as_text()
-    products = re.findall(r"dot_general .* : \(([^)]*)\) -> tensor<[^>]*>", program)
-    assert products
-    assert all("f32" not in operands and operands.count("bf16") == 2 for operands in products)
+    products = re.findall(r"dot_general .* : \(([^)]*)\) -> (tensor<[^>]*>)", program)
+    types = [re.findall(r"x([bf]+\d+)>", " ".join(product)) for product in products]
+    assert types == [["bf16", "bf16", "f32"]] * 2
 
 
 def test_a_cpu_with_bfloat16_also_has_its_gradients_in_it():
