@@ -55,6 +55,8 @@ def play_chess(engine: EngineProcess, rng: random.Random, arguments: Arguments) 
     for _ in range(rng.randint(0, arguments.random_moves)):
         if not board.is_game_over():
             board.push(rng.choice([*board.legal_moves]))
+    if board.is_game_over():
+        return None
     start, to_the_end = board.fen(), rng.random() < 0.25
     board = chess.Board(start)
     words, decided, result = list[str](), 0, ""

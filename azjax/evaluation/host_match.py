@@ -97,11 +97,13 @@ def _fill_actions(
     A jittable player sees them in batches of one size, so that it compiles once. On CPUs they are
     small: a player is to move in half of the games, and in few near the end of a match.
     """
-    rows, states = np.flatnonzero(turn), jax.device_get(states)
+    rows = np.flatnonzero(turn)
+    if not len(rows):
+        return
+    states = jax.device_get(states)
     if not is_jittable(player):
         history = ([moves[i] for i in rows],) if follows_history(player) else ()
-        if len(rows):
-            actions[rows] = np.asarray(player(key, take(states, rows), *history))
+        actions[rows] = np.asarray(player(key, take(states, rows), *history))
         return
     size = min(_CPU_BATCH, len(turn)) if jax.default_backend() == "cpu" else len(turn)
     for start in range(0, len(rows), size):

@@ -1,6 +1,8 @@
 """Games that engines play against themselves, as examples to learn from."""
 
+import random
 import shutil
+from pathlib import Path
 
 import chess.pgn
 import numpy as np
@@ -38,6 +40,26 @@ def test_games_of_chess_have_results_and_no_wrong_moves(tmp_path):
             if game.record.current.over:
                 assert game.record.current.returns[0] == game.result
     assert len({game.source.tags["FEN"] for game in games}) == 8
+
+
+class FoolsMate(random.Random):
+    """Draws 1. f3 e5 2. g4 Qh4, which is mate."""
+
+    def __init__(self):
+        self.moves = ["f2f3", "e7e5", "g2g4", "d8h4"]
+
+    def randint(self, a, b):
+        return 4
+
+    def choice(self, legal):
+        move = chess.Move.from_uci(self.moves.pop(0))
+        assert move in legal
+        return move
+
+
+def test_a_game_of_chess_that_random_moves_end_is_left_out():
+    options = engine_games.Arguments("chess", games=1, out=Path("unused"))
+    assert engine_games.play_chess(None, FoolsMate(), options) is None
 
 
 @skip_without(program(), "gnugo is not installed")
