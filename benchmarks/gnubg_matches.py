@@ -76,7 +76,7 @@ class GnuBackgammon:
         count = len(states.left)
         size = 1 << (count - 1).bit_length()  # few shapes, for each of which XLA compiles
         states = take(states, np.minimum(np.arange(size), count - 1))
-        positions = jax.device_get(_look(self.game, states))
+        positions = jax.device_get(look(self.game, states))
         actions, rests = np.full(size, PASS, np.int32), [list[Step]()] * count
         for i in range(count):
             actions[i], rests[i] = self._play(take(positions, i))
@@ -117,7 +117,8 @@ def _code(position: Position) -> bytes:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _look(game: Backgammon, states: BackgammonState) -> Position:
+def look(game: Backgammon, states: BackgammonState) -> Position:
+    """Returns what the engines are told of states [B, ...]."""
     sides = jax.vmap(board.counts)(states.own), jax.vmap(board.counts)(states.other)
     return Position(
         boards=jax.numpy.stack(sides, 1)[:, :, 1:],
@@ -131,7 +132,7 @@ def _look(game: Backgammon, states: BackgammonState) -> Position:
 
 @functools.partial(jax.jit, static_argnums=0)
 def _look_after(game: Backgammon, states: BackgammonState, actions: np.ndarray) -> Position:
-    return _look(game, jax.vmap(game.step)(states, actions))
+    return look(game, jax.vmap(game.step)(states, actions))
 
 
 def main(options: Arguments) -> None:
