@@ -59,7 +59,7 @@ def alphazero_loss(
     metrics = {
         "policy_loss": policy,
         "value_loss": value,
-        "value_accuracy": jnp.mean((jnp.abs(error) < 0.5).astype(jnp.float32)),
+        "value_error": jnp.mean(error**2),
     }
     return total, metrics | {f"{name}_loss": x for name, x in more.items()}
 

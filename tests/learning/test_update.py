@@ -171,8 +171,8 @@ def test_one_update_is_gradient_descent_on_the_loss():
     decay = jax.tree.map(lambda g, x: g - 0.02 * x, gradient, before["params"])
     np.testing.assert_allclose(losses["train/grad_norm"], optax.tree.norm(decay), rtol=1e-5)
     prediction = network.apply(before, batch.observations)
-    right = np.abs(prediction.value - expected_result(batch.outcome)) < 0.5
-    np.testing.assert_allclose(losses["train/value_accuracy"], right.mean(), rtol=1e-6)
+    errors = prediction.value - expected_result(batch.outcome)
+    np.testing.assert_allclose(losses["train/value_error"], np.mean(errors**2), rtol=1e-5)
     stepped = jax.tree.map(lambda x, g: x - 0.1 * g, before["params"], gradient)
     chex.assert_trees_all_close(after["params"], stepped, rtol=1e-5, atol=1e-7)
     assert jax.tree.all(

@@ -56,7 +56,7 @@ def test_cycles_on_a_mesh_of(count, devices):
             "train/param_norm",
         ),
         *(
-            "train/value_accuracy",
+            "train/value_error",
             "selfplay/games_finished",
             "selfplay/plies",
             "selfplay/game_length",
