@@ -23,7 +23,6 @@ PROGRAM = "azjax"
 _MOST = 1_000_000  # of anything that an option counts
 
 RunArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-RunDirArgument = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
 PlayerArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="PLAYER")]
 GameArgument = Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GAME")]
 GameOption = Annotated[str | None, tyro.conf.arg(metavar="GAME")]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
@@ -13,7 +14,6 @@ from azjax.cli.arguments import (
     PROGRAM,
     FileArgument,
     RunArgument,
-    RunDirArgument,
     TrustOption,
     parse,
 )
@@ -31,9 +31,8 @@ def train(arguments: list[str]) -> None:
     from azjax.config import Config, load_config
     from azjax.devices import Hosts
 
-    config, rest = None, arguments
-    if arguments and not arguments[0].startswith("-"):
-        config, rest = load_config(arguments[0]), arguments[1:]
+    name = _first_word(arguments)
+    config = load_config(name) if name else None
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
@@ -54,10 +53,10 @@ def train(arguments: list[str]) -> None:
         pip install "azjax[wandb]"."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
-    options = parse(train, Arguments, rest, "train CONFIG")
+    options = parse(train, Arguments, arguments[1:] if name else arguments, "train CONFIG")
     if config is None:
         raise UserError("train needs a config file, or the name of a config such as tic_tac_toe")
-    run_dir = options.run_dir or Path("runs") / Path(arguments[0]).stem
+    run_dir = options.run_dir or Path("runs") / Path(name).stem
     _start_jax(options.config, options.hosts)
     from azjax.cli.multihost import lost_peers_named
     from azjax.running.loop import train as run
@@ -118,29 +117,36 @@ def pretrain(arguments: list[str]) -> None:
 
 
 def resume(arguments: list[str]) -> None:
-    """Continue a run from its newest intact checkpoint: azjax resume runs/tic_tac_toe"""
+    """Continue a run from its newest intact checkpoint: azjax resume runs/tic_tac_toe
+
+    Settings that are given hold from here on: azjax resume runs/tic_tac_toe --cycles 2000
+    """
+    from azjax.config import Config
     from azjax.devices import Hosts
     from azjax.players.load import load_run_config
 
+    run_dir = Path(os.path.expanduser(_first_word(arguments)))
+    saved = load_run_config(run_dir) if _first_word(arguments) else None
+
     @dataclasses.dataclass(frozen=True)
     class Arguments:
-        run_dir: RunDirArgument
-        """The run directory."""
+        config: Annotated[Config, tyro.conf.arg(name="")] = dataclasses.field(
+            default_factory=lambda: saved or Config()
+        )
         wandb: str | None = None
         """As in `azjax train`; the page of the run goes on."""
         hosts: Annotated[Hosts, tyro.conf.arg(name="")] = dataclasses.field(default_factory=Hosts)
 
-    options = parse(resume, Arguments, arguments, "resume")
-    config = load_run_config(options.run_dir)
-    _start_jax(config, options.hosts)
+    options = parse(resume, Arguments, arguments[1:] if saved else arguments, "resume RUN")
+    if saved is None:
+        raise UserError("resume needs a run directory, such as runs/tic_tac_toe")
+    _start_jax(options.config, options.hosts)
     from azjax.cli.multihost import lost_peers_named
     from azjax.running.loop import resume as run
 
-    with (
-        lost_peers_named(options.hosts.heartbeat_timeout),
-        second_signal_ends(_ended(options.run_dir)),
-    ):
-        run(options.run_dir, loggers=_loggers(options.run_dir, options.wandb))
+    config = None if options.config == saved else options.config
+    with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
+        run(run_dir, config=config, loggers=_loggers(run_dir, options.wandb))
 
 
 def export(arguments: list[str]) -> None:
@@ -167,6 +173,11 @@ def export(arguments: list[str]) -> None:
 
     export_player(options.run, options.file, dtype=options.dtype, trust=options.trust)
     print(f"{options.file}: {options.file.stat().st_size:,} bytes")
+
+
+def _first_word(arguments: list[str]) -> str:
+    """Returns what a command is about, a config or a run; "" if an option is first."""
+    return arguments[0] if arguments and not arguments[0].startswith("-") else ""
 
 
 def _start_jax(config: "Config", hosts: "Hosts") -> None:

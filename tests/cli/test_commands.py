@@ -16,6 +16,7 @@ from azjax.cli import play as play_commands
 from azjax.cli.main import COMMANDS, main
 from azjax.devices import use_all_cores
 from azjax.exact import solver
+from azjax.players.load import load_run_config
 from azjax.running import loop as train_module
 from azjax.running import memory
 from azjax.runs.checkpoint import Checkpoints
@@ -108,6 +109,18 @@ def test_a_truncated_checkpoint_is_named_and_the_older_one_used(run, trained):
     assert f"checkpoint {run / 'checkpoints' / '2'} is broken" in named[0]
     with Checkpoints(run, read_only=True) as checkpoints:
         assert checkpoints.cycles()[-1] == 3
+
+
+def test_resume_takes_settings(run, refused):
+    message = refused("resume", run, "--seed", "5", "--cycles", "4")
+    assert "cannot change these: seed" in message
+    assert load_run_config(run).cycles == 3
+    code, _, err = tiny.run_azjax("resume", run, "--cycles", "4", devices=4)
+    assert (code, err) == (0, "")
+    assert load_run_config(run).cycles == 4
+    with Checkpoints(run, read_only=True) as checkpoints:
+        assert checkpoints.cycles()[-1] == 4
+    assert "resume needs a run directory" in refused("resume", "--cycles", "4")
 
 
 def test_only_broken_checkpoints(run):
