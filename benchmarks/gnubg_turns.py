@@ -167,7 +167,10 @@ def main(options: Arguments) -> None:
         player = engine if how == "gnubg" else load_player(name)
         lost = given_up(game, judge, states, after_turns(game, player, states))
         error = lost.std() / len(lost) ** 0.5
-        found[name] = {"points given up a turn": lost.mean(), "standard error": error}
+        found[name] = {
+            "points given up a turn": round(lost.mean(), 5),
+            "standard error": round(error, 5),
+        }
         print(f"{name}: {lost.mean():.4f} (standard error {error:.4f}) points a turn", flush=True)
         if options.json:
             kept = {"positions": options.positions, "seed": options.seed, "players": found}
