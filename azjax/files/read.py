@@ -24,7 +24,7 @@ from azjax.games import game_from_name
 from azjax.players.spec import is_game
 
 _Read = TypeVar("_Read")
-_MAX_BYTES = 16 * 2**20
+_MAX_BYTES = 256 * 2**20  # of which the games take ten times the memory
 _MANY = 8  # fewer games are played one by one, since a program for several would be compiled
 _GROUP = 4 * LANES  # games that are read before they are played: enough to sort them by length
 FORMATS: dict[str, tuple[type, ...]] = {
@@ -213,7 +213,8 @@ def read_bytes(path: Path) -> bytes:
         raise UserError(f"{path}: there is no such file")
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise UserError(f"{path}: it is larger than {_MAX_BYTES // 2**20} megabytes")
+            most = f"{_MAX_BYTES // 2**20} megabytes"
+            raise UserError(f"{path}: it is larger than {most}; split it into several files")
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error

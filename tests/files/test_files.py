@@ -425,3 +425,18 @@ def test_a_games_page_needs_nothing_else(tmp_path):
     assert replay(player.game, ["a1", "b2"]).moves == analysis.record.moves
     page = analysis._repr_html_()
     assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+@pytest.mark.parametrize(("megabytes", "read"), [(17, True), (257, False)])
+def test_large_files(tmp_path, megabytes, read):
+    path = written(tmp_path, "a.pgn", "1. e4 e5 *\n" if read else "")
+    with path.open("ab") as file:
+        if read:
+            file.write(b" " * megabytes * 2**20)
+        else:
+            file.truncate(megabytes * 2**20)  # takes no place on the disk
+    [game] = read_games(path, CHESS, strict=False)
+    if read:
+        assert game.record.moves == ("e2e4", "e7e5")
+    else:
+        assert game.error == "it is larger than 256 megabytes; split it into several files"
