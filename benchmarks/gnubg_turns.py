@@ -9,7 +9,6 @@ without a cube. Of all these positions, the best at 0 ply are looked at (`CANDID
 """
 
 import dataclasses
-import functools
 import json
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -21,6 +20,7 @@ from azjax_envs import draw_chance, init_batch
 from azjax_envs.backgammon import Backgammon, BackgammonState
 
 from azjax.evaluation.batch_evaluation import choose
+from azjax.evaluation.host_match import results_of_seats, status, step
 from azjax.players.load import load_player
 from azjax.pytrees import take
 from benchmarks.gnubg_matches import ENGINES, GnuBackgammon, Position, look
@@ -85,13 +85,12 @@ def positions_of_games(game: Backgammon, engine: GnuBackgammon, seed: int) -> Ba
     """Returns the positions of games after a roll that can be played, [N, ...]."""
     key, found = jax.random.key(seed), []
     states = init_batch(game, key, GAMES)
-    while not (over := np.asarray(_is_over(game, states))).all():
+    while not (over := np.asarray(status(game, states)[0])).all():
         fresh = (np.bitwise_count(np.asarray(states.dice)) == 2) | (np.asarray(states.left) == 4)
         can = ~np.asarray(look(game, states).legal)[:, -1]
         found.append(take(jax.device_get(states), np.flatnonzero(fresh & can & ~over)))
         key, roll_key = jax.random.split(key)
-        states = _step(game, states, engine(key, states))
-        states = _roll(game, roll_key, states)
+        states = draw_chance(game, roll_key, step(game, states, engine(key, states)))
     return jax.tree.map(lambda *x: np.concatenate(x), *found)
 
 
@@ -102,7 +101,7 @@ def after_turns(game: Backgammon, player: Any, states: BackgammonState) -> Backg
         key, move_key = jax.random.split(key)
         some = take(states, rows)
         actions = choose(player, move_key, some, BATCH)
-        after = jax.device_get(_step(game, some, actions))
+        after = jax.device_get(step(game, some, actions))
         states = jax.tree.map(lambda x, y: _with_rows(x, rows, y), states, after)
     return states
 
@@ -113,11 +112,11 @@ def given_up(
     """Returns the points that each turn gives up, float64 [N]."""
     count = len(before.left)
     starts, ends = (jax.device_get(look(game, states)) for states in (before, after))
-    results = game.results[0] * np.asarray(_returns(game, after))
+    results = game.results[0] * results_of_seats(game, after, starts.player)
     lost = np.zeros(count)
     for i in range(count):
         own, other = ends.boards[i].tolist()
-        value = results[i, starts.player[i]] if ends.over[i] else judge.value([other, own])
+        value = results[i] if ends.over[i] else judge.value([other, own])
         lost[i] = max(0.0, judge.best(take(starts, i)) - value)
     return lost
 
@@ -126,26 +125,6 @@ def _with_rows(x: Any, rows: np.ndarray, new: Any) -> np.ndarray:
     x = np.array(x)
     x[rows] = new
     return x
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _step(game: Backgammon, states: BackgammonState, actions: np.ndarray) -> BackgammonState:
-    return jax.vmap(game.step)(states, actions)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _roll(game: Backgammon, key: jax.Array, states: BackgammonState) -> BackgammonState:
-    return draw_chance(game, key, states)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _is_over(game: Backgammon, states: BackgammonState) -> jax.Array:
-    return jax.vmap(game.is_terminal)(states)
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _returns(game: Backgammon, states: BackgammonState) -> jax.Array:
-    return jax.vmap(game.returns)(states)
 
 
 def main(options: Arguments) -> None:

@@ -125,8 +125,8 @@ def resume(arguments: list[str]) -> None:
     from azjax.devices import Hosts
     from azjax.players.load import load_run_config
 
-    run_dir = Path(os.path.expanduser(_first_word(arguments)))
-    saved = load_run_config(run_dir) if _first_word(arguments) else None
+    name = _first_word(arguments)
+    saved = load_run_config(name) if name else None
 
     @dataclasses.dataclass(frozen=True)
     class Arguments:
@@ -144,6 +144,7 @@ def resume(arguments: list[str]) -> None:
     from azjax.cli.multihost import lost_peers_named
     from azjax.running.loop import resume as run
 
+    run_dir = Path(os.path.expanduser(name))
     config = None if options.config == saved else options.config
     with lost_peers_named(options.hosts.heartbeat_timeout), second_signal_ends(_ended(run_dir)):
         run(run_dir, config=config, loggers=_loggers(run_dir, options.wandb))
