@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from azjax.config import Config, config_to_dict
@@ -48,7 +49,8 @@ def check_changes(run_dir: Path, old: Config, new: Config) -> None:
     if wrong:
         raise UserError(
             f"{run_dir}: a run cannot change these: {'; '.join(wrong)}; "
-            f"train(..., start_from={str(run_dir)!r}) begins a new run with its network"
+            f"azjax train CONFIG --start-from {quote(str(run_dir))} (in Python "
+            "train(..., start_from=)) begins a new run with its network"
         )
 
 

@@ -52,7 +52,8 @@ def test_what_may_not_is_listed_and_nothing_is_written(tmp_path):
         r"run: a run cannot change these: learning\.l2 = 0\.0, not 0\.5; "
         r"learning\.optimizer = 'adamw', not 'sgd'; network\.channels = 16, not 8; "
         r"seed = 0, not 1; selfplay\.parallel_games = 16, not 32; "
-        r"train\(\.\.\., start_from='[^\n]*run'\) begins a new run with its network$"
+        r"azjax train CONFIG --start-from [^\n]*run \(in Python train\(\.\.\., start_from=\)\) "
+        r"begins a new run with its network$"
     )
     with pytest.raises(UserError, match=listed):
         azjax.resume(run, config=wrong, console=console)
