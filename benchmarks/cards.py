@@ -65,6 +65,7 @@ MEASURED = {
             Match("uct:100", 20, (64,)),
             Match("random", 40, (64,)),
             Match("uci:stockfish?nodes=1&Skill Level=0", 40, (64,)),
+            Match("uci:stockfish?nodes=1&Skill Level=3", 40, (64,)),
             Match(f"uci:{FAIRY}1", 40, (64,)),
         ),
         own_games=0,

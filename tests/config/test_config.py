@@ -268,7 +268,7 @@ def test_configs_of_the_project_load_and_their_games_exist(path):
     game = make(config.game.name, **dict(config.game.options))
     assert make(game.name).name == game.name  # except options that a name cannot hold
     if path.parent.name == "configs":
-        assert game.name == path.stem.removesuffix("_less_noise")
+        assert game.name == path.stem.removesuffix("_less_noise").removesuffix("_games")
     else:
         assert game.name.startswith(path.stem.removesuffix("_small"))
 
