@@ -5,7 +5,8 @@
 
 Stockfish searches a fixed number of nodes; three in four of its games end where both sides see
 that one is winning by ten pawns. GNU Go plays at level 10 until no dead stone is left. Games begin
-with random moves. Files of chess begin after them, and tell Stockfish's score before each move as
+with random moves. No two games of chess begin alike, since Stockfish would play the same moves.
+Files of chess begin after the random moves, and tell Stockfish's score before each move as
 lichess does, "[%eval 0.35]". Each game is written as it ends, so that a run can be stopped, and
 begun again with another seed.
 """
@@ -40,6 +41,7 @@ WON = 1000  # hundredths of a pawn
 MATE = 100_000  # in hundredths of a pawn
 SEEN = 4  # plies in a row with such a score
 MOST_PLIES = 300
+IN_VAIN = 1000  # games in a row that are left out
 SIZE, KOMI = 9, 7  # as in configs/go_9x9.toml
 STOCKFISH = ("stockfish",)
 GNU_GO = (
@@ -49,15 +51,21 @@ GNU_GO = (
 LETTERS = "ABCDEFGHJ"  # of GTP, which has no I
 
 
-def play_chess(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:
-    """Returns a game in PGN; None if it is over at its start, or not after 300 plies."""
+def play_chess(
+    engine: EngineProcess, rng: random.Random, arguments: Arguments, starts: set[str]
+) -> str | None:
+    """Returns a game in PGN, and adds its start to `starts`.
+
+    None if it is over at its start or began so before, or is not over after 300 plies.
+    """
     board = chess.Board()
     for _ in range(rng.randint(0, arguments.random_moves)):
         if not board.is_game_over():
             board.push(rng.choice([*board.legal_moves]))
-    if board.is_game_over():
-        return None
     start, to_the_end = board.fen(), rng.random() < 0.25
+    if board.is_game_over() or start in starts:
+        return None
+    starts.add(start)
     board = chess.Board(start)
     words, decided, result = list[str](), 0, ""
     engine.send(["ucinewgame"])
@@ -92,8 +100,10 @@ def _search(
     return PovScore(score, board.turn), chess.Move.from_uci(words[1])
 
 
-def play_go(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:
-    """Returns a game in SGF."""
+def play_go(
+    engine: EngineProcess, rng: random.Random, arguments: Arguments, starts: set[str]
+) -> str | None:
+    """Returns a game in SGF. GNU Go does not always play the same moves, so starts may recur."""
     _ask(engine, f"boardsize {SIZE}")
     _ask(engine, "clear_board")
     _ask(engine, f"komi {KOMI}")
@@ -134,11 +144,15 @@ def main(arguments: Arguments) -> None:
     play = play_chess if of_chess else play_go
     if of_chess:
         engine.send(["setoption name Hash value 4", "setoption name Threads value 1"])
-    began, made = time.monotonic(), 0
+    began, made, starts, in_vain = time.monotonic(), 0, set[str](), 0
     with arguments.out.open("a") as out:
         while made < arguments.games:
-            if (text := play(engine, rng, arguments)) is None:
+            if (text := play(engine, rng, arguments, starts)) is None:
+                in_vain += 1
+                if in_vain == IN_VAIN:
+                    raise SystemExit("all starts were played; give more --random-moves")
                 continue
+            in_vain = 0
             out.write(text)
             out.flush()
             made += 1

@@ -1,6 +1,7 @@
 """Recorded games as examples to learn from: their positions, moves and results."""
 
 import functools
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -53,15 +54,33 @@ class Dataset:
         """The number of games."""
         return int(self.games[-1]) + 1 if len(self) else 0
 
+    @functools.cached_property
+    def originals(self) -> np.ndarray:
+        """The first game with the same moves from the same start as each, int32 [num_games]."""
+        starts = np.flatnonzero(np.diff(self.games, prepend=-1))
+        moves = jax.tree.leaves(self.sample.transitions.policy)
+        states = jax.tree.leaves(self.sample.transitions.states)
+        seen, found = dict[bytes, int](), []
+        for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(self)], strict=True)):
+            # The last state tells apart games of dice.
+            parts = [x[start:end] for x in moves] + [x[[start, end - 1]] for x in states]
+            digest = hashlib.blake2b(b"".join(part.tobytes() for part in parts)).digest()
+            found.append(seen.setdefault(digest, number))
+        return np.array(found, np.int32)
+
     def rows(self, chosen: np.ndarray) -> Sample:
         """Returns some of the examples, by their numbers int [...]: arrays [..., ...]."""
         return jax.tree.map(lambda x: x[chosen], self.sample)
 
     def split(self, share: float, seed: int) -> "tuple[Dataset, Dataset]":
-        """Returns two datasets of whole games; the second has this share of them, drawn by lot."""
-        order = np.random.default_rng(seed).permutation(self.num_games)
-        held = np.isin(self.games, order[: round(share * self.num_games)])
-        return self._only(~held), self._only(held)
+        """Returns two datasets of whole games; the second has this share of them, drawn by lot.
+
+        It has games of which the first one has no copy, each of them once.
+        """
+        order = np.random.default_rng(seed).permutation(np.unique(self.originals))
+        held = np.isin(self.originals, order[: round(share * len(order))])
+        copies = self.originals != np.arange(self.num_games)
+        return self._only(~held[self.games]), self._only((held & ~copies)[self.games])
 
     def with_auxiliary(self, names: Sequence[str]) -> "Dataset":
         """Returns the examples that tell of each game's end no more than "score", "ownership"."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import chess.pgn
 import numpy as np
+import pytest
 from azjax_envs import make
 
 import azjax
@@ -59,7 +60,16 @@ class FoolsMate(random.Random):
 
 def test_a_game_of_chess_that_random_moves_end_is_left_out():
     options = engine_games.Arguments("chess", games=1, out=Path("unused"))
-    assert engine_games.play_chess(None, FoolsMate(), options) is None
+    assert engine_games.play_chess(None, FoolsMate(), options, set()) is None
+
+
+@skip_without(shutil.which("stockfish", path=PLACES), "stockfish is not installed")
+def test_games_of_chess_that_begin_alike_are_played_once(tmp_path):
+    path, options = tmp_path / "a.pgn", {"nodes": 1, "random_moves": 1}
+    with pytest.raises(SystemExit, match="all starts were played; give more --random-moves"):
+        games_of("chess", path, games=22, **options)
+    games = list(azjax.read_games(path, make("chess")))
+    assert len(games) == len({game.source.tags["FEN"] for game in games}) == 21
 
 
 @skip_without(program(), "gnugo is not installed")

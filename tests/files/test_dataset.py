@@ -15,6 +15,7 @@ from azjax.replay.auxiliary import final_points
 from azjax.replay.buffer import unpack_policy
 from azjax.replay.custom_targets import RunTargets
 from azjax.runs.recorded_games import count_games
+from tests.oracles.dice import recorded_games
 
 GO = "(;GM[1]SZ[5]KM[0.5]{result};B[cc];W[bb];B[];W[])"
 
@@ -60,6 +61,31 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
     learned, held = data.split(0.1, seed=0)
     assert (learned.num_games, held.num_games) == (63, 7)
     assert len(learned) + len(held) == len(data)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "hypergammon"])
+def test_copies_of_held_out_games_are_not_learned(name):
+    game = make(name)
+    if name == "hypergammon":
+        records = recorded_games(game, jax.random.key(0), 16, 150)
+    else:
+        records = [random_record(game, seed) for seed in range(8)]
+    data = azjax.dataset(game, [records[i] for i in (0, 1, 2, 1, 3, 4, 5, 1, 6, 0, 7)])
+    assert data.originals.tolist() == [0, 1, 2, 1, 4, 5, 6, 1, 8, 0, 10]
+    sides = set()
+    for seed in range(6):
+        learned, held = data.split(0.5, seed)
+        assert held.num_games == len(actions_of(held)) == len(actions_of(learned)) == 4
+        assert actions_of(held) | actions_of(learned) == actions_of(data)
+        sides.add(learned.num_games)
+    assert {4, 7} & sides  # the copies are learned, or none of them
+    assert len(sides) > 1
+
+
+def actions_of(data):
+    """Returns the different games of a dataset, as their actions."""
+    policies = np.asarray(data.sample.transitions.policy)
+    return {tuple(policies[data.games == i].argmax(-1)) for i in range(data.num_games)}
 
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04 cut off", b"no archive"])
