@@ -75,7 +75,7 @@ class Dataset:
     def split(self, share: float, seed: int) -> "tuple[Dataset, Dataset]":
         """Returns two datasets of whole games; the second has this share of them, drawn by lot.
 
-        It has games of which the first one has no copy, each of them once.
+        Its games have no copies, neither there nor in the first one.
         """
         order = np.random.default_rng(seed).permutation(np.unique(self.originals))
         held = np.isin(self.originals, order[: round(share * len(order))])
