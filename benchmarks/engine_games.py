@@ -11,7 +11,9 @@ lichess does, "[%eval 0.35]". Each game is written as it ends, so that a run can
 begun again with another seed.
 """
 
+import contextlib
 import dataclasses
+import functools
 import random
 import time
 from pathlib import Path
@@ -41,7 +43,7 @@ WON = 1000  # hundredths of a pawn
 MATE = 100_000  # in hundredths of a pawn
 SEEN = 4  # plies in a row with such a score
 MOST_PLIES = 300
-IN_VAIN = 1000  # games in a row that are left out
+MOST_LEFT_OUT = 1000  # games in a row
 SIZE, KOMI = 9, 7  # as in configs/go_9x9.toml
 STOCKFISH = ("stockfish",)
 GNU_GO = (
@@ -100,10 +102,8 @@ def _search(
     return PovScore(score, board.turn), chess.Move.from_uci(words[1])
 
 
-def play_go(
-    engine: EngineProcess, rng: random.Random, arguments: Arguments, starts: set[str]
-) -> str | None:
-    """Returns a game in SGF. GNU Go does not always play the same moves, so starts may recur."""
+def play_go(engine: EngineProcess, rng: random.Random, arguments: Arguments) -> str | None:
+    """Returns a game in SGF."""
     _ask(engine, f"boardsize {SIZE}")
     _ask(engine, "clear_board")
     _ask(engine, f"komi {KOMI}")
@@ -141,24 +141,23 @@ def main(arguments: Arguments) -> None:
     rng = random.Random(arguments.seed)
     of_chess = arguments.game == "chess"
     engine = EngineProcess(STOCKFISH if of_chess else GNU_GO, timeout=300)
-    play = play_chess if of_chess else play_go
-    if of_chess:
-        engine.send(["setoption name Hash value 4", "setoption name Threads value 1"])
-    began, made, starts, in_vain = time.monotonic(), 0, set[str](), 0
-    with arguments.out.open("a") as out:
+    play = functools.partial(play_chess, starts=set()) if of_chess else play_go
+    began, made, left_out = time.monotonic(), 0, 0
+    with contextlib.closing(engine), arguments.out.open("a") as out:
+        if of_chess:
+            engine.send(["setoption name Hash value 4", "setoption name Threads value 1"])
         while made < arguments.games:
-            if (text := play(engine, rng, arguments, starts)) is None:
-                in_vain += 1
-                if in_vain == IN_VAIN:
+            if (text := play(engine, rng, arguments)) is None:
+                left_out += 1
+                if left_out == MOST_LEFT_OUT:
                     raise SystemExit("all starts were played; give more --random-moves")
                 continue
-            in_vain = 0
+            left_out = 0
             out.write(text)
             out.flush()
             made += 1
             if made % 100 == 0:
                 print(f"{made} games in {time.monotonic() - began:.0f} s", flush=True)
-    engine.close()
 
 
 if __name__ == "__main__":

@@ -75,12 +75,12 @@ class Dataset:
     def split(self, share: float, seed: int) -> "tuple[Dataset, Dataset]":
         """Returns two datasets of whole games; the second has this share of them, drawn by lot.
 
-        Its games have no copies, neither there nor in the first one.
+        A game of the second has no repeat, neither there nor in the first one.
         """
         order = np.random.default_rng(seed).permutation(np.unique(self.originals))
         held = np.isin(self.originals, order[: round(share * len(order))])
-        copies = self.originals != np.arange(self.num_games)
-        return self._only(~held[self.games]), self._only((held & ~copies)[self.games])
+        repeats = self.originals != np.arange(self.num_games)
+        return self._only(~held[self.games]), self._only((held & ~repeats)[self.games])
 
     def with_auxiliary(self, names: Sequence[str]) -> "Dataset":
         """Returns the examples that tell of each game's end no more than "score", "ownership"."""

@@ -33,8 +33,9 @@ def pretrain(
 
     This is the supervised learning of AlphaGo (Silver et al. 2016). The run is like any other: it
     has evaluations, checkpoints and plots, `resume` continues it, and `train` with `start_from`
-    goes on from it by self-play. One game in twenty is held out, with its copies. The metrics that
-    begin with "heldout/" tell how often its moves are predicted, and the error of its results.
+    goes on from it by self-play. One game in twenty is held out, and its repeats are not
+    learned. The metrics that begin with "heldout/" tell how often its moves are predicted, and the
+    error of its results.
 
     Args:
       config: its cycles make `learning.updates_per_cycle` updates each.
@@ -81,7 +82,7 @@ def read_examples(
     if count := len(games.unread):
         left += f"; {count} file{'s' * (count > 1)} cannot be read"
     number = f"{games.num_games:,} game{'s' * (games.num_games != 1)}"
-    copies = games.num_games - len(np.unique(games.originals))
-    alike = f", {copies:,} of them copies of others" if copies else ""
-    say(f"learning from {len(games):,} positions of {number}{alike}{left}")
+    if repeats := games.num_games - len(np.unique(games.originals)):
+        left = f"; {repeats:,} repeat{'s' * (repeats == 1)} another game{left}"
+    say(f"learning from {len(games):,} positions of {number}{left}")
     return games

@@ -66,7 +66,7 @@ def test_examples_are_the_positions_of_the_games(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "hypergammon"])
-def test_copies_of_held_out_games_are_not_learned(name):
+def test_repeats_of_held_out_games_are_not_learned(name):
     game = make(name)
     if name == "hypergammon":
         records = recorded_games(game, jax.random.key(0), 16, 150)
@@ -82,7 +82,7 @@ def test_copies_of_held_out_games_are_not_learned(name):
         assert all(actions_of(data).count(game) == count for game, count in learned.items())
         assert not learned.keys() & held.keys()
         numbers.add(learned.total())
-    assert len(numbers) > 1  # copies are on both sides
+    assert len(numbers) > 1  # repeats are on both sides
 
 
 def actions_of(data):

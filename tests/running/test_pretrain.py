@@ -30,7 +30,9 @@ CHANGES = {
     "evaluation": {"every": 0},
 }
 
-ALONE = CHANGES | {"learning": CHANGES["learning"] | {"games_fraction": 1.0}}
+ALONE = CHANGES | {
+    "learning": CHANGES["learning"] | {"games_fraction": 1.0, "updates_per_cycle": 24}
+}
 
 
 def games(count, seed=0):
@@ -54,10 +56,10 @@ def test_it_learns_resumes_and_self_play_goes_on(data, tmp_path):
     config, silent = tiny.config(**ALONE), Console(file=io.StringIO())
     whole = azjax.train(config, tmp_path / "a", games=data, console=silent)
     rows = [x for x in azjax.read_metrics(tmp_path / "a") if x["kind"] == "cycle"]
-    assert rows[-1]["heldout/move_accuracy"] > 0.4  # chance is a fifth
+    assert rows[-1]["heldout/move_accuracy"] > 0.5 > rows[0]["heldout/move_accuracy"] - 0.3
     assert rows[-1]["heldout/policy_loss"] < rows[0]["heldout/policy_loss"]
     assert (tmp_path / "a" / "plots" / "predictions.png").is_file()
-    assert int(whole.learner.num_updates) == 6 * 8
+    assert int(whole.learner.num_updates) == 6 * 24
     # Stopped and resumed, bit for bit; the run keeps its examples.
     stop = lambda progress: progress.cycle == 3  # noqa: E731
     azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
@@ -213,9 +215,9 @@ def test_the_command(tmp_path, capsys):
         (line,) = [x for x in lines if x.startswith(str(tmp_path / name)) and reason in x]
         lines.remove(line)
     assert f"{tmp_path / 'games.txt'}, game 41: it has no result\n" in out
-    copies = 40 - len({record.moves for record in games(40)})
-    told = f"positions of 40 games, {copies} of them copies of others; 1 left out; 6 files cannot"
-    assert copies
+    repeats = 40 - len({record.moves for record in games(40)})
+    assert repeats > 1
+    told = f"positions of 40 games; {repeats} repeat another game; 1 left out; 6 files cannot"
     assert f"{told} be read\n" in out
     assert "moves predicted" in out
 
