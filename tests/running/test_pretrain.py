@@ -31,7 +31,7 @@ CHANGES = {
 }
 
 ALONE = CHANGES | {
-    "learning": CHANGES["learning"] | {"games_fraction": 1.0, "updates_per_cycle": 24}
+    "learning": CHANGES["learning"] | {"games_fraction": 1.0, "updates_per_cycle": 16}
 }
 
 
@@ -59,7 +59,7 @@ def test_it_learns_resumes_and_self_play_goes_on(data, tmp_path):
     assert rows[-1]["heldout/move_accuracy"] > 0.5 > rows[0]["heldout/move_accuracy"] - 0.3
     assert rows[-1]["heldout/policy_loss"] < rows[0]["heldout/policy_loss"]
     assert (tmp_path / "a" / "plots" / "predictions.png").is_file()
-    assert int(whole.learner.num_updates) == 6 * 24
+    assert int(whole.learner.num_updates) == 6 * 16
     # Stopped and resumed, bit for bit; the run keeps its examples.
     stop = lambda progress: progress.cycle == 3  # noqa: E731
     azjax.train(config, tmp_path / "b", games=data, console=silent, on_cycle=stop)
