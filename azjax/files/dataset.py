@@ -345,7 +345,8 @@ def _before_dice(
         return before
 
     before = of_next(np.where(same, movers, 1 - movers), movers)
-    return BeforeDice(jax.tree.map(of_next, after, states), before == movers)
+    unknown: Any = np.zeros(len(movers), np.float16)
+    return BeforeDice(jax.tree.map(of_next, after, states), before == movers, luck=unknown)
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -14,6 +14,7 @@ from azjax.network.results import WIN_DRAW_LOSS, Results
 from azjax.pytrees import where
 from azjax.replay.buffer import TopPolicy, unpack_policy
 from azjax.replay.sampling import Sample
+from azjax.replay.targets import shift
 from azjax.types import Array
 
 _BEFORE_DICE = 1 / 3  # share of the positions that are shown before their dice
@@ -44,7 +45,8 @@ def make_batch(
     """Makes a batch of N examples that were drawn from the buffer.
 
     In a game of chance some of the positions are shown before their dice. Their targets are the
-    same, but for the policy, so that the network learns the mean over the outcomes.
+    same, but for the policy and the luck of the roll, so that the network learns the mean over the
+    outcomes. Chances of more than three results keep the luck, see `value_targets`.
 
     Args:
       key: draws the symmetries, and which positions these are.
@@ -57,6 +59,8 @@ def make_batch(
         drawn = jax.random.bernoulli(jax.random.fold_in(key, 2), _BEFORE_DICE, policy.shape[:1])
         drawn &= jax.vmap(game.is_chance)(earlier)
         states, policy = where(drawn, earlier, states), jnp.where(drawn[:, None], 0.0, policy)
+        if outcome.shape[-1] == 3:
+            outcome = shift(outcome, jnp.where(drawn, -before.luck.astype(jnp.float32), 0.0))
         outcome = jnp.where((drawn & ~before.same_mover)[:, None], outcome[:, ::-1], outcome)
     observations = jax.vmap(game.observe)(states)
     masks = jax.vmap(game.legal_action_mask)(states)

@@ -42,6 +42,7 @@ class BeforeDice:
 
     states: State  # [B, ...], without unobserved parts; the ply's own where they are not known
     same_mover: Array  # bool [B], whether the player to move is the same as after the dice
+    luck: Array  # float16 [B], how much better the roll was for the mover than the mean of all
 
 
 @jax.tree_util.register_dataclass

@@ -71,6 +71,9 @@ def value_targets(
     With other results, a value stands for the two next to it, see `project`: the search tells no
     more than a number. The expectation of the targets is the same either way.
 
+    In games of chance the results are less the luck of the rolls after a ply, `BeforeDice.luck`.
+    Chances of more than three results keep it: luck is one number, and does not tell them apart.
+
     Args:
       replay: this device's share of the buffer.
       root_value_weight: weight of the root's value in the targets.
@@ -82,10 +85,10 @@ def value_targets(
     ages = jnp.arange(size, dtype=jnp.int32)  # 0 is the newest ply
     newest_first = (replay.position - 1 - ages) % size
     stored = replay.transitions
-    plies = (
-        newest_first,
-        *(x[newest_first] for x in (stored.reward, stored.discount, stored.value)),
-    )
+    three = len(results) == 3
+    luck = stored.before_dice.luck if three and stored.before_dice is not None else None
+    columns = (stored.reward, stored.discount, stored.value, luck)
+    plies = newest_first, *(None if x is None else x[newest_first] for x in columns)
     # For 1,024 plies of 512 lanes a CPU takes 15 ms for the loop, and 84 ms for the sums. A GPU
     # launches some kernels for each ply of the loop, but 10 for the sums.
     found = jax.lax.platform_dependent(
@@ -97,7 +100,6 @@ def value_targets(
     chances, valid, end, side = (x[newest_first] for x in found)
     win, loss = chances[..., 0], chances[..., 1]
     written = (ages < replay.filled)[newest_first]
-    three = len(results) == 3
     return Targets(
         outcome=jnp.stack([win, 1.0 - win - loss, loss], axis=-1) if three else chances,
         valid=valid & written[:, None] & stored.learn,
@@ -115,6 +117,7 @@ def scan_plies(
     rewards: Array,
     discounts: Array,
     values: Array,
+    luck: Array | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """Computes targets ply by ply, from the newest back; all arrays [R, ...] begin with the newest.
 
@@ -126,6 +129,7 @@ def scan_plies(
       rewards: float16 [R, B].
       discounts: int8 [R, B].
       values: of the roots, float16 [R, B].
+      luck: of the rolls before the plies, float16 [R, B]; None in a game without dice.
 
     Returns:
       Chances of a win and of a loss float32 [R, B, 2], of K other results [R, B, K], and as in
@@ -135,7 +139,7 @@ def scan_plies(
 
     def back(carry: tuple[Array, ...], ply: tuple[Array, ...]) -> tuple[Any, Any]:
         target, valid, end, side, rank, games = carry
-        index, reward, discount, value = ply
+        index, reward, discount, value, luck = ply
         over, root = discount == 0, _chances(value, results)
         # The mover's wins are the opponent's losses.
         later = jnp.where((discount > 0)[:, None], target, target[:, ::-1])
@@ -149,13 +153,15 @@ def scan_plies(
         rank = jnp.where(over, games, rank)  # games that ended later than this one
         games = games + jnp.sum(over, dtype=jnp.int32)
         recent = rank < max_games if max_games else True
-        carry = (target, valid, end, side, rank, games)
+        before = target if luck is None else shift(target, -luck)
+        carry = (before, valid, end, side, rank, games)
         return carry, ((1 - own) * target + own * root, valid & recent, end, side)
 
     kinds = 2 if len(results) == 3 else len(results)
     zeros, none = jnp.zeros((lanes, kinds), jnp.float32), jnp.zeros(lanes, jnp.int32)
     start = (zeros, none > 0, none, jnp.ones(lanes, jnp.int8), none, jnp.int32(0))
-    return jax.lax.scan(back, start, (indices, rewards, discounts, values))[1]
+    plies: Any = (indices, rewards, discounts, values, luck)
+    return jax.lax.scan(back, start, plies)[1]
 
 
 def count_turns(
@@ -166,6 +172,7 @@ def count_turns(
     rewards: Array,
     discounts: Array,
     values: Array,
+    luck: Array | None = None,
 ) -> tuple[Array, Array, Array, Array]:
     """Computes what `scan_plies` does without a loop, by cumulative sums and maxima.
 
@@ -178,15 +185,31 @@ def count_turns(
     swapped = (turns - jax.lax.cummax(jnp.where(over, turns, 0))) % 2 > 0
     valid, place = age >= 0, jnp.maximum(age, 0)
     reward = jnp.take_along_axis(rewards, place, axis=0)
-    target = _final_chances(jnp.where(swapped, -reward, reward), results)
+    side = jnp.where(swapped, -1, 1)
+    target = _final_chances(side * reward, results)
+    if luck is not None:
+        signed = side * luck.astype(jnp.float32)
+        later = jnp.cumsum(signed, axis=0) - signed  # of the last mover, in later plies
+        later -= jnp.take_along_axis(later, place, axis=0)  # of the same game
+        target = shift(target, -side * later)
     ends = jnp.sum(over, axis=1, dtype=jnp.int32)
     later_games = jnp.cumsum(ends, dtype=jnp.int32) - ends  # that ended in later plies than each
     return (
         (1 - own) * target + own * _chances(values, results),
         valid & (later_games[place] < max_games) if max_games else valid,
         jnp.where(valid, indices[place], 0),
-        jnp.where(swapped, -1, 1).astype(jnp.int8),
+        side.astype(jnp.int8),
     )
+
+
+def shift(chances: Array, change: Array) -> Array:
+    """Returns chances [..., K] whose expected result is greater by `change` [...].
+
+    The first and the last result have the change. Some chances may then be negative or over 1: as
+    targets, only their means over many games count.
+    """
+    half = change.astype(jnp.float32) / 2
+    return chances.at[..., 0].add(half).at[..., -1].add(-half)
 
 
 def _chances(value: Array, results: Results) -> Array:

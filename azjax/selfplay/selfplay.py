@@ -25,6 +25,7 @@ from azjax.selfplay.league import (
     league_lanes,
     with_opponents,
 )
+from azjax.selfplay.luck import roll_luck
 from azjax.selfplay.openings import Games, Openings, start_games
 from azjax.selfplay.resignation import ResignationStats, stats_of_finished, update_minima
 from azjax.types import Array, Params, State
@@ -91,7 +92,7 @@ def play_plies(
 
     def ply(
         carry: tuple[Games, Array], step: tuple[Array, Array | None]
-    ) -> tuple[tuple[Games, Array], tuple[Transition, SelfPlayStats]]:
+    ) -> tuple[tuple[Games, Array], tuple[Transition, SelfPlayStats, State | None]]:
         (games, started), (key, is_full) = carry, step
         search_key = jax.random.fold_in(key, 0)
         explore = games.plies < config.selfplay.sampled_plies
@@ -163,14 +164,16 @@ def play_plies(
         if games.seats is not None:
             stats = replace(stats, league=finished_games(games.seats, league, done, mover, reward))
         fresh = take(starts, next_start(lanes, started))
+        rolls = None if before_dice is None else (games.before_dice, games.states)
         games = where(done, fresh, Games(states, plies, minima, games.seats, before_dice))
         stats = jax.tree.map(lambda x: x.astype(jnp.float32), stats)
-        return (games, started + done), (new, stats)
+        return (games, started + done), (new, stats, rolls)
 
     keys = jax.random.split(ply_key, config.selfplay.plies_per_cycle)
     carry = games, jnp.zeros(lanes, jnp.int32)
     with jax.named_scope("plies"):
-        (games, _), (transitions, stats) = jax.lax.scan(ply, carry, (keys, full_search_mask))
+        (games, _), (transitions, stats, rolls) = jax.lax.scan(ply, carry, (keys, full_search_mask))
+    transitions = _with_luck(game, evaluate, params, transitions, rolls)
     sums = jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
     if games.seats is not None and sums.league is not None and newest is not None:
         waiting = count_waiting(games.seats, league, newest)
@@ -203,7 +206,22 @@ def _before_dice(game: Game, states: State | None, mover: Array) -> BeforeDice |
     if states is None:
         return None
     same = jax.vmap(game.current_player)(states) == mover
-    return BeforeDice(states=drop_unobserved(game, states), same_mover=same)
+    luck = jnp.zeros(mover.shape, jnp.float16)
+    return BeforeDice(states=drop_unobserved(game, states), same_mover=same, luck=luck)
+
+
+def _with_luck(
+    game: Game, evaluate: Evaluate, params: Params, transitions: Transition, rolls: State | None
+) -> Transition:
+    """Adds the luck of rolls, states [T, B, ...] before and after the dice, in games of chance."""
+    if transitions.before_dice is None:
+        return transitions
+    plies, lanes = transitions.learn.shape
+    before, after = jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:]), rolls)
+    with jax.named_scope("luck"):
+        luck = roll_luck(game, evaluate, params, before, after, block=plies * lanes)
+    luck = luck.reshape(plies, lanes).astype(jnp.float16)
+    return replace(transitions, before_dice=replace(transitions.before_dice, luck=luck))
 
 
 def next_start(lanes: int, started: Array) -> Array:

@@ -61,7 +61,8 @@ def test_some_positions_are_shown_before_their_dice():
     outcomes = jnp.arange(size) % 6
     after = jax.vmap(game.chance_step, in_axes=(None, 0))(before, outcomes)
     same = outcomes > 0
-    dice = BeforeDice(jax.tree.map(lambda x: jnp.stack([x] * size), before), same)
+    luck = jnp.full(size, 0.25, jnp.float16)  # of the mover after the dice
+    dice = BeforeDice(jax.tree.map(lambda x: jnp.stack([x] * size), before), same, luck)
     policy = jnp.full((size, 2), 0.5, jnp.float16)
     nothing = jnp.zeros(size, jnp.float16)
     rows = Transition(
@@ -83,7 +84,8 @@ def test_some_positions_are_shown_before_their_dice():
     assert (batch.policy[~shown] == 0.5).all()
     turned = shown & ~np.asarray(same)
     assert turned.sum() > 100
-    expected = np.where(turned[:, None], [[0.2, 0.1, 0.7]], [[0.7, 0.1, 0.2]])
+    expected = np.where(shown[:, None], [[0.575, 0.1, 0.325]], [[0.7, 0.1, 0.2]])
+    expected = np.where(turned[:, None], expected[:, ::-1], expected)
     np.testing.assert_allclose(batch.outcome, expected, rtol=1e-6)
 
 

@@ -200,6 +200,7 @@ def test_both_forms_are_equal(size, own, games, results):
         np.where(over, 0, rng.choice([-1, 1], over.shape)).astype(np.int8),
         rng.uniform(-1, 1, over.shape).astype(np.float16),
     )
+    luck = rng.normal(0, 0.1, over.shape).astype(np.float16)
     forms = [
         jax.jit(functools.partial(form, games // 2, own, results))
         for form in (scan_plies, count_turns)
@@ -208,6 +209,9 @@ def test_both_forms_are_equal(size, own, games, results):
     (old, *same), (new, *others) = (form(*plies) for form in forms)
     known = np.cumsum(over, axis=0) > 0
     np.testing.assert_array_equal(new[known], old[known])
+    scanned, counted = (np.asarray(form(*plies, luck)[0])[known] for form in forms)
+    np.testing.assert_allclose(counted, scanned, atol=1e-5)
+    assert np.allclose(scanned, old[known], atol=0.01) == (size == 1)
     for x, y in zip(same, others, strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_array_equal(x, y)

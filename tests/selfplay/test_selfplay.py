@@ -318,7 +318,9 @@ def test_dice_are_rolled_between_plies():
     @jax.jit
     def run(key):
         games = start_games(game, key, batch, config.selfplay)
-        return play_plies(game, None, None, key, games, config, search=random_moves)
+        evaluate = make_evaluate(game)
+        params = flat_params(game)
+        return play_plies(game, evaluate, params, key, games, config, search=random_moves)
 
     _, new, stats = jax.device_get(run(jax.random.key(3)))
     before, after = (
