@@ -37,7 +37,7 @@ from azjax.types import Array, State
 _ROWS = 1024  # of one call of a compiled function
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
     """N positions of recorded games, as numpy arrays."""
 
@@ -48,6 +48,11 @@ class Dataset:
 
     def __len__(self) -> int:
         return len(self.games)
+
+    def __repr__(self) -> str:
+        missing = f"; games left out: {len(self.left_out)}, files unread: {len(self.unread)}"
+        shown = missing if self.left_out or self.unread else ""
+        return f"<Dataset of {len(self):,} positions, games: {self.num_games:,}{shown}>"
 
     @property
     def num_games(self) -> int:

@@ -139,6 +139,7 @@ def test_what_is_left_out(tmp_path):
     ]
     data = azjax.dataset(game, games)
     assert data.num_games == 1
+    assert repr(data) == "<Dataset of 5 positions, games: 1; games left out: 4, files unread: 0>"
     names = [line.removeprefix(f"{tmp_path / 'a.txt'}, ") for line in data.left_out]
     assert names[0] == "game 1: it has no result"
     assert names[1].startswith("game 2: move 1: 'z' is not legal here")
