@@ -12,6 +12,7 @@ from azjax_envs import Game, HasChance
 from azjax.chance import roll
 from azjax.compact_states import drop_unobserved
 from azjax.config import Config, SelfPlayConfig
+from azjax.network.results import told_apart
 from azjax.pytrees import take, where
 from azjax.replay.buffer import BeforeDice, Transition, pack_policy
 from azjax.replay.custom_targets import RunTargets
@@ -173,7 +174,9 @@ def play_plies(
     carry = games, jnp.zeros(lanes, jnp.int32)
     with jax.named_scope("plies"):
         (games, _), (transitions, stats, rolls) = jax.lax.scan(ply, carry, (keys, full_search_mask))
-    transitions = _with_luck(game, evaluate, params, transitions, rolls)
+    # Luck is one number: it does not tell more than three results apart.
+    if len(told_apart(game, config.network)) == 3:
+        transitions = _with_luck(game, evaluate, params, transitions, rolls)
     sums = jax.tree.map(lambda x: jnp.sum(x, axis=0), stats)
     if games.seats is not None and sums.league is not None and newest is not None:
         waiting = count_waiting(games.seats, league, newest)
