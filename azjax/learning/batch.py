@@ -11,7 +11,7 @@ from azjax_envs.game import possible_results
 from azjax.compact_states import restore_unobserved
 from azjax.learning.symmetries import random_symmetries
 from azjax.network.results import WIN_DRAW_LOSS, Results
-from azjax.pytrees import where
+from azjax.pytrees import take, where
 from azjax.replay.buffer import TopPolicy, unpack_policy
 from azjax.replay.sampling import Sample
 from azjax.replay.targets import shift
@@ -44,20 +44,22 @@ def make_batch(
 ) -> Batch:
     """Makes a batch of N examples that were drawn from the buffer.
 
-    In a game of chance some of the positions are shown before their dice. Their targets are the
-    same, but for the policy and the luck of the roll, so that the network learns the mean over the
-    outcomes. Chances of more than three results keep the luck, see `value_targets`.
+    In a game of chance the last third are positions before the dice: those of other examples. Their
+    targets are the same, but for the policy and the luck of the roll, so that the network learns
+    the mean over the outcomes. Chances of more than three results keep the luck, see
+    `value_targets`.
 
     Args:
       key: draws the symmetries, and which positions these are.
     """
+    drawn = jnp.zeros(sample.outcome.shape[:1], bool)
+    if isinstance(game, HasChance) and sample.transitions.before_dice is not None:
+        sample, drawn = _show_before_dice(game, jax.random.fold_in(key, 2), sample)
     states = restore_unobserved(game, sample.transitions.states)
     policy = unpack_policy(sample.transitions.policy, game.num_actions)
     outcome, before = sample.outcome, sample.transitions.before_dice
-    if isinstance(game, HasChance) and before is not None:
+    if before is not None:
         earlier = restore_unobserved(game, before.states)
-        drawn = jax.random.bernoulli(jax.random.fold_in(key, 2), _BEFORE_DICE, policy.shape[:1])
-        drawn &= jax.vmap(game.is_chance)(earlier)
         states, policy = where(drawn, earlier, states), jnp.where(drawn[:, None], 0.0, policy)
         if outcome.shape[-1] == 3:
             outcome = shift(outcome, jnp.where(drawn, -before.luck.astype(jnp.float32), 0.0))
@@ -71,6 +73,23 @@ def make_batch(
         )
     told = WIN_DRAW_LOSS if outcome.shape[-1] == 3 else possible_results(game)
     return Batch(observations, masks, policy, outcome, targets, told)
+
+
+def _show_before_dice(game: Any, key: Array, sample: Sample) -> tuple[Sample, Array]:
+    """Returns a sample whose last examples are to be shown before their dice, and which are.
+
+    A turn of some games has several moves, and only its first one follows a roll. So the examples
+    that do are drawn anew for the last rows. Those that stay are as many of each kind as before.
+    """
+    before: Any = sample.transitions.before_dice
+    count = sample.outcome.shape[0]
+    after_roll = jax.vmap(game.is_chance)(restore_unobserved(game, before.states))
+    order = jnp.argsort(jnp.where(after_roll, jax.random.uniform(key, (count,)), 2.0))
+    rows = jnp.arange(count)
+    last = rows - (count - int(count * _BEFORE_DICE))
+    drawn = (last >= 0) & jnp.any(after_roll)
+    shown = order[jnp.maximum(last, 0) % jnp.maximum(jnp.sum(after_roll), 1)]
+    return take(sample, jnp.where(drawn, shown, rows)), drawn
 
 
 def _unpacked(game: Game, target: Any) -> Array:
