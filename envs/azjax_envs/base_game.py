@@ -8,7 +8,7 @@ import numpy as np
 from jax import Array
 
 from azjax_envs import svg
-from azjax_envs.game import Symmetries, find_legal, observe_as, settle
+from azjax_envs.game import Symmetries, find_legal, observe_as, settle, view_of
 
 _SYMBOLS = ".XO#*+@%"
 _COLOURS = ("#2f6fbd", "#dd5a48", "#3f9b6c", "#d8a13a", "#7b5ea7", "#5aa0b8", "#8a6d4b")
@@ -185,7 +185,7 @@ class BaseGame:
     def to_string(self, state: Any) -> str:
         """Returns the cells as rows of symbols: `.`, X, O and so on."""
         height, width, _ = self.observation_shape
-        codes = np.asarray(jax.device_get(self.view(state))).reshape(height, width)
+        codes = view_of(self, state).reshape(height, width)
         symbols = np.array([*_SYMBOLS])[np.minimum(codes, len(_SYMBOLS) - 1)]
         return "\n".join(map(" ".join, symbols))
 

@@ -15,15 +15,14 @@ import html
 import re
 from collections.abc import Iterable, Mapping
 
-import jax
 import numpy as np
 
-from azjax_envs.game import Game, State
+from azjax_envs.game import Game, State, view_of
 
 
 def to_svg(game: Game, state: State) -> str:
     """Draws the position as a standalone SVG document."""
-    return with_codes(game.svg_board(), np.asarray(jax.device_get(game.view(state))))
+    return with_codes(game.svg_board(), view_of(game, state))
 
 
 class Drawing:

@@ -9,7 +9,7 @@ from jax import Array
 
 from azjax_envs import svg
 from azjax_envs.base_game import BaseGame
-from azjax_envs.game import require_range, returns_of, settle
+from azjax_envs.game import is_over, require_range, returns_of, settle, view_of
 from azjax_envs.xla_cpu import fusion_barrier
 
 
@@ -205,7 +205,7 @@ class Ur(BaseGame):
         return str(int(outcome))
 
     def to_string(self, state: UrState) -> str:
-        *fields, home, home_above, off, off_above, _, _ = np.asarray(self.view(state)).tolist()
+        *fields, home, home_above, off, off_above, _, _ = view_of(self, state).tolist()
         codes = dict(zip(_TILES, fields, strict=True))
         beside = {"a": f"   X: {home} to come, {off} off", "b": ""}
         beside["c"] = f"   O: {home_above} to come, {off_above} off"
@@ -218,7 +218,7 @@ class Ur(BaseGame):
                 for t, e in zip(tiles, empty, strict=True)
             ]
             lines.append(f"{row} {' '.join(symbols)}{beside[row]}".rstrip())
-        turn = "over" if self.is_terminal(state) else f"{'XO'[int(state.player)]} to move"
+        turn = "over" if is_over(self, state) else f"{'XO'[int(state.player)]} to move"
         dice = "dice to be rolled" if state.roll < 0 else f"dice: {int(state.roll)}"
         return "\n".join([*lines, "  1 2 3 4 5 6 7 8", f"{turn}, {dice}"])
 

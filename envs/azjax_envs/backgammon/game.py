@@ -10,7 +10,7 @@ from jax import Array
 from azjax_envs.backgammon import board, drawing, moves
 from azjax_envs.backgammon.board import BAR, LAST_QUARTER, Words
 from azjax_envs.base_game import BaseGame
-from azjax_envs.game import find_legal, settle
+from azjax_envs.game import find_legal, is_over, settle, view_of
 from azjax_envs.xla_cpu import fusion_barrier
 
 
@@ -234,8 +234,8 @@ class Backgammon(BaseGame):
         return f"{high}-{low}"
 
     def to_string(self, state: BackgammonState) -> str:
-        turn = "over" if self.is_terminal(state) else f"{'XO'[int(state.player)]} to move"
-        return drawing.text(np.asarray(self.view(state)), turn)
+        turn = "over" if is_over(self, state) else f"{'XO'[int(state.player)]} to move"
+        return drawing.text(view_of(self, state), turn)
 
     def svg_board(self) -> str:
         return drawing.svg_board(self.name, self.checkers)

@@ -11,6 +11,7 @@ from jax import Array
 from pgx import backgammon as rules
 
 from azjax_envs.backgammon import drawing
+from azjax_envs.game import is_over, view_of
 from azjax_envs.pgx.adapters import Facts, Pgx, PgxState, keep
 
 
@@ -93,10 +94,9 @@ class PgxBackgammon(Pgx):
         return f"{'bar' if point == 25 else point}/{end if end > 0 else f'off({die + 1})'}"
 
     def to_string(self, state: PgxState) -> str:
+        game: Any = self
         to_move = f"{'XO'[int(self.current_player(state))]} to move"
-        return drawing.text(
-            np.asarray(self.view(state)), "over" if self.is_terminal(state) else to_move
-        )
+        return drawing.text(view_of(game, state), "over" if is_over(game, state) else to_move)
 
     def svg_board(self) -> str:
         return drawing.svg_board(self.name, 15)
