@@ -5,8 +5,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
+from azjax_envs.game import legal_actions
 
 from azjax.players.base import Analysis
+from azjax.pytrees import take
 from azjax.types import static
 
 
@@ -33,9 +35,10 @@ class HostLowest:
     jittable = False
 
     def __call__(self, key, states):
-        legal = jax.vmap(self.game.legal_action_mask)(states)
-        self.asked.append(len(legal))
-        return [int(row.argmax()) for row in legal]
+        states = jax.device_get(states)
+        self.asked.append(len(jax.tree.leaves(states)[0]))
+        # One by one, because sizes differ from call to call, and each would be compiled.
+        return [min(legal_actions(self.game, take(states, i))) for i in range(self.asked[-1])]
 
 
 @jax.tree_util.register_dataclass
