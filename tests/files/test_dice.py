@@ -150,18 +150,19 @@ def test_positions_after_rolls_are_examples(name, tmp_path):
     assert (len(data), data.num_games) == (sum(x.num_moves for x in records), 2)
     rows = data.rows(np.arange(len(data)))
     states = restore_unobserved(game, rows.transitions.states)
-    legal = np.asarray(jax.vmap(game.legal_action_mask)(states))
-    observe, seen = jax.jit(game.observe), np.asarray(jax.vmap(game.observe)(states))
+    legal = np.asarray(jax.jit(jax.vmap(game.legal_action_mask))(states))
+    step, observe = jax.jit(game.step), jax.jit(game.observe)
+    seen = np.asarray(jax.jit(jax.vmap(game.observe))(states))
     decisions = [
         (place and record.positions[place - 1], before, after.action, record.current)
         for record in records
         for place, (before, after) in enumerate(itertools.pairwise(record.positions))
     ]
     results, dice = possible_results(game), rows.transitions.before_dice
-    earlier = np.asarray(jax.vmap(game.observe)(restore_unobserved(game, dice.states)))
+    earlier = np.asarray(jax.jit(jax.vmap(game.observe))(restore_unobserved(game, dice.states)))
     for number, (last, before, action, end) in enumerate(decisions):
         result = end.returns[before.mover]
-        unrolled = game.step(last.state, before.action) if last else before.state
+        unrolled = step(last.state, before.action) if last else before.state
         np.testing.assert_array_equal(earlier[number], observe(unrolled))
         assert dice.same_mover[number] == (game.current_player(unrolled) == before.mover)
         assert not game.is_chance(before.state)

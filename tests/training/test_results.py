@@ -36,7 +36,7 @@ def test_a_value_is_the_expected_result():
     last = variables["params"]["value"]
     last["bias"] = jnp.asarray([-2.0, 1.0, 0.0, 0.3, 2.0, -1.0])
     states = azjax_envs.init_batch(GAME, jax.random.key(1), 8)
-    prediction = network.apply(variables, jax.vmap(GAME.observe)(states))
+    prediction = network.apply(variables, jax.jit(jax.vmap(GAME.observe))(states))
     assert prediction.value_logits.shape == (8, 6)
     chances = np.asarray(jax.nn.softmax(prediction.value_logits), np.float64)
     np.testing.assert_allclose(prediction.value, chances @ RESULTS / 3, atol=1e-6)
@@ -101,11 +101,11 @@ def test_a_player_of_results_is_saved_and_plays(tmp_path):
     azjax.save_player(tmp_path / "gammon.safetensors", config, variables, dtype="float32")
     player = azjax.load_player(tmp_path / "gammon.safetensors")
     states = azjax_envs.init_batch(GAME, jax.random.key(1), 4)
-    seen = jax.vmap(GAME.observe)(states)
+    seen = jax.jit(jax.vmap(GAME.observe))(states)
     np.testing.assert_array_equal(
         player.network.apply(player.variables, seen).value_logits,
         make_network(GAME, config.network).apply(variables, seen).value_logits,
     )
     actions = azjax.act(player, jax.random.key(0), states)
-    legal = jax.vmap(GAME.legal_action_mask)(states)
+    legal = jax.jit(jax.vmap(GAME.legal_action_mask))(states)
     assert all(row[action] for row, action in zip(legal, actions, strict=True))
