@@ -60,7 +60,7 @@ def test_a_third_of_the_positions_are_shown_before_their_dice(rolls):
     start = game.init()
     before = dataclasses.replace(start, turn=jnp.int32(2), rolling=jnp.bool_(True))
     outcomes = jnp.arange(size) % 6
-    after = jax.vmap(game.chance_step, in_axes=(None, 0))(before, outcomes)
+    after = jax.jit(jax.vmap(game.chance_step, in_axes=(None, 0)))(before, outcomes)
     same = outcomes > 0
     luck = jnp.full(size, 0.25, jnp.float16)  # of the mover after the dice
     follows = jnp.arange(size) // 6 % rolls == 0
@@ -80,7 +80,8 @@ def test_a_third_of_the_positions_are_shown_before_their_dice(rolls):
         before_dice=dataclasses.replace(dice, states=drop_unobserved(game, dice.states)),
     )
     outcome = jnp.tile(jnp.array([0.7, 0.1, 0.2]), (size, 1)).at[~follows].set(jnp.nan)
-    batch = make_batch(game, jax.random.key(0), Sample(rows, outcome), symmetries=True)
+    made = jax.jit(functools.partial(make_batch, game), static_argnames="symmetries")
+    batch = made(jax.random.key(0), Sample(rows, outcome), symmetries=True)
     shown = (np.asarray(batch.observations) == game.observe(before)[None]).all((1, 2, 3))
     np.testing.assert_array_equal(np.flatnonzero(shown), np.arange(2000, 3000))
     np.testing.assert_array_equal(batch.observations[~shown], jax.vmap(game.observe)(after)[~shown])
