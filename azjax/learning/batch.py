@@ -44,9 +44,9 @@ def make_batch(
 ) -> Batch:
     """Makes a batch of N examples that were drawn from the buffer.
 
-    In a game of chance the last third are positions before the dice: those of other examples. Their
-    targets are the same, but for the policy and the luck of the roll, so that the network learns
-    the mean over the outcomes. Chances of more than three results keep the luck, see
+    In a game of chance a third of them give way to positions before the dice, those of any of the N
+    examples. Their targets are the same, but for the policy and the luck of the roll, so that the
+    network learns the mean over the outcomes. Chances of more than three results keep the luck, see
     `value_targets`.
 
     Args:
@@ -76,20 +76,21 @@ def make_batch(
 
 
 def _show_before_dice(game: Any, key: Array, sample: Sample) -> tuple[Sample, Array]:
-    """Returns a sample whose last examples are to be shown before their dice, and which are.
+    """Returns a sample some of whose examples are to be shown before their dice, and which are.
 
-    A turn of some games has several moves, and only its first one follows a roll. So the examples
-    that do are drawn anew for the last rows. Those that stay are as many of each kind as before.
+    A turn of some games has several moves, and only its first one follows a roll. So examples that
+    do are drawn for random rows. The other rows stay, so they have examples of each kind as before,
+    and of recorded games, which are the last ones.
     """
     before: Any = sample.transitions.before_dice
     count = sample.outcome.shape[0]
     after_roll = jax.vmap(game.is_chance)(restore_unobserved(game, before.states))
-    order = jnp.argsort(jnp.where(after_roll, jax.random.uniform(key, (count,)), 2.0))
-    rows = jnp.arange(count)
-    last = rows - (count - int(count * _BEFORE_DICE))
-    drawn = (last >= 0) & jnp.any(after_roll)
-    shown = order[jnp.maximum(last, 0) % jnp.maximum(jnp.sum(after_roll), 1)]
-    return take(sample, jnp.where(drawn, shown, rows)), drawn
+    row_key, example_key = jax.random.split(key)
+    order = jnp.argsort(jnp.where(after_roll, jax.random.uniform(example_key, (count,)), 2.0))
+    number = jax.random.permutation(row_key, count)  # of each row
+    drawn = (number < int(count * _BEFORE_DICE)) & jnp.any(after_roll)
+    shown = order[number % jnp.maximum(jnp.sum(after_roll), 1)]
+    return take(sample, jnp.where(drawn, shown, jnp.arange(count))), drawn
 
 
 def _unpacked(game: Game, target: Any) -> Array:

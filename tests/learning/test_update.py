@@ -83,7 +83,8 @@ def test_a_third_of_the_positions_are_shown_before_their_dice(rolls):
     made = jax.jit(functools.partial(make_batch, game), static_argnames="symmetries")
     batch = made(jax.random.key(0), Sample(rows, outcome), symmetries=True)
     shown = (np.asarray(batch.observations) == game.observe(before)[None]).all((1, 2, 3))
-    np.testing.assert_array_equal(np.flatnonzero(shown), np.arange(2000, 3000))
+    assert shown.sum() == 1000
+    assert 200 < shown[-750:].sum() < 300  # where recorded games are
     np.testing.assert_array_equal(batch.observations[~shown], jax.vmap(game.observe)(after)[~shown])
     assert not batch.masks[shown].any()
     assert not batch.policy[shown].any()
